@@ -19,8 +19,8 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
 ]
-# Machines that test are busy at times.
-PATIENCE_MS = 30_000
+# Machines that test are busy at times. Nothing waits so long but what fails.
+PATIENCE_MS = 120_000
 
 # Calls look() before each frame until it is true.
 _UNTIL = """
@@ -29,32 +29,23 @@ _UNTIL = """
         const step = () => {
             const found = look();
             if (found) resolve(found);
-            else if (performance.now() > end) reject(new Error(`waited in vain for ${what}`));
+            else if (performance.now() > end) reject(new Error(`waited in vain for ${what()}`));
             else requestAnimationFrame(step);
         };
         step();
     });
 """.replace("PATIENCE_MS", str(PATIENCE_MS))
 
-# A layout at least this new is shown, whole, and neither a point nor the view has moved for five
-# frames.
+# Nothing is under way, and what the root element tells of is here, at least as new as is asked for.
 _SETTLED = (
-    f"(version) => {{{_UNTIL}"
+    f"(wanted) => {{{_UNTIL}"
     + """
-    let before = [];
-    let view = {};
-    let still = 0;
-    return until(() => {
-        const studio = window.nearkin;
-        if (!studio || studio.version === null || studio.version < version) return false;
-        if (!studio.arranged) return false;
-        const now = studio.positions();
-        const { x, y } = studio.pointAt(0);
-        const moved = x !== view.x || y !== view.y || now.some((place, i) => place !== before[i]);
-        still = moved ? 0 : still + 1;
-        if (moved) { before = now.slice(); view = { x, y }; }
-        return still >= 5;
-    }, `version ${version} to settle, version ${window.nearkin?.version} is shown`);
+    const { dataset } = document.documentElement;
+    const isNew = ([name, version]) => Number(dataset[name] ?? -1) >= version;
+    return until(
+        () => dataset.pending === "0" && Object.entries(wanted).every(isNew),
+        () => `${JSON.stringify(wanted)}; the page says ${JSON.stringify(dataset)}`,
+    );
 }"""
 )
 
@@ -62,7 +53,7 @@ _TRACED = (
     f"(n) => {{{_UNTIL}"
     + """
     const seen = () => window.nearkin.trace.filter((entry) => entry.firstFrameAt !== null);
-    return until(() => seen().length >= n && seen(), `${n} answers to be seen`);
+    return until(() => seen().length >= n && seen(), () => `${n} answers to be seen`);
 }"""
 )
 
@@ -94,8 +85,56 @@ def launched(playwright: Any, flags: list[str] = FLAGS) -> Any:
     return playwright.chromium.launch(executable_path=find_browser(), args=flags)
 
 
+# What people do to an element.
+_ACTIONS = frozenset(
+    [
+        "check",
+        "clear",
+        "click",
+        "dblclick",
+        "dispatch_event",
+        "fill",
+        "press",
+        "press_sequentially",
+        "select_option",
+        "uncheck",
+    ]
+)
+
+
+class Part:
+    """An element of a page, as Playwright's locators are one, but for what is done to it.
+
+    A click and the like return when the page has had the replies to what it asked, and drawn them.
+    """
+
+    def __init__(self, tab: Tab, locator: Any) -> None:
+        self._tab = tab
+        self.locator_of_page = locator
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.locator_of_page, name)
+        if not callable(found):
+            return self._wrapped(found)
+
+        def call(*values: Any, **named: Any) -> Any:
+            result = found(*values, **named)
+            if name in _ACTIONS:
+                self._tab.rest()
+            return self._wrapped(result)
+
+        return call
+
+    def _wrapped(self, found: Any) -> Any:
+        is_locator = type(found) is type(self.locator_of_page)
+        return Part(self._tab, found) if is_locator else found
+
+
 class Tab:
-    """A tab with the page of a studio: what it shows, and what is done to it."""
+    """A tab with the page of a studio: what it shows, and what is done to it.
+
+    All that is done returns when the page has settled (page/src/settled.ts).
+    """
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -106,17 +145,43 @@ class Tab:
         self.page.goto(url)
         self.settle(version)
 
+    def rest(self, **versions: int) -> None:
+        """Wait until nothing is under way, and versions are at least as high as these.
+
+        They are called ``version``, ``reportVersion`` and ``mapVersion``.
+        """
+        self.page.evaluate(_SETTLED, versions)
+
     def settle(self, version: int = 0) -> None:
         """Wait until a layout at least this new is shown and no point moves."""
-        self.page.evaluate(_SETTLED, version)
+        self.rest(mapVersion=version)
+
+    def reload(self, version: int | None = None) -> None:
+        """Load the page anew; with a version, until its points have come to rest."""
+        self.page.reload()
+        self.rest(**({} if version is None else {"mapVersion": version}))
+
+    def strike(self, key: str) -> None:
+        """Press a key, and do not wait for what comes of it."""
+        self.page.keyboard.press(key)
 
     def press(self, *keys: str) -> None:
         for key in keys:
-            self.page.keyboard.press(key)
+            self.strike(key)
+            self.rest()
+
+    def type(self, text: str) -> None:
+        """Type where the focus is."""
+        self.page.keyboard.type(text)
+        self.rest()
 
     def part(self, name: str) -> Any:
         """The element with this test id."""
-        return self.page.get_by_test_id(name)
+        return Part(self, self.page.get_by_test_id(name))
+
+    def find(self, selector: str) -> Any:
+        """The element with this selector."""
+        return Part(self, self.page.locator(selector))
 
     def version(self) -> int:
         return int(self.page.evaluate("() => window.nearkin.version"))
@@ -127,11 +192,13 @@ class Tab:
         return found
 
     def question(self) -> tuple[int, int]:
+        """The pair that is asked about, once there is one."""
+        self.wait_for_question()
         found = self.asked()
         return found["left"], found["right"]
 
     def wait_for_question(self) -> None:
-        self.page.wait_for_function("() => window.nearkin.question() !== null")
+        self.page.wait_for_function("() => (window.nearkin?.question() ?? null) !== null")
 
     def positions(self) -> np.ndarray:
         """Where the points are in the square from −1 to 1."""

@@ -86,6 +86,19 @@ class Studio:
         return int(line.split()[1]) * 1024 / 1e9
 
 
+def client_of(url: str) -> httpx.Client:
+    """A client of the studio with this printed address."""
+    base, token = url.split("/?token=")
+    return httpx.Client(
+        base_url=base,
+        headers={"X-Nearkin-Token": token},
+        trust_env=False,  # proxies of the machine are not for this
+        timeout=120,
+        # A connection that was kept may be closed from the other end just when it is used again.
+        limits=httpx.Limits(max_keepalive_connections=0),
+    )
+
+
 @contextmanager
 def running_studio(*arguments: object, folder: Path) -> Iterator[Studio]:
     """Run ``nearkin studio`` with these arguments in a folder; it is killed at the end."""
@@ -108,12 +121,7 @@ def running_studio(*arguments: object, folder: Path) -> Iterator[Studio]:
             url = process.stdout.readline().strip()
             if not url:
                 raise AssertionError(f"the studio does not open: {errors.read_text()}")
-            base, token = url.split("/?token=")
-            headers = {"X-Nearkin-Token": token}
-            # Proxies of the machine are not for this.
-            with httpx.Client(
-                base_url=base, headers=headers, trust_env=False, timeout=120
-            ) as client:
+            with client_of(url) as client:
                 yield Studio(process, url, client, folder)
         finally:
             process.send_signal(signal.SIGKILL)

@@ -92,7 +92,7 @@ def huge(folder: Path) -> Rows:
         with opened(studio) as tab:
             shown = time.perf_counter() - start
             said = [tab.part("source").inner_text(), *tab.part("note").all_inner_texts()]
-            tab.press("d")
+            tab.strike("d")
             entry = tab.trace(1)[-1]
         row = opening("huge", printed, shown, studio)
         row["said"] = [" ".join(text.split()) for text in said]

@@ -69,7 +69,7 @@ def answered(tab: Tab, labels: np.ndarray, n: int, pace: str, part: str) -> Rows
     tab.page.evaluate(_WATCH_FRAMES)
     for k in track(range(n), description=f"{part}, next when {PACES[pace]}"):
         start = time.perf_counter()
-        tab.press(right_key(tab, labels))
+        tab.strike(right_key(tab, labels))
         entry = tab.trace(before + k + 1)[-1]
         if pace == "rest":
             tab.settle(int(entry["version"]))

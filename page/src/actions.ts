@@ -28,6 +28,7 @@ import {
   NO_GROUPS,
 } from "./model";
 import { announce, dismiss, notify, notifyProblem } from "./notices";
+import { underWay } from "./settled";
 import { sayOfGroups } from "./which";
 import { myName } from "./who";
 
@@ -91,7 +92,7 @@ export function change(
     return Promise.resolve(null);
   }
   const done = model.pending.add(label);
-  return model.changes.run(async () => {
+  const changed = model.changes.run(async () => {
     try {
       const state = await send();
       if (state === null) return null;
@@ -114,6 +115,7 @@ export function change(
       done();
     }
   });
+  return underWay(changed);
 }
 
 /** Which steps are this page's own: others' are not undone by a key. */

@@ -32,6 +32,7 @@ import type {
   Word,
 } from "./logic/types";
 import { token } from "./session";
+import { underWay } from "./settled";
 import { myName } from "./who";
 
 export class ServerError extends Error {
@@ -125,7 +126,7 @@ async function fileOf(response: Response, name: string): Promise<[Blob, string]>
   return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
 }
 
-export const api = {
+const requests = {
   lesson: () => get<Lesson>("lesson"),
   known: () => get<Known>("known"),
   learnedColumns: () => get<Columns>("learned-columns"),
@@ -234,6 +235,21 @@ export const api = {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
     return fileOf(await request(address(`export/${name}`, query)), name);
   },
+};
+
+/** The same functions; what they ask for is under way until it is here as a whole. */
+function followed<Functions extends Record<string, (...values: never[]) => Promise<unknown>>>(
+  functions: Functions,
+): Functions {
+  const entries = Object.entries(functions).map(([name, ask]) => [
+    name,
+    (...values: never[]) => underWay(ask(...values)),
+  ]);
+  return Object.fromEntries(entries) as Functions;
+}
+
+export const api = {
+  ...followed(requests),
 
   /** What there is to hear after a message, for pages that no WebSocket reaches. */
   async nextLive(after: number, hello: string): Promise<Asked> {

@@ -9,6 +9,7 @@ import { DURATION_MS } from "./logic/motion";
 import type { Colouring } from "./logic/types";
 import type { Model } from "./model";
 import { notifyProblem } from "./notices";
+import { afterPause } from "./settled";
 
 const LEARNED = new Set(["known", "clusters"]);
 /** Colours that depend on answers follow when points have come to rest. */
@@ -68,11 +69,9 @@ export function keepColouring(model: Model): void {
   model.clusters.listen(() => {
     if (model.colouringKey.value === "clusters") fetchColouring();
   });
-  let waiting = 0;
+  const later = afterPause(fetchColouring, AFTER_MOTION_MS);
   const refresh = (): void => {
-    if (!LEARNED.has(model.colouringKey.value)) return;
-    window.clearTimeout(waiting);
-    waiting = window.setTimeout(fetchColouring, AFTER_MOTION_MS);
+    if (LEARNED.has(model.colouringKey.value)) later.start();
   };
   model.learned.listen(refresh);
   model.known.listen(refresh);

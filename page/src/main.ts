@@ -18,6 +18,7 @@ import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
 import { createStage, type Stage } from "./scatter/stage";
 import { enter, stay } from "./session";
+import { afterPause, note, underWay } from "./settled";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { answersPanel } from "./view/answers";
@@ -49,6 +50,8 @@ async function start(): Promise<void> {
   await enter();
   const model = createModel(await api.lesson(), theme);
   stay();
+  model.state.show(({ version }) => note("version", version));
+  model.report.show((report) => note("reportVersion", report?.version ?? null));
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
@@ -119,9 +122,8 @@ function keepKnown(model: Model): void {
     }
   });
   const behind = (): boolean => model.known.value?.version !== model.state.value.version;
-  model.state.listen(() => {
-    window.setTimeout(() => behind() && fetchKnown(), AFTER_REPLY_MS);
-  });
+  const later = afterPause(() => behind() && fetchKnown(), AFTER_REPLY_MS);
+  model.state.listen(later.start);
   fetchKnown();
 }
 
@@ -296,4 +298,4 @@ function refuse(problem: unknown): void {
   );
 }
 
-start().catch(refuse);
+underWay(start()).catch(refuse);

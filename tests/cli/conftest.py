@@ -1,9 +1,7 @@
 """Files as a user has them, and a way to run the program on them."""
 
 import csv
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from nearkin import Pairs
 from nearkin.cli import main
 from nearkin.datasets import make_xor
+from tests.cli.copies import serving
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,14 @@ def program():
     """``nearkin`` as a program that starts at once, for shells and processes: see copies.py."""
     if sys.platform == "win32":
         pytest.skip("copies of a process are forks")
-    python = [sys.executable, str(Path(__file__).with_name("copies.py"))]
-    with tempfile.TemporaryDirectory(prefix="nearkin") as folder:  # sockets have short names
-        address, program = Path(folder, "address"), Path(folder, "nearkin")
-        with subprocess.Popen(
-            [python[0], "-W", "error", python[1], "serve", address],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as server:
-            assert server.stdout.readline() == b"ready\n"
-            program.write_text(
-                f'#!/bin/sh\nexec "{python[0]}" -I -S "{python[1]}" ask "{address}" "$@"\n'
-            )
-            program.chmod(0o755)
-            yield program
-            server.stdin.close()
+    with serving("-W", "error") as address:
+        program = address.with_name("nearkin")
+        copies = Path(__file__).with_name("copies.py")
+        program.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -I -S "{copies}" ask "{address}" "$@"\n'
+        )
+        program.chmod(0o755)
+        yield program
 
 
 def write_csv(path, header, rows, delimiter=","):

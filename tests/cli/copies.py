@@ -11,26 +11,52 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 STREAMS = (0, 1, 2)
+
+
+@contextmanager
+def begun(address, arguments, streams=STREAMS, folder=None):
+    """A copy that works in a folder: its process id, and lines of which the next is its status."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+        socket.send_fds(connection, [b"."], streams)
+        with connection.makefile("rw", encoding="ascii") as lines:
+            asked = [arguments, str(folder or os.getcwd()), dict(os.environ)]
+            print(json.dumps(asked), file=lines, flush=True)
+            yield int(lines.readline()), lines
 
 
 def ask(address, arguments):
     """Status of a copy that works for this process, and gets the signals that come here."""
     passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)  # they wait until there is a copy
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(address)
-        socket.send_fds(connection, [b"."], STREAMS)
-        with connection.makefile("rw", encoding="ascii") as lines:
-            print(json.dumps([arguments, os.getcwd(), dict(os.environ)]), file=lines, flush=True)
-            copy = int(lines.readline())
-            for number in passed_on:
-                signal.signal(number, lambda number, frame: os.kill(copy, number))
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
-            return int(lines.readline())
+    with begun(address, arguments) as (copy, lines):
+        for number in passed_on:
+            signal.signal(number, lambda number, frame: os.kill(copy, number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
+        return int(lines.readline())
+
+
+@contextmanager
+def serving(*options):
+    """The address of a process that makes copies, with options of Python."""
+    with tempfile.TemporaryDirectory(prefix="nearkin") as folder:  # sockets have short names
+        address = Path(folder, "address")
+        with subprocess.Popen(
+            [sys.executable, *options, __file__, "serve", address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as server:
+            assert server.stdout.readline() == b"ready\n"
+            yield address
+            server.stdin.close()
 
 
 def serve(address):

@@ -8,6 +8,7 @@ import { middleOf, placed, type Spot, spotsOf } from "../logic/names";
 import { toScreen } from "../logic/screen";
 import { shownCategory } from "../logic/words";
 import type { Model } from "../model";
+import { afterPause } from "../settled";
 import { showAll } from "../signal";
 import { remember } from "../storage";
 import { byId, h, key, replace } from "../view/dom";
@@ -27,7 +28,6 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
   const layer = h("div", { class: "map-names", "aria-hidden": "true", testid: "map-names" });
   byId("stage").append(layer);
   let names: Name[] = [];
-  let timer = 0;
 
   const place = (): void => {
     const map = plot.map();
@@ -62,10 +62,7 @@ export function keepNames(model: Model, plot: Plot, positions: Float32Array): vo
     place();
   };
 
-  plot.onMoved(() => {
-    window.clearTimeout(timer);
-    timer = window.setTimeout(look, REST_MS);
-  });
+  plot.onMoved(afterPause(look, REST_MS).start);
   plot.onDrawn(() => {
     if (names.length > 0) place();
   });

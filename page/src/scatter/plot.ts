@@ -11,6 +11,7 @@ import createScatterplot from "regl-scatterplot";
 import { UNKNOWN } from "../logic/colours";
 import type { ScreenMap } from "../logic/screen";
 import { screenMap } from "../logic/screen";
+import { afterPause, underWay } from "../settled";
 import { createDirectRenderer, type Extras, type Renderer } from "./renderer";
 
 interface FloatTexture {
@@ -178,7 +179,8 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       for (const moved of moves) moved();
     },
     writeColours: (indices, emphasis) => {
-      if (n <= MOST_ORDERED) void scatter.set({ pointOrder: dullFirst(indices, emphasis) });
+      if (n <= MOST_ORDERED)
+        void underWay(scatter.set({ pointOrder: dullFirst(indices, emphasis) }));
       for (let i = 0, at = 2; i < indices.length; i++, at += 4) {
         data[at] = indices[i];
         data[at + 1] = emphasis[i];
@@ -186,19 +188,19 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       upload();
     },
     setColours: (palette, lasso) => {
-      void scatter.set({ pointColor: palette, lassoColor: lasso });
+      void underWay(scatter.set({ pointColor: palette, lassoColor: lasso }));
     },
     setLassoMode: (on) => {
-      void scatter.set({ mouseMode: on ? "lasso" : "panZoom" });
+      void underWay(scatter.set({ mouseMode: on ? "lasso" : "panZoom" }));
     },
     map,
-    fit: () => void scatter.zoomToLocation([0, 0], fitDistance()),
+    fit: () => void underWay(scatter.zoomToLocation([0, 0], fitDistance())),
     zoom: (factor) => {
       const target = scatter.get("cameraTarget");
       const distance = scatter.get("cameraDistance");
-      void scatter.zoomToLocation([target[0], target[1]], distance / factor);
+      void underWay(scatter.zoomToLocation([target[0], target[1]], distance / factor));
     },
     redraw: () => scatter.redraw(),
-    redrawSoon: () => window.setTimeout(() => scatter.redraw(), SOON_MS),
+    redrawSoon: afterPause(() => scatter.redraw(), SOON_MS).start,
   };
 }

@@ -4,6 +4,7 @@ import { type Frame, followedFrame, normalised, robustFrame } from "../logic/fra
 import { advance, DURATION_MS, headFor, mix, resting } from "../logic/motion";
 import type { Layout } from "../logic/types";
 import { type MapChoice, type Model, shownLayout } from "../model";
+import { begin, note } from "../settled";
 import { showAll } from "../signal";
 import type { Plot } from "./plot";
 
@@ -23,11 +24,16 @@ export function keepPositions(model: Model, plot: Plot): Positions {
   let euclidean: Float32Array | null = null;
   let learned: Float32Array | null = null;
   const frames: Record<MapChoice, Frame | null> = { axes: null, neighbors: null };
-  let arranged = false;
   let shown: Layout | null = null;
   let started = false;
   let version: number | null = null;
   let waitsForFrame = false;
+
+  /** Set while points are on their way to where they are drawn at rest. */
+  let arrive: (() => void) | null = null;
+
+  const isArranged = (): boolean =>
+    shown?.percent === 100 && (model.mapChoice.value === "neighbors") === shown.ofNeighbors;
 
   /** Where the points belong, by the layouts there are and the slider. */
   const goal = (): Float32Array | null => {
@@ -43,6 +49,7 @@ export function keepPositions(model: Model, plot: Plot): Positions {
     const smooth = started && !REDUCED_MOTION.matches;
     headFor(motion, places, performance.now(), smooth ? duration : 0);
     started = true;
+    arrive ??= begin();
   };
 
   const takeEuclidean = (layout: Layout | null): void => {
@@ -53,6 +60,7 @@ export function keepPositions(model: Model, plot: Plot): Positions {
 
   const takeLearned = (): void => {
     const layout = shownLayout(model);
+    if (!isArranged()) note("mapVersion", null);
     if (layout === null || layout === shown || layout.coordinates.length !== 2 * n) return;
     shown = layout;
     model.trace.layoutArrived(layout.version, performance.now());
@@ -61,7 +69,6 @@ export function keepPositions(model: Model, plot: Plot): Positions {
     frames[kind] = frame;
     learned = normalised(layout.coordinates, frame);
     version = layout.version;
-    arranged = kind === model.mapChoice.value && layout.percent === 100;
     waitsForFrame = true;
     setOut(DURATION_MS);
   };
@@ -80,10 +87,15 @@ export function keepPositions(model: Model, plot: Plot): Positions {
   const channel = new MessageChannel();
   channel.port1.onmessage = ({ data }) => model.trace.frameDrawn(data, performance.now());
   plot.onDrawn(() => {
+    if (!motion.moving) {
+      arrive?.();
+      arrive = null;
+      if (isArranged()) note("mapVersion", version);
+    }
     if (!waitsForFrame || version === null) return;
     waitsForFrame = false;
     channel.port2.postMessage(version);
   });
 
-  return { now: motion.now, shownVersion: () => version, isArranged: () => arranged };
+  return { now: motion.now, shownVersion: () => version, isArranged };
 }

@@ -9,6 +9,7 @@ import type { Answered, AnswerList, Voice } from "../logic/types";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
+import { afterPause } from "../settled";
 import { h, replace } from "./dom";
 import { recordLine } from "./record";
 
@@ -95,11 +96,7 @@ export function answersPanel(model: Model): HTMLElement {
     list.parentElement?.scrollTo({ top: 0 });
   };
 
-  let typing = 0;
-  search.addEventListener("input", () => {
-    window.clearTimeout(typing);
-    typing = window.setTimeout(anew, AFTER_TYPING_MS);
-  });
+  search.addEventListener("input", afterPause(anew, AFTER_TYPING_MS).start);
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" && event.key !== "Enter") return;
     if (event.key === "Escape" && search.value !== "") {

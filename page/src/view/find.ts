@@ -6,6 +6,7 @@ import { filterInWords, isEmpty, rowsOf } from "../logic/finding";
 import { whole } from "../logic/words";
 import type { Model } from "../model";
 import { announce } from "../notices";
+import { afterPause } from "../settled";
 import { showAll } from "../signal";
 import { byId, h, key, replace } from "./dom";
 import { filterPanel } from "./filter_panel";
@@ -98,16 +99,13 @@ function searchInput(model: Model): HTMLElement {
     spellcheck: "false",
     dir: "auto",
   });
-  let waiting = 0;
   const look = (): void => {
-    window.clearTimeout(waiting);
+    typing.stop();
     const { value: filter } = model.filter;
     if (filter.text !== input.value) model.filter.set({ ...filter, text: input.value });
   };
-  input.addEventListener("input", () => {
-    window.clearTimeout(waiting);
-    waiting = window.setTimeout(look, TYPING_MS);
-  });
+  const typing = afterPause(look, TYPING_MS);
+  input.addEventListener("input", typing.start);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") look();
     else if (event.key === "Escape") {

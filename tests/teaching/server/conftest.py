@@ -47,8 +47,14 @@ class Running:
 
     def client(self):
         headers = {"X-Nearkin-Token": self.token, "Origin": self.base}
-        # Proxies of the machine are not for this.
-        return httpx.Client(base_url=self.base, headers=headers, trust_env=False, timeout=PATIENCE)
+        return httpx.Client(
+            base_url=self.base,
+            headers=headers,
+            trust_env=False,  # proxies of the machine are not for this
+            timeout=PATIENCE,
+            # A connection that was kept may be closed just when it is used again.
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
 
     @contextmanager
     def live(self, token=None, origin=None):

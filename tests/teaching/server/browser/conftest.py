@@ -8,8 +8,10 @@ from importlib.util import find_spec
 import pytest
 
 from benchmarks.studio.browser import FLAGS, find_browser, launched
-from benchmarks.studio.process import running_studio
 from nearkin.teaching.server import page_files
+from tests.cli.copies import serving
+from tests.teaching.server.browser.stories import stories
+from tests.teaching.server.browser.studios import studio_at
 from tests.teaching.server.browser.watched import WatchedTab
 
 
@@ -60,9 +62,27 @@ def browser(playwright):
 
 
 @pytest.fixture(scope="session")
-def demo_of_session(browser, tmp_path_factory):
+def copies(browser):
+    """Who makes processes for studios."""
+    with serving() as address:
+        yield address
+
+
+@pytest.fixture
+def studio_of(copies):
+    """Start studios in folders, with arguments of the command; they end after all tabs."""
+    with ExitStack() as stack:
+
+        def start(folder, *arguments):
+            return stack.enter_context(studio_at(copies, folder, *arguments))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def demo_of_session(copies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    with running_studio("--demo", "--journal", "answers.jsonl", folder=folder) as studio:
+    with studio_at(copies, folder, "--demo", "--journal", "answers.jsonl") as studio:
         yield studio
 
 
@@ -74,8 +94,24 @@ def demo(demo_of_session):
     return demo_of_session
 
 
+@pytest.fixture(scope="session")
+def stories_of_session(copies, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stories")
+    stories().to_parquet(folder / "stories.parquet")
+    with studio_at(copies, folder, "stories.parquet", "--id", "id") as studio:
+        yield studio
+
+
 @pytest.fixture
-def open_tab(browser):
+def tales(stories_of_session):
+    """A studio of records with long texts, gaps and numbers, with no answer yet."""
+    stories_of_session.forget()
+    stories_of_session.wait_for_report()
+    return stories_of_session
+
+
+@pytest.fixture
+def open_tab(browser, studio_of):
     """Open tabs by the address of a studio, each in a profile of its own.
 
     At the end no tab may have complained, nor asked any other server.

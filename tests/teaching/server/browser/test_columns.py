@@ -3,17 +3,14 @@
 import json
 
 import numpy as np
-import pytest
 
-from benchmarks.studio.process import running_studio
 from tests.teaching.server.browser.watched import expect
 
 N = 60
 
 
-@pytest.fixture(scope="module")
-def mixed_of_module(browser, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mixed")
+def books(folder):
+    """A file with columns of several kinds."""
     rng = np.random.default_rng(0)
     with open(folder / "books.jsonl", "w") as file:
         for k in range(N):
@@ -26,12 +23,11 @@ def mixed_of_module(browser, tmp_path_factory):
                 "vector": (rng.normal(size=4) + 3 * np.eye(4)[k % 3]).round(4).tolist(),
             }
             file.write(json.dumps(row) + "\n")
-    with running_studio("books.jsonl", folder=folder) as studio:
-        yield studio
+    return "books.jsonl"
 
 
-def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, mixed_of_module):
-    studio = mixed_of_module
+def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, studio_of, tmp_path):
+    studio = studio_of(tmp_path, books(tmp_path))
     one = open_tab(studio.url, version=0)
     other = open_tab(studio.url, version=0)
     expect(one.part("note").first).to_contain_text(
@@ -39,7 +35,6 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, mixed_of
     )
     for key in "sds":
         one.answer(key)
-        one.page.wait_for_function("() => window.nearkin.question() !== null")
     known = studio.get("/api/known")
 
     # By keys alone: c, the boxes, Enter.
@@ -54,12 +49,12 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, mixed_of
     expect(one.part("columns-about")).to_contain_text("Are you sure? “label” looks like classes")
     one.part("column-label").uncheck()
     one.part("column-vector").focus()
-    one.page.keyboard.press("Space")
+    one.press("Space")
     expect(one.part("columns-apply")).to_be_disabled()
     for name in ("title", "pages", "bought"):
         one.part(f"column-{name}").focus()
-        one.page.keyboard.press("Space")
-    one.page.keyboard.press("Enter")
+        one.press("Space")
+    one.press("Enter")
 
     # Both pages learn of it, and of every answer.
     for tab in (one, other):
@@ -67,18 +62,11 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, mixed_of
         tab.shows_answers(3)
     expect(one.part("notice-note")).to_contain_text("All 3 answers are kept.")
     assert studio.get("/api/known") == known
-    one.page.wait_for_function("() => window.nearkin?.question() != null")
     one.answer("d")
     other.shows_answers(4)
     one.part("theme").click()
     one.press("c")
     expect(one.part("column-title")).to_be_checked()
     one.shoot("columns-dark")
-    one.page.keyboard.press("Escape")
+    one.press("Escape")
     expect(one.part("columns-dialog")).to_be_hidden()
-
-
-def test_arrays_offer_no_columns(tab):
-    expect(tab.part("columns")).to_be_hidden()
-    tab.press("c")
-    expect(tab.part("columns-dialog")).to_be_hidden()

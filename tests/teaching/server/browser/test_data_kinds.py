@@ -5,10 +5,8 @@ import json
 import re
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from benchmarks.studio.process import running_studio
 from nearkin.datasets import make_records
 from tests.teaching.server.browser.watched import expect
 
@@ -70,28 +68,29 @@ def shows_pictures(tab):
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "n", "sees"),
-    [(people, 40, shows_cells), (pictures, 40, shows_pictures), (vectors, 80, shows_text)],
-)
-def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(
-    open_tab, tmp_path, make, n, sees
-):
-    with running_studio(*make(tmp_path), folder=tmp_path) as studio:
+def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(open_tab, studio_of, tmp_path):
+    for make, n, sees in (
+        (people, 40, shows_cells),
+        (pictures, 40, shows_pictures),
+        (vectors, 80, shows_text),
+    ):
+        folder = tmp_path / make.__name__
+        folder.mkdir()
+        studio = studio_of(folder, *make(folder))
         tab = open_tab(studio.url)
         assert len(tab.positions()) == n
         assert np.isfinite(tab.positions()).all()
         for key in "sdu":
-            expect(tab.part("answer-same")).to_be_enabled()
+            tab.wait_for_question()
             sees(tab)
             tab.answer(key)
         tab.settle(3)
         tab.shoot(f"kind-{make.__name__}")
-        tab.page.reload()
+        tab.reload(3)
         tab.shows_answers(3)
-        expect(tab.part("answer-same")).to_be_enabled()
+        tab.wait_for_question()
         sees(tab)
-        tab.settle(3)
         assert studio.state()["n_unsure"] == 1
-        kept = next(tmp_path.glob("*.answers.jsonl")).read_text().splitlines()
+        kept = next(folder.glob("*.answers.jsonl")).read_text().splitlines()
         assert sum('"answer"' in line for line in kept) == 3
+        tab.page.close()

@@ -5,7 +5,6 @@ import shutil
 
 import numpy as np
 import pyarrow.parquet
-import pytest
 from sklearn.datasets import load_digits
 
 import nearkin as nk
@@ -14,11 +13,6 @@ from nearkin.teaching.records import records_of_digits
 from tests.teaching.server.browser.watched import Oracle, asked
 
 X = load_digits().data
-
-
-@pytest.fixture(scope="module")
-def some_rows():
-    return np.random.default_rng(0).integers(len(X), size=(2, 200))
 
 
 def downloaded(tab, what, folder):
@@ -31,11 +25,12 @@ def downloaded(tab, what, folder):
     return path
 
 
-def test_downloads_are_what_was_taught(tab, demo, tmp_path, some_rows):
+def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     Oracle().teach(demo, 12)
     demo.post("/api/answers", {**asked(demo), "same": None})
     tab.settle(demo.state()["version"])
-    left, right = some_rows
+    tab.hears(demo)
+    left, right = np.random.default_rng(0).integers(len(X), size=(2, 200))
 
     model = downloaded(tab, "model", tmp_path)
     assert model.name == "model.nearkin"

@@ -5,36 +5,34 @@ import csv
 import numpy as np
 import pytest
 
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
 from tests.teaching.server.browser.stories import N, stories
 from tests.teaching.server.browser.watched import expect
-from tests.teaching.server.conftest import running
 
 
 @pytest.fixture
-def studio():
-    with running(Lesson(records_of(stories(), ids="id", source="stories"), seed=0)) as found:
-        yield found
-
-
-@pytest.fixture
-def tab(open_tab, studio):
-    return open_tab(studio.url)
+def tab(open_tab, tales):
+    return open_tab(tales.url, version=tales.state()["version"])
 
 
 def ink(tab):
     """How much darker than its background the map is, at its darkest places."""
     tab.settle()
-    tab.page.wait_for_timeout(200)  # colours are drawn a little later
     grey = tab.pixels().astype(int).mean(axis=2)
     return int((np.median(grey) - grey > 100).sum())
 
 
-def test_text_is_found_and_stays_found_after_answers(tab):
+def test_what_is_looked_for_is_found_and_goes_into_a_table_and_a_file(tab, tales, tmp_path):
+    found_by_text(tab)
+    nothing_matches(tab)
+    a_table_is_gone_through_by_keys_and_kept_as_a_file(tab, tmp_path)
+    tab.part("filter-clear").click()
+    found_by_columns_and_doubt(tab, tales)
+
+
+def found_by_text(tab):
     tab.press("/")
     expect(tab.part("search")).to_be_focused()
-    tab.page.keyboard.type("CAFE lodz")
+    tab.type("CAFE lodz")
     expect(tab.part("found-count")).to_have_text(f"15 of {N}")
     tab.shows("announcer", "15 records found")
     tab.shows("filter-said", "Filter: “CAFE lodz”")
@@ -53,7 +51,7 @@ def test_text_is_found_and_stays_found_after_answers(tab):
     expect(tab.part("search")).to_have_value("")
 
 
-def test_nothing_matches_and_everything_is_grey(tab):
+def nothing_matches(tab):
     tab.part("search").fill("s")
     expect(tab.part("found-count")).to_have_text(f"{N} of {N}")
     everything = ink(tab)
@@ -67,7 +65,7 @@ def test_nothing_matches_and_everything_is_grey(tab):
     expect(tab.part("filter-said")).to_be_hidden()
 
 
-def test_columns_and_doubt_are_filters(tab, studio):
+def found_by_columns_and_doubt(tab, studio):
     frame = stories()
     tab.part("filter-toggle").click()
     columns = tab.part("filter-column")
@@ -89,23 +87,22 @@ def test_columns_and_doubt_are_filters(tab, studio):
     tab.part("filter-words").press("Enter")
     tab.shows("conditions", "text has “بيت”")
     tab.part("filter-clear").click()
+    studio.forget()
+    tab.hears(studio)
     tab.part("filter-doubtful").check()
     tab.shows("found-count", "known after the first answers")
     tab.part("filter-toggle").click()
     for key in "sd":
         tab.answer(key)
-    expected = int(studio.lesson.find(wanted_doubtful())["matches"].sum())
+    tab.hears(studio)
+    tab.settle(studio.state()["version"])
+    reply = studio.client.post("/api/search", json={"doubtful": True})
+    expected = np.unpackbits(np.frombuffer(reply.content[-8:], np.uint8)).sum()  # a bit for each
     said = f"{expected} of {N}" if expected else "Nothing matches."
     expect(tab.part("found-count")).to_have_text(said)
 
 
-def wanted_doubtful():
-    from nearkin.teaching.finding import Wanted
-
-    return Wanted(doubtful=True)
-
-
-def test_a_table_is_gone_through_by_keys_and_kept_as_a_file(tab, tmp_path):
+def a_table_is_gone_through_by_keys_and_kept_as_a_file(tab, tmp_path):
     tab.part("search").fill("cafe")
     expect(tab.part("found-count")).to_have_text(f"45 of {N}")
     tab.part("found-table").click()

@@ -3,14 +3,11 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
-from playwright.sync_api import expect
 from scipy.spatial import procrustes
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.studio.process import running_studio
-from tests.teaching.server.browser.watched import Oracle
+from tests.teaching.server.browser.watched import Oracle, expect
 
 DIGITS = load_digits().target
 
@@ -46,12 +43,13 @@ def accuracy(places):
     return np.mean(np.array([np.bincount(DIGITS[some]).argmax() for some in near]) == DIGITS)
 
 
-def test_neighbours_or_principal_axes(open_tab, demo):
+def test_the_map_is_by_neighbours_with_names_or_along_principal_axes(open_tab, demo):
     tab = open_tab(demo.url, version=Oracle().teach(demo, 3), map_choice="neighbors")
     tab.part("colour-by").select_option(label="digit")
     assert accuracy(tab.positions()) > 0.95
     expect(tab.part("map-progress")).to_be_hidden()
     tab.shoot("neighbours")
+    names_are_where_most_of_their_points_are(tab)
     choice = tab.part("map-choice")
     expect(choice).to_have_value("neighbors")
     choice.select_option(label="Principal axes")
@@ -60,8 +58,7 @@ def test_neighbours_or_principal_axes(open_tab, demo):
     assert procrustes(tab.positions(), axes)[2] < 1e-9
     assert accuracy(tab.positions()) < 0.9
     # The choice is kept, and answers move whatever is shown.
-    tab.page.reload()
-    tab.settle()
+    tab.reload(0)
     expect(choice).to_have_value("axes")
     version = Oracle().teach(demo, 1)
     tab.settle(version)
@@ -69,6 +66,30 @@ def test_neighbours_or_principal_axes(open_tab, demo):
     choice.select_option(label="Neighbours")
     tab.settle(version)
     assert accuracy(tab.positions()) > 0.95
+
+
+def names_are_where_most_of_their_points_are(tab):
+    names = tab.part("map-name")
+    expect(names).to_have_count(10)
+    tab.settle()
+    boxes = {text: np.array(box) for text, *box in tab.page.evaluate(_BOXES)}
+    assert len(boxes) >= 8
+    points = tab.points()
+    for text, (left, top, right, bottom) in boxes.items():
+        middle = [(left + right) / 2, (top + bottom) / 2]
+        near = np.argsort(np.linalg.norm(points - middle, axis=1))[:9]
+        assert np.bincount(DIGITS[near]).argmax() == int(text)
+    for one, other in combinations(boxes.values(), 2):
+        assert (one[:2] >= other[2:]).any() or (other[:2] >= one[2:]).any()
+    # Off and on, also by key; and so it stays.
+    tab.press("t")
+    expect(names).to_have_count(0)
+    expect(tab.part("names-toggle")).to_have_attribute("aria-pressed", "false")
+    tab.reload(0)
+    tab.part("colour-by").select_option(label="digit")
+    expect(names).to_have_count(0)
+    tab.part("names-toggle").click()
+    expect(names).to_have_count(10)
 
 
 def test_points_move_on_from_where_they_are(open_tab, demo):
@@ -85,81 +106,25 @@ def test_points_move_on_from_where_they_are(open_tab, demo):
     assert np.median(way) < 0.25
 
 
-@pytest.fixture
-def two(tmp_path):
+def test_maps_of_two_points_and_of_more_than_can_be_told_apart(open_tab, demo, studio_of, tmp_path):
     np.save(tmp_path / "two.npy", np.array([[1.0, 2.0], [3.0, 5.0]]))
-    with running_studio("two.npy", folder=tmp_path) as studio:
-        yield studio
-
-
-def test_a_map_of_two_points(two, open_tab):
+    two = studio_of(tmp_path, "two.npy")
     assert np.isfinite(open_tab(two.url, map_choice="neighbors").positions()).all()
 
-
-def test_names_are_where_most_of_their_points_are(open_tab, demo):
-    tab = open_tab(demo.url, version=demo.state()["version"], map_choice="neighbors")
-    tab.part("colour-by").select_option(label="digit")
-    names = tab.part("map-name")
-    expect(names).to_have_count(10)
-    tab.settle()
-    tab.page.wait_for_timeout(300)
-    boxes = {text: np.array(box) for text, *box in tab.page.evaluate(_BOXES)}
-    assert len(boxes) >= 8
-    points = tab.points()
-    for text, (left, top, right, bottom) in boxes.items():
-        middle = [(left + right) / 2, (top + bottom) / 2]
-        near = np.argsort(np.linalg.norm(points - middle, axis=1))[:9]
-        assert np.bincount(DIGITS[near]).argmax() == int(text)
-    for one, other in combinations(boxes.values(), 2):
-        assert (one[:2] >= other[2:]).any() or (other[:2] >= one[2:]).any()
-    # Off and on, also by key; and so it stays.
-    tab.press("t")
-    expect(names).to_have_count(0)
-    expect(tab.part("names-toggle")).to_have_attribute("aria-pressed", "false")
-    tab.page.reload()
-    tab.settle()
-    tab.part("colour-by").select_option(label="digit")
-    expect(names).to_have_count(0)
-    tab.part("names-toggle").click()
-    expect(names).to_have_count(10)
-
-
-def test_lines_are_of_the_pair_that_is_asked_unless_all_are_wanted(tab, demo):
-    tab.settle(Oracle().teach(demo, 8))
-    toggle, legend = tab.part("links-toggle"), tab.page.locator(".legend-lines")
-    expect(toggle).to_have_attribute("aria-pressed", "false")
-    expect(legend).to_be_hidden()
-    tab.shows("map-summary", "A line joins the pair that is asked.")
-    without = tab.part("points").screenshot()
-    tab.press("l")
-    expect(legend).to_be_visible()
-    tab.shows("map-summary", "Lines join")
-    tab.settle()
-    assert tab.part("points").screenshot() != without
-    tab.press("l")
-    expect(legend).to_be_hidden()
-
-
-@pytest.fixture
-def many(tmp_path):
-    """A studio of more points than can be told apart, in three clouds."""
     rng = np.random.default_rng(0)
     middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
-    np.save(tmp_path / "many.npy", middles[np.arange(20_100) % 3] + rng.normal(size=(20_100, 2)))
-    with running_studio("many.npy", folder=tmp_path) as studio:
-        yield studio
-
-
-def test_above_20_000_points_lines_go_around_where_they_are_dense(many, open_tab, demo):
+    many = middles[np.arange(20_100) % 3] + rng.normal(size=(20_100, 2))
     pieces = "() => Array.from(window.nearkin.contours())"
-    tab = open_tab(many.url)
+    np.save(tmp_path / "many.npy", many)
+    studio = studio_of(tmp_path, "many.npy")
+    tab = open_tab(studio.url)
 
     def are_where_points_are():
         ends = np.array(tab.page.evaluate(pieces)).reshape(-1, 2)
         distances = np.linalg.norm(ends[:, None] - tab.positions()[:3000:100], axis=2)
         return len(ends) > 0 and np.median(distances.min(axis=1)) < 0.2
 
-    # Each of the three clouds has its own, once points are at rest.
+    # Above 20 000, each of the three clouds has lines around where it is dense.
     tab.wait_for(are_where_points_are)
     tab.shoot("contours")
     assert open_tab(demo.url).page.evaluate(pieces) == []

@@ -1,12 +1,6 @@
 """The card, made for reading: width, order, numbers, all of a text, and pictures up close."""
 
-import pytest
-
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
-from tests.teaching.server.browser.stories import stories
 from tests.teaching.server.browser.watched import expect
-from tests.teaching.server.conftest import running
 
 # How many characters of a text there are on a line of it, by the width of its own letters.
 ON_A_LINE = """(element) => {
@@ -18,14 +12,11 @@ ON_A_LINE = """(element) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def studio():
-    with running(Lesson(records_of(stories(), ids="id", source="stories"), seed=0)) as found:
-        yield found
-
-
-def test_texts_have_long_lines_and_all_of_them_can_be_seen(open_tab, studio):
-    tab = open_tab(studio.url, viewport={"width": 1400, "height": 900})
+def test_texts_and_pictures_are_seen_whole_and_numbers_where_they_stand(open_tab, tales, tab):
+    pictures_are_large_and_looked_at_more_closely(tab)
+    version, size = tales.state()["version"], {"width": 1400, "height": 900}
+    tab = open_tab(tales.url, version=version, viewport=size)
+    tab.wait_for_question()
     card = tab.part("compare")
     text = card.locator("tr.long .value").first
     assert text.evaluate(ON_A_LINE) >= 55
@@ -45,20 +36,17 @@ def test_texts_have_long_lines_and_all_of_them_can_be_seen(open_tab, studio):
     tab.answer("d")
     tab.press("Escape")
     expect(tab.part("stage")).to_be_visible()
-    tab.settle(studio.lesson.state()["version"])
-
-
-def test_fields_have_one_order_and_numbers_say_where_they_stand(open_tab, studio):
-    tab = open_tab(studio.url, version=studio.lesson.state()["version"])
-    card = tab.part("compare")
+    tab.settle(tales.state()["version"])
+    # Fields have one order.
     for _ in range(3):
+        tab.wait_for_question()
         assert card.locator(".field").all_inner_texts() == ["title", "town", "text", "price"]
         tab.answer("u")
     # Of the numbers that are not missing, each has a bar as long as its share.
     tab.press("m", "ArrowRight", "Enter")
     expect(tab.part("selected-id")).to_be_visible()
     row = int(tab.part("selected-id").inner_text().removeprefix("s"))
-    fields = {one["name"]: one for one in studio.lesson.record(row)["fields"]}
+    fields = {one["name"]: one for one in tales.get(f"/api/records/{row}")["fields"]}
     bar = tab.part("point").locator(".record-card .rank")
     if fields["price"]["value"]:
         share = round(100 * fields["price"]["rank"])
@@ -74,7 +62,7 @@ def test_fields_have_one_order_and_numbers_say_where_they_stand(open_tab, studio
     assert all("no" in gist for gist in gists)
 
 
-def test_pictures_are_large_and_looked_at_more_closely(tab):
+def pictures_are_large_and_looked_at_more_closely(tab):
     picture = tab.part("compare").locator("img").first
     tab.press("x")
     expect(picture).to_have_js_property("naturalWidth", 400)
@@ -92,6 +80,6 @@ def test_pictures_are_large_and_looked_at_more_closely(tab):
     tab.shoot("closer")
     tab.press("Escape")
     expect(closer).to_be_hidden()
-    assert tab.answers() == 0
+    tab.shows_answers(0)
     tab.press("x")
     expect(tab.part("stage")).to_be_visible()

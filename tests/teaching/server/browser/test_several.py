@@ -4,25 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial import procrustes
 
-from benchmarks.studio.process import running_studio
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
+from tests.teaching.server.browser.studios import studio_at
 from tests.teaching.server.browser.test_which import DIGIT, shown, told, which
-from tests.teaching.server.browser.watched import expect
-from tests.teaching.server.conftest import running
-
-# Changes of others reach this page no more, as behind a line that has gone silent.
-DEAF = "WebSocket = class extends WebSocket { set onmessage(hear) { super.onmessage = (event) => " \
-    "window.__deaf || hear(event); } };"  # fmt: skip
-
-
-def said_of(studio, pair):
-    known = studio.get("/api/known")
-    for kind in ("must_link", "cannot_link", "unsure"):
-        ends = zip(known[kind][::2], known[kind][1::2], strict=True)
-        if sorted(pair) in [sorted(one) for one in ends]:
-            return kind
-    return None
+from tests.teaching.server.browser.watched import DEAF, asked, expect, said_of
 
 
 @pytest.fixture
@@ -33,7 +17,52 @@ def late(open_tab, demo):
     return tab
 
 
-def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo):
+def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
+    opposite_answers_are_told_to_both(tab, late, demo)
+    # The same answer twice is no conflict.
+    pair = late.question()
+    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
+    late.press("s")
+    late.shows_answers(2)
+    assert said_of(demo, pair) == "must_link"
+    for one in (tab, late):
+        expect(one.part("notice-problem")).to_have_count(0)
+    # The first answer stands if the second is taken back.
+    assert late.question() != pair
+    pair = late.question()
+    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
+    late.press("d")
+    late.shows("question", "Two answers: which is right?")
+    tab.shows("notice-problem", "Another browser disagrees: same was said of")
+    assert late.question() == pair
+    late.press("s")
+    expect(late.part("question")).not_to_contain_text("Two answers")
+    assert said_of(demo, pair) == "must_link"
+    # What was answered here is undone, and nothing that was answered elsewhere since.
+    assert late.question() != pair
+    pair = late.question()
+    late.answer("u")
+    other, n_answers = asked(demo), demo.state()["n_answers"]
+    demo.post("/api/answers", {**other, "same": False})
+    late.press("z")
+    late.shows("question-hint", "Undone: unsure was said of these two.")
+    assert late.question() == pair
+    assert demo.state()["n_answers"] == n_answers
+    assert said_of(demo, other.values()) == "cannot_link"
+    # Unless that was about the same two.
+    tab.hears(demo)
+    own = tab.question()
+    assert said_of(demo, own) is None
+    tab.answer("u")
+    demo.post("/api/answers", {"left": own[0], "right": own[1], "same": False})
+    tab.press("z")
+    expect(tab.page.locator("#notices")).to_contain_text("something else was said of these rows")
+    assert said_of(demo, own) == "cannot_link"
+    for one in (tab, late):
+        one.complaints.clear()
+
+
+def opposite_answers_are_told_to_both(tab, late, demo):
     pair = late.question()
     demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
     tab.shows_answers(1)
@@ -52,54 +81,16 @@ def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo):
     expect(tab.page.locator("#notices")).to_contain_text("Another browser has said different")
     tab.shoot("overruled")
     expect(late.part("notice-problem")).to_have_count(0)
-    late.complaints.clear()  # of the browser itself, that a request was refused
+    while tab.part("notice-problem").count():
+        tab.part("notice-problem").first.get_by_role("button").click()
 
 
-def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
-    # The same answer twice is no conflict.
-    pair = late.question()
-    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
-    late.press("s")
-    late.shows_answers(1)
-    assert said_of(demo, pair) == "must_link"
-    for one in (tab, late):
-        expect(one.part("notice-problem")).to_have_count(0)
-    # The first answer stands if the second is taken back.
-    late.wait_for(lambda: late.question() != pair)
-    pair = late.question()
-    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
-    late.press("d")
-    late.shows("question", "Two answers: which is right?")
-    tab.shows("notice-problem", "Another browser disagrees: same was said of")
-    assert late.question() == pair
-    late.press("s")
-    expect(late.part("question")).not_to_contain_text("Two answers")
-    assert said_of(demo, pair) == "must_link"
-    # What was answered here is undone, and nothing that was answered elsewhere since.
-    late.wait_for(lambda: late.question() != pair)
-    pair = late.question()
-    late.answer("u")
-    question, n_answers = demo.state()["question"], demo.state()["n_answers"]
-    other = question["left"], question["right"]
-    demo.post("/api/answers", {"left": other[0], "right": other[1], "same": False})
-    late.press("z")
-    late.shows("question-hint", "Undone: unsure was said of these two.")
-    assert late.question() == pair
-    assert demo.state()["n_answers"] == n_answers
-    assert said_of(demo, other) == "cannot_link"
-    # Unless that was about the same two.
-    tab.wait_for(lambda: tab.question() not in (pair, other))
-    own = tab.question()
-    tab.answer("u")
-    demo.post("/api/answers", {"left": own[0], "right": own[1], "same": False})
-    tab.press("z")
-    expect(tab.page.locator("#notices")).to_contain_text("something else was said of these rows")
-    assert said_of(demo, own) == "cannot_link"
-    for one in (tab, late):
-        one.complaints.clear()
+def test_another_browser_stays_in_step_and_its_person_is_asked_for_a_name(tab, open_tab, demo):
+    another_stays_in_step(tab, open_tab, demo)
+    a_name_is_asked_for_once(tab, open_tab, demo)
 
 
-def test_another_tab_stays_in_step(tab, open_tab, demo):
+def another_stays_in_step(tab, open_tab, demo):
     other = open_tab(demo.url, version=demo.state()["version"])
     tab.answer("s")
     version = demo.state()["version"]
@@ -116,6 +107,7 @@ def test_another_tab_stays_in_step(tab, open_tab, demo):
     expect(other.part("notice-problem")).to_have_count(0)
     # What was undone is seen there.
     other.shows("question-hint", "Undone: same was said of these two.")
+    other.page.close()
 
 
 def named(open_tab, studio, name, **settings):
@@ -124,7 +116,7 @@ def named(open_tab, studio, name, **settings):
     return open_tab(studio.url, version=studio.state()["version"], **settings)
 
 
-def test_a_name_is_asked_for_once_when_somebody_else_joins(tab, open_tab, demo):
+def a_name_is_asked_for_once(tab, open_tab, demo):
     expect(tab.part("ask-name")).to_be_hidden()
     expect(tab.part("people")).to_be_hidden()
     bob = named(open_tab, demo, "Bob")
@@ -141,15 +133,23 @@ def test_a_name_is_asked_for_once_when_somebody_else_joins(tab, open_tab, demo):
     # Keys go on, and answers have the name from now on.
     tab.answer("u")
     assert demo.get("/api/answers")["answers"][0]["by"] == "Ann"
-    tab.page.reload()
-    tab.settle(demo.state()["version"])
+    tab.reload(demo.state()["version"])
     tab.shows("people", "Bob, you")
     expect(tab.part("ask-name")).to_be_hidden()
     bob.page.close()
     expect(tab.part("people")).to_be_hidden()
 
 
-def test_each_is_asked_their_own_and_conflicts_are_seen_and_settled_by_both(open_tab, demo):
+def test_each_is_asked_their_own_and_conflicts_are_settled_by_either(open_tab, demo):
+    try:
+        conflicts_about_pairs(open_tab, demo)
+        demo.forget()
+        conflicts_about_groups(open_tab, demo)
+    finally:
+        demo.post("/api/overlap", {"share": 0})
+
+
+def conflicts_about_pairs(open_tab, demo):
     ann, bob = named(open_tab, demo, "Ann"), named(open_tab, demo, "Bob")
     ann.shows("people", "Bob, you")
     ann.wait_for(lambda: ann.question() != bob.question())
@@ -184,10 +184,11 @@ def test_each_is_asked_their_own_and_conflicts_are_seen_and_settled_by_both(open
     for one in (ann, bob):
         one.shows("answers-found", "0 of 2 answers")
     assert said_of(demo, first) == "cannot_link"
-    demo.post("/api/overlap", {"share": 0})
+    for one in (ann, bob):
+        one.page.close()
 
 
-def test_opposite_choices_among_groups_are_seen_by_both_and_settled_with_one_key(open_tab, demo):
+def conflicts_about_groups(open_tab, demo):
     told(demo, DIGIT, range(3))
     demo.post("/api/overlap", {"share": 1})
     ann, bob = (named(open_tab, demo, name, by_groups=True) for name in ("Ann", "Bob"))
@@ -214,41 +215,6 @@ def test_opposite_choices_among_groups_are_seen_by_both_and_settled_with_one_key
         expect(one.part("tab-answers")).to_have_text("Answers")
     assert said_of(demo, (mine[0], mine[1][0])) == "must_link"
     assert demo.state()["n_disputed"] == 0
-    demo.post("/api/overlap", {"share": 0})
-
-
-def test_two_people_name_one_group_at_once(open_tab, tmp_path):
-    X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0, 0], [9, 9]], 20, axis=0)
-    np.save(tmp_path / "rows.npy", X)
-    with running_studio("rows.npy", folder=tmp_path) as studio:
-        ann = open_tab(studio.url)
-        late = open_tab(studio.url, init_script=DEAF)
-        for one in (ann, late):
-            one.part("find-groups").click()
-            one.part("found-group").first.click()
-        late.page.evaluate("() => { window.__deaf = true; }")
-        for one, name in ((ann, "cats"), (late, "dogs")):
-            one.part("group-name").fill(name)
-        ann.press("Enter")
-        ann.shows("found-groups", "cats")
-        late.press("Enter")
-        late.shows("notice-problem", "this group is called 'cats' meanwhile")
-        # What was typed is still there, and nothing was lost.
-        expect(late.part("group-name")).to_have_value("dogs")
-        assert studio.get("/api/grouping")["groups"][0]["name"] == "cats"
-        # Said again, once the other name is seen, it takes its place.
-        late.page.evaluate("() => { window.__deaf = false; }")
-        number = studio.get("/api/grouping")["number"]
-        studio.post("/api/grouping/name", {"grouping": number, "group": 1, "name": "birds"})
-        late.shows("found-groups", "cats")
-        late.part("group-name").focus()
-        late.press("Enter")
-        for one in (ann, late):
-            one.shows("found-groups", "dogs")
-        expect(late.part("group-name")).to_have_count(0)
-        late.press("z")
-        ann.shows("found-groups", "cats")
-        late.complaints.clear()
 
 
 # Lines that can go dead without anybody saying so, as those of a machine that sleeps.
@@ -273,11 +239,11 @@ def test_a_browser_that_was_asleep_for_a_day_catches_up(open_tab, demo):
     assert demo.state()["n_answers"] == 4
 
 
-def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):
+def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, copies, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 3))
     np.save(tmp_path / "rows.npy", X)
     path = tmp_path / "rows.npy.answers.jsonl"
-    with running_studio("rows.npy", folder=tmp_path) as studio:
+    with studio_at(copies, tmp_path, "rows.npy") as studio:
         tab = open_tab(studio.url)
         tab.answer("s")
         # An answer that cannot be kept is not counted, and asked again.
@@ -287,7 +253,7 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):
         tab.press("u")
         tab.shows("notice-problem", "the answer was not kept")
         tab.shows("notice-problem", "a file of that name holds something else")
-        assert tab.answers() == 1
+        tab.shows_answers(1)
         assert tab.question() == question
         tab.shoot("not-kept")
         assert path.read_text() == "something else\n"
@@ -310,14 +276,12 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):
     tab.press("s")
     told = tab.part("notice-problem").filter(has_text="Not kept, since the server does not answer")
     expect(told).to_contain_text("same:")
-    assert tab.answers() == 3
+    tab.shows_answers(3)
 
-    lesson = Lesson(records_of(X, source="rows.npy"), journal=path)
-    with running(lesson, port=studio.port) as again:
+    with studio_at(copies, tmp_path, "rows.npy", port=studio.port) as again:
         other = open_tab(again.url)
         other.shows_answers(3)
-        with again.client() as client:
-            assert client.get("/api/known").json() == known
+        assert again.get("/api/known") == known
         # The old address is that of an earlier run.
         tab.shows("connection", "not connected")
         expect(tab.page.locator("#notices")).to_contain_text("started anew")

@@ -9,11 +9,7 @@ import pytest
 from PIL import Image
 
 from benchmarks.studio.browser import launched
-from nearkin.cli.files.column_choice import Choice
-from nearkin.cli.studio_rows import Wishes, records_of_file
-from nearkin.teaching.lesson import Lesson
 from tests.teaching.server.browser.watched import Oracle, expect
-from tests.teaching.server.conftest import running
 
 IMAGE = "<img src=x onerror=window.__hacked=1>"
 SCRIPT = "<script>window.__hacked=1</script>"
@@ -28,14 +24,8 @@ HOSTILE = [
 ]
 
 
-def studio_of(path, **wishes):
-    """A studio of a file, in a thread."""
-    records, _ = records_of_file(path, Wishes(Choice(), **wishes))
-    return running(Lesson(records, seed=0))
-
-
 @pytest.fixture
-def hostile_studio(tmp_path):
+def hostile_studio(studio_of, tmp_path):
     """A studio of a file whose texts, kinds and names of columns are meant to be run."""
     rng = np.random.default_rng(0)
     with (tmp_path / "rows.csv").open("w", newline="") as file:
@@ -44,8 +34,7 @@ def hostile_studio(tmp_path):
         for k in range(60):
             values = rng.normal(size=3).round(4).tolist()
             lines.writerow([HOSTILE[k % 7], SCRIPT, HOSTILE[k % 3], *values])
-    with studio_of(tmp_path / "rows.csv") as studio:
-        yield studio
+    return studio_of(tmp_path, "rows.csv")
 
 
 def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
@@ -54,10 +43,10 @@ def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
     expect(record).to_contain_text(IMAGE)  # the name of a column
     expect(record).to_contain_text(SCRIPT)
     seen = ""
-    for k in range(8):
+    for _ in range(8):
+        tab.wait_for_question()
         seen += record.inner_text()
-        tab.press("u")
-        tab.shows_answers(k + 1)
+        tab.answer("u")
     for text in (IMAGE, SCRIPT, HOSTILE[2]):
         assert text in seen
     tab.shoot("hostile-question")
@@ -86,29 +75,10 @@ def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
     tab.shoot("long-text")
 
 
-def test_a_wrong_token_is_explained(open_tab, demo):
-    for address in (f"{demo.base}/?token=wrong", demo.base):
-        tab = open_tab(address, version=None)
-        tab.shows("refused", "Open the address that nearkin studio printed")
-        tab.shoot("wrong-token")
-        # The browser says by itself that it was refused, and nothing else is wrong.
-        assert all("403" in complaint for complaint in tab.complaints)
-        tab.complaints.clear()
-
-
-def test_a_token_that_is_no_longer_right_is_explained(open_tab, demo):
-    # As if the studio had been started anew between page and data.
-    wrong = "fetch = ((ask) => (url, more) => ask(url, { ...more, headers: {} }))(fetch);"
-    tab = open_tab(demo.url, version=None, init_script=wrong)
-    tab.shows("refused", "Open the address that nearkin studio printed")
-    assert all("403" in complaint for complaint in tab.complaints)
-    tab.complaints.clear()
-
-
 NAMES_OF_PICTURES = ("missing.png", "there.png", "broken.png", "enormous.png")
 
 
-def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, tmp_path):
+def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, studio_of, tmp_path):
     Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
     content = (tmp_path / "there.png").read_bytes()
     (tmp_path / "broken.png").write_bytes(content[:60])
@@ -122,22 +92,22 @@ def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, tmp
         lines.writerow(["picture", "x", "y"])
         for k in range(12):
             lines.writerow([NAMES_OF_PICTURES[k % 4], *rng.normal(size=2).round(3)])
-    with studio_of(tmp_path / "rows.csv", image="picture") as studio:
-        tab = open_tab(studio.url)
-        for row, why in ((0, "is not there"), (2, "cannot be read"), (3, "is too large to open")):
-            tab.choose(row)
-            expect(tab.part("selected-id")).to_have_text(str(row))
-            tab.shows("point", f"The picture {NAMES_OF_PICTURES[row]} ")
-            tab.shows("point", why)
-        tab.shoot("missing-picture")
-        tab.choose(1)
-        expect(tab.part("selected-id")).to_have_text("1")
-        picture = tab.part("point").locator(".record-card img")
-        expect(picture).to_be_visible()
-        # Its address comes after the element, so that there may be nothing to decode at first.
-        expect(picture).to_have_js_property("naturalWidth", 40)
-        assert all("404" in complaint for complaint in tab.complaints)
-        tab.complaints.clear()
+    studio = studio_of(tmp_path, "rows.csv", "--image", "picture")
+    tab = open_tab(studio.url)
+    for row, why in ((0, "is not there"), (2, "cannot be read"), (3, "is too large to open")):
+        tab.choose(row)
+        expect(tab.part("selected-id")).to_have_text(str(row))
+        tab.shows("point", f"The picture {NAMES_OF_PICTURES[row]} ")
+        tab.shows("point", why)
+    tab.shoot("missing-picture")
+    tab.choose(1)
+    expect(tab.part("selected-id")).to_have_text("1")
+    picture = tab.part("point").locator(".record-card img")
+    expect(picture).to_be_visible()
+    # Its address comes after the element, so that there may be nothing to decode at first.
+    expect(picture).to_have_js_property("naturalWidth", 40)
+    assert all("404" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
 
 
 def test_without_webgl_questions_still_work(open_tab, demo, playwright):
@@ -145,6 +115,7 @@ def test_without_webgl_questions_still_work(open_tab, demo, playwright):
     try:
         tab = open_tab(demo.url, version=None, browser=browser)
         expect(tab.part("no-webgl")).to_contain_text("WebGL")
+        tab.rest()
         expect(tab.part("stage")).to_be_hidden()
         tab.answer(Oracle().key(tab.question()))
         tab.press("z")
@@ -153,9 +124,7 @@ def test_without_webgl_questions_still_work(open_tab, demo, playwright):
         tab.shoot("no-webgl")
     finally:
         browser.close()
-
-
-def test_a_context_that_cannot_be_had_is_no_blank_page(open_tab, demo):
+    # Nor is the page blank where a context cannot be had.
     script = "HTMLCanvasElement.prototype.getContext = () => null;"
     tab = open_tab(demo.url, version=None, init_script=script)
     expect(tab.part("no-webgl")).to_contain_text("WebGL")

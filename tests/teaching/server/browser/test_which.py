@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from benchmarks.studio.process import running_studio
-from tests.teaching.server.browser.watched import Oracle, expect
+from tests.teaching.server.browser.watched import expect, links
 
 DIGIT = load_digits().target
 TOPICS = {
@@ -47,74 +46,85 @@ def key_for(kind_of, left, rows):
     return next((str(k + 1) for k, row in enumerate(rows) if kind_of[row] == kind_of[left]), "0")
 
 
-def pairs(studio):
-    known = studio.get("/api/known")
-    return {kind: known[kind] for kind in ("must_link", "cannot_link", "unsure")}
-
-
 @pytest.fixture
 def tab(open_tab, demo):
     told(demo, DIGIT, range(3))
     return open_tab(demo.url, version=demo.state()["version"], by_groups=True)
 
 
-def test_a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
-    before, n = pairs(demo), tab.answers()
+def test_a_group_is_chosen_by_its_key_named_and_undone_as_one_answer(tab, demo):
+    a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo)
+    begin_again(tab, demo)
+    groups_have_names_and_the_colours_of_the_map(tab, demo)
+    begin_again(tab, demo)
+    an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo)
+    begin_again(tab, demo)
+    # Whoever wants pairs alone has them.
+    shown(tab)
+    tab.part("by-groups").uncheck()
+    expect(tab.part("answer-same")).to_be_visible()
+    assert which(tab)[1] is None
+    tab.answer("d")
+    tab.reload()
+    expect(tab.part("answer-same")).to_be_visible()
+
+
+def begin_again(tab, demo):
+    demo.forget()
+    told(demo, DIGIT, range(3))
+    tab.reload(demo.state()["version"])
+
+
+def a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
+    before, n = links(demo), tab.answers()
     left, rows = shown(tab)
     tab.shoot("which")
     assert [DIGIT[row] for row in rows] == [0, 1, 2]
     expect(tab.part("question").locator("h2")).to_have_text("Which is it like?")
     tab.press("9")  # there is no such group
     tab.answer("2")
-    known = pairs(demo)
+    known = links(demo)
     assert len(known["must_link"]) == len(before["must_link"]) + 2
     assert len(known["cannot_link"]) == len(before["cannot_link"]) + 4
     tab.press("z")
     tab.shows_answers(n)
-    assert pairs(demo) == before
+    assert links(demo) == before
     assert shown(tab) == (left, rows)
     tab.shows("question-hint", "Undone")
+    # Questions are those of the last report, and what comes next with them.
+    tab.hears(demo)
     tab.part("which-none").click()
     tab.shows_answers(n + 1)
-    assert len(pairs(demo)["cannot_link"]) == len(before["cannot_link"]) + 6
+    assert len(links(demo)["cannot_link"]) == len(before["cannot_link"]) + 6
     after = shown(tab)
     assert after[0] != left
     tab.answer("u")
-    assert len(pairs(demo)["unsure"]) == 2 * len(after[1])
-    tab.part("which-group").nth(1).click()
-    tab.shows_answers(n + 3)
+    assert len(links(demo)["unsure"]) == 2 * len(after[1])
 
 
-def test_groups_have_names_and_the_colours_of_the_map(tab, demo):
+def groups_have_names_and_the_colours_of_the_map(tab, demo):
     shown(tab)
     tab.part("name-known").nth(1).click()
-    tab.page.keyboard.type("ones 1")  # no group is chosen by typing
-    tab.page.keyboard.press("Enter")
+    tab.type("ones 1")  # no group is chosen by typing
+    tab.press("Enter")
     expect(tab.part("which-group").nth(1)).to_contain_text("ones 1")
-    demo.wait_for_report()
+    tab.hears(demo)
     expect(tab.part("legend")).to_contain_text("ones 12")  # its name, and how many
     assert len(shown(tab)[1]) == 3
-    tab.answer("2")
+    n = tab.answers()
+    tab.part("which-group").nth(1).click()
+    tab.shows_answers(n + 1)
     expect(tab.part("legend")).to_contain_text("ones 13")
 
 
-def test_whoever_wants_pairs_alone_has_them(tab, open_tab, demo):
-    shown(tab)
-    tab.part("by-groups").uncheck()
-    expect(tab.part("answer-same")).to_be_visible()
-    assert which(tab)[1] is None
-    tab.answer("d")
-    tab.page.reload()
-    expect(tab.part("answer-same")).to_be_visible()
-
-
-def test_an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
+def an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
     zeros = np.flatnonzero(DIGIT == 0).tolist()
     while demo.state()["check"] is None:
         n = demo.state()["n_answers"]
         assert n < 40
         demo.post("/api/answers", {"left": zeros[n + 1], "right": zeros[n + 2], "same": True})
         demo.wait_for_report()
+    tab.hears(demo)
     tab.shows("question-hint", "earlier answers agree")
     pair = demo.state()["check"]
     same = bool(DIGIT[pair["left"]] == DIGIT[pair["right"]])
@@ -127,35 +137,16 @@ def test_an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, d
     tab.shows("question", "Asked again")
 
 
-def test_each_figure_has_an_interval_and_the_curve_is_there_after_a_reload(tab, demo):
-    oracle = Oracle()
-    oracle.teach_with_errors(demo, 80)
-    demo.wait_for_report()
-    oracle.teach(demo, 2)
-    report = demo.wait_for_report()
-    assert len(report["course"]) > 1
-    for _ in range(2):
-        for name, figure in (("auc", "auc"), ("euclidean-auc", "euclidean_auc")):
-            value, low, high = report["quality"]["figures"][figure]
-            expect(tab.part(name)).to_have_text(f"{value:.3f} {low:.3f} to {high:.3f}")
-        curve = tab.page.locator(".chart.quality polyline.learned")
-        expect(curve).to_be_visible()
-        assert len(curve.get_attribute("points").split()) == len(report["course"])
-        tab.page.reload()
-
-
-@pytest.fixture(scope="module")
-def texts(browser, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("texts")
+@pytest.fixture
+def texts(studio_of, tmp_path):
     rng = np.random.RandomState(0)
-    with open(folder / "notes.csv", "w", newline="") as file:
+    with open(tmp_path / "notes.csv", "w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(["id", "text", "pages"])
         for k, topic in enumerate(KINDS):
             words = rng.choice(TOPICS[topic].split(), size=90)
             lines.writerow([f"{topic}-{k}", " ".join([*words, f"note{k}"]), rng.randint(1, 90)])
-    with running_studio("notes.csv", "--id", "id", folder=folder) as studio:
-        yield studio
+    return studio_of(tmp_path, "notes.csv", "--id", "id")
 
 
 def test_records_with_text_are_placed_by_keys(texts, open_tab):
@@ -164,7 +155,7 @@ def test_records_with_text_are_placed_by_keys(texts, open_tab):
     tab.part("tab-quality").click()
     n_beside = 0
     for _ in range(6):
-        tab.wait_for(lambda: tab.page.evaluate("() => window.nearkin.question() !== null"))
+        tab.wait_for_question()
         left, rows = which(tab)
         if rows is None:  # it is nearly certain where it belongs
             left, right = tab.question()
@@ -176,8 +167,8 @@ def test_records_with_text_are_placed_by_keys(texts, open_tab):
             expect(tab.part("which-group").nth(k)).to_contain_text(KINDS[row])
         # However long the text is, the groups to choose from are in sight.
         expect(tab.part("which-group").nth(1)).to_be_in_viewport(ratio=0.6)
-        n_must = len(pairs(texts)["must_link"])
+        n_must = len(links(texts)["must_link"])
         tab.answer(key_for(KINDS, left, rows))
-        assert len(pairs(texts)["must_link"]) == n_must + 2
+        assert len(links(texts)["must_link"]) == n_must + 2
     assert n_beside > 0
     tab.shoot("which-texts")

@@ -5,8 +5,6 @@ from itertools import product
 
 import pytest
 
-from benchmarks.studio.process import running_studio
-from tests.teaching.server.browser.test_looking import lonely_row
 from tests.teaching.server.browser.watched import Oracle, expect
 
 # How opaque the most opaque pixel is that is drawn over a picture.
@@ -15,11 +13,11 @@ MOST_OPAQUE = """canvas => Math.max(
 )"""
 
 
-def test_the_pair_on_the_card_is_explained(open_tab, demo):
+def test_pairs_of_the_card_and_of_the_map_are_explained(open_tab, demo, tellers):
     oracle = Oracle()
     version = oracle.teach(demo, 12)
     tab = open_tab(demo.url, version=version)
-    demo.wait_for_report()
+    tab.hears(demo)
     expect(tab.part("why")).to_be_hidden()
     tab.press("y")
     expect(tab.part("why-sentence")).to_contain_text("The chance that these are is")
@@ -48,33 +46,35 @@ def test_the_pair_on_the_card_is_explained(open_tab, demo):
     tab.press("Escape")
     expect(tab.part("why")).to_be_hidden()
     expect(tab.part("question")).to_be_focused()
-    tab.check()
+
+    demo.forget()
+    tab.settle(demo.state()["version"])
+    a_point_and_another_are_explained(tab, demo)
+    words_of_records_are_marked(open_tab(tellers.url), tellers)
 
 
-def test_a_point_and_another_are_explained(tab, demo):
-    row, _ = lonely_row(tab)
+def a_point_and_another_are_explained(tab, demo):
+    row, _ = tab.lonely_row()
     tab.choose(row)
     near = demo.get(f"/api/records/{row}/neighbors?n=10")["neighbors"][0]["row"]
     tab.part("neighbour-why").first.click()
     tab.shows("why-pair", f"{row} and {near}")
     expect(tab.part("why-none")).to_be_visible()
     # Two points: the selected one, and the one that is pointed at.
-    tab.page.mouse.move(*tab.points()[near])
+    tab.move(tab.points()[near])
     expect(tab.part("hover-card")).to_be_visible()
     other = tab.part("hover-card").locator("strong").inner_text()
     tab.part("why-close").click()
     expect(tab.part("why")).to_be_hidden()
-    tab.page.mouse.move(*tab.points()[near])
+    tab.move(tab.points()[near])
     tab.shows("hover-card", other)
     tab.press("y")
     tab.shows("why-pair", f"{row} and {other}")
-    tab.check()
 
 
-@pytest.fixture(scope="module")
-def tales(browser, tmp_path_factory):
+@pytest.fixture
+def tellers(studio_of, tmp_path):
     """A studio of records with texts, some of them hostile, and gaps."""
-    folder = tmp_path_factory.mktemp("tales")
     parts = product(
         ("cat", "dog", "owl", "fox"), ("old", "young"), ("house", "yard", "<b>barn</b>"), "xy"
     )
@@ -83,16 +83,14 @@ def tales(browser, tmp_path_factory):
         for i, (animal, age, place, letter) in enumerate(parts)
     ]
     rows = [(*row, "" if i % 5 == 0 else f"{i + 7}") for i, row in enumerate(rows)]
-    with open(folder / "tales.csv", "w", newline="", encoding="utf-8") as file:
+    with open(tmp_path / "tales.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("id", "tale", "teller", "age"), *rows])
-    with running_studio("tales.csv", "--records", "--id", "id", folder=folder) as studio:
-        yield studio
+    return studio_of(tmp_path, "tales.csv", "--records", "--id", "id")
 
 
-def test_words_of_records_are_marked(open_tab, tales):
-    tab = open_tab(tales.url)
-    tales.wait_for_report()
-    row, _ = lonely_row(tab)
+def words_of_records_are_marked(tab, tellers):
+    tab.hears(tellers)
+    row, _ = tab.lonely_row()
     tab.choose(row)
     tab.part("neighbour-why").last.click()
     expect(tab.part("why-columns").locator("li").first).to_be_visible()
@@ -100,9 +98,8 @@ def test_words_of_records_are_marked(open_tab, tales):
     expect(tab.part("why-columns").locator("mark").first).to_be_visible()
     left, right = tab.part("why-pair").inner_text().split(" and ")
     rows = [int(name[1:]) for name in (left, right)]
-    why = tales.get(f"/api/why?left={rows[0]}&right={rows[1]}")
+    why = tellers.get(f"/api/why?left={rows[0]}&right={rows[1]}")
     told = {word["text"] for words in why["words"].values() for word in words}
     marks = tab.part("why-columns").locator("mark").all_inner_texts()
     assert {mark.lower() for mark in marks} <= told
     tab.shoot("why-words")
-    tab.check()

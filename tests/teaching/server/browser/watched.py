@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from PIL import Image
+from scipy.spatial import cKDTree
 from sklearn.datasets import load_digits
 
 from benchmarks.studio.browser import PATIENCE_MS, Tab
@@ -19,6 +20,16 @@ SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
 # As people turn questions beside several groups off; pages without an address keep nothing.
 PAIRS_ONLY = "try { localStorage.setItem('nearkin-by-groups', 'off') } catch {}"
 WINDOW = {"width": 1200, "height": 780}
+# Changes of others reach this page no more, as behind a line that has gone silent.
+DEAF = "WebSocket = class extends WebSocket { set onmessage(hear) { super.onmessage = (event) => " \
+    "window.__deaf || hear(event); } };"  # fmt: skip
+# Messages go after 7 seconds (page/src/notices.ts), which no test is to be in time for.
+_MESSAGES_STAY = """window.setTimeout = ((later) => (task, ms, ...more) =>
+    ms === 7000 ? 0 : later(task, ms, ...more))(window.setTimeout);"""
+_TWO_FRAMES = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
+_IS_FREE = "([x, y]) => document.elementFromPoint(x, y)?.id === 'points'"
 _CHOOSE_MAP = """try { localStorage["nearkin-map"] ??= "%s"; } catch {}"""
 
 
@@ -39,7 +50,7 @@ class WatchedTab(Tab):
     @classmethod
     @contextmanager
     def opened(cls, browser, url, version=0, settings=None):
-        """A tab in a new profile; version None does not wait for points."""
+        """A tab in a new profile; version None waits for nothing."""
         # Points go to their places at once, unless a test asks for the way.
         settings = {"viewport": WINDOW, "reduced_motion": "reduce", **(settings or {})}
         script = settings.pop("init_script", None)
@@ -48,6 +59,7 @@ class WatchedTab(Tab):
         map_choice = settings.pop("map_choice", "axes")
         context = browser.new_context(**settings)
         context.add_init_script(_CHOOSE_MAP % map_choice)
+        context.add_init_script(_MESSAGES_STAY)
         if not by_groups:  # questions are about pairs, unless a test is about others
             context.add_init_script(PAIRS_ONLY)
         if script:
@@ -88,19 +100,59 @@ class WatchedTab(Tab):
         """Wait until a part of the page has this text in it."""
         expect(self.part(name)).to_contain_text(text)
 
+    def hears(self, studio):
+        """Wait until all that a studio knows now is here, and its report on that."""
+        report = studio.wait_for_report()
+        self.rest(version=studio.state()["version"], reportVersion=report["version"])
+        return report
+
+    def lonely_row(self):
+        """A row whose point is far from all others and covered by nothing, and where it is."""
+        points = self.points()
+        gaps = cKDTree(points).query(points, k=2)[0][:, 1]
+        for row in np.argsort(-gaps).tolist():
+            if self.page.evaluate(_IS_FREE, points[row].tolist()):
+                return row, points[row]
+        raise AssertionError("no point is free")
+
+    def move(self, place):
+        """Move the mouse, and wait until the page has seen what is there."""
+        self.page.mouse.move(*place)
+        self.page.evaluate(_TWO_FRAMES)
+        self.rest()
+
     def choose(self, row):
         """Go to a point, see its card, and click, as people do."""
         place = self.points()[row]
-        self.page.mouse.move(*place)
+        self.move(place)
         expect(self.part("hover-card")).to_be_visible()
         self.page.mouse.click(*place)
+        self.rest()
+
+    def draw(self, corners):
+        """Drag the mouse along these corners."""
+        self.move(corners[0])
+        self.page.mouse.down()
+        for x, y in corners[1:]:
+            self.page.mouse.move(x, y, steps=3)
+            self.page.evaluate(_TWO_FRAMES)  # the outline takes no two corners of one moment
+        self.page.mouse.up()
+        self.rest()
+
+    def choose_by_mouse(self, name, **option):
+        """Open a menu with the mouse, and take something from it."""
+        menu = self.part(name)
+        menu.dispatch_event("pointerdown")
+        menu.focus()
+        menu.select_option(**option)
 
     def answers(self):
         """How many answers the page says there are."""
         return int(self.part("answers").inner_text().split()[0].replace("\N{NO-BREAK SPACE}", ""))
 
     def answer(self, key):
-        """Press a key and wait until the answer is counted."""
+        """Answer what is asked by a key, which counts for one answer."""
+        self.wait_for_question()
         n = self.answers()
         self.press(key)
         self.shows_answers(n + 1)
@@ -114,7 +166,9 @@ class WatchedTab(Tab):
             self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
 
     def pixels(self, name="points"):
-        """The colours of a part of the page as it is on the screen."""
+        """The colours of a part of the page as it is on the screen, once it has settled."""
+        self.rest()
+        self.page.evaluate(_TWO_FRAMES)
         picture = Image.open(io.BytesIO(self.part(name).screenshot()))
         return np.asarray(picture.convert("RGB"))
 
@@ -130,7 +184,22 @@ def expect(locator):
     from playwright.sync_api import expect as patient
 
     patient.set_options(timeout=PATIENCE_MS)
-    return patient(locator)
+    return patient(getattr(locator, "locator_of_page", locator))
+
+
+def links(studio):
+    """The rows of pairs that are known, one after the other, by what was said of them."""
+    known = studio.get("/api/known")
+    return {kind: known[kind] for kind in ("must_link", "cannot_link", "unsure")}
+
+
+def said_of(studio, pair):
+    """What is known of a pair, or None."""
+    for kind, rows in links(studio).items():
+        ends = zip(rows[::2], rows[1::2], strict=True)
+        if sorted(pair) in [sorted(one) for one in ends]:
+            return kind
+    return None
 
 
 def asked(studio, state=None):
