@@ -117,7 +117,7 @@ def test_duplicates_are_found_without_a_radius(run, files, model):
 def test_classes_among_duplicates_are_a_note(run, files, model):
     result = run("duplicates", "model.nearkin", *NAMED)
     assert "seem to be classes" in result.err
-    assert "cluster metric.transform(X)" in result.err
+    assert "For classes, use nearkin cluster" in result.err
     result = run("duplicates", "model.nearkin", *NAMED, "--radius", float(model.threshold_))
     assert "note: the largest of" in result.err
     assert "of 120 rows" in result.err

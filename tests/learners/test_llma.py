@@ -270,7 +270,7 @@ def test_all_points_identical(row, dtype):
 def test_one_known_label_implies_no_pair(data):
     X, _, _ = data
     with pytest.raises(ValueError, match="nothing to learn from: only one sample is labelled"):
-        LLMA().fit(X, np.where(np.arange(60) == 3, 1, -1))
+        LLMA().fit(X, np.where(np.arange(60) == 3, 0, -1))
 
 
 @each("name", ["window", "locality"])

@@ -10,6 +10,9 @@ from nearkin.rows import wide as wide_rows
 from nearkin.rows.wide import axes_of_wide_rows
 from tests.cases import each
 
+# Wide rows are few for their columns by nature.
+FEW_ROWS = pytest.mark.filterwarnings("ignore:LMNN has .* rows of known class")
+
 
 def wide_example(n=20, d=60, seed=0):
     rng = np.random.default_rng(seed)
@@ -57,6 +60,7 @@ def test_leading_axes_say_what_they_hold():
     assert axes.shape == (5, 60)
 
 
+@FEW_ROWS
 @each(
     "learner",
     [
@@ -78,6 +82,7 @@ def test_distances_of_training_rows_are_those_without_axes(learner, monkeypatch)
     assert_allclose(learner.distance(X, X), plain, rtol=1e-5, atol=1e-5 * plain.max())
 
 
+@FEW_ROWS
 @each("learner", [ITML, GMML, LMNN, RCA])
 def test_twenty_thousand_columns_take_little_time_and_memory(learner):
     X, y = wide_example(24, 20_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import import_module
 from inspect import signature
 
 from nearkin.registry import LEARNERS
@@ -45,9 +44,9 @@ _PHRASES = (
     (r"\bimages=", "--image "),
 )
 _PARAMETER = re.compile(r"(?<![-\w.\['\"])([a-z]\w*)=(?=(\S)?)")
-# What is left of Python: calls, names of modules.
+# What is left of Python: calls, names of modules. A distance is written d(0, 1).
 PYTHON = re.compile(
-    r"\w\.[a-z_]\w*\(|\b[A-Z]\w*\(|(?<![-\w])[a-z_]\w*\((?!s\))[\w\[.]"
+    r"\w\.[a-z_]\w*\(|\b[A-Z]\w*\(|(?<![-\w])(?!d\()[a-z_]\w*\((?!s\))[\w\[.]"
     r"|\b(?:nearkin|numpy|pandas|sklearn)\.\w|\b(?:fit|add|components)\(|\bStandardScaler\b"
 )
 
@@ -55,7 +54,9 @@ PYTHON = re.compile(
 @cache
 def settings() -> frozenset[str]:
     """Parameters of all learners, which --set takes."""
-    classes = (getattr(import_module(one.home), one.name) for one in LEARNERS)
+    import nearkin  # with the learners, which no other message waits for
+
+    classes = (getattr(nearkin, one.name) for one in LEARNERS)
     return frozenset(name for cls in classes for name in signature(cls).parameters)
 
 
