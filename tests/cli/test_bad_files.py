@@ -59,7 +59,7 @@ def test_rows_of_megabytes(run, tmp_path):
         ["ann", "x"],
         ["bob", long],
         ["ann", "x"],
-        *([f"n{i}", "y" * 1000] for i in range(300)),
+        *([f"n{i}", "y" * 1000] for i in range(2000)),
         ["bob", long],
     ]
     text = "".join(f"{name},{cell}\n" for name, cell in [["name", "text"], *rows])

@@ -348,7 +348,8 @@ def test_scikit_learn_never_takes_pairs_for_rows(n_links):
     X = np.zeros((12, 1))
 
     def cross_validated(pairs):
-        return cross_validate(Holder(), X, cv=2, params={"pairs": pairs}, error_score="raise")
+        options = {"cv": 2, "params": {"pairs": pairs}, "error_score": "raise"}
+        return cross_validate(Holder(), X, scoring=lambda holder, X: holder.score(X), **options)
 
     with pytest.raises(
         ValueError, match=r"^these pairs do not say how many rows X has, so"
