@@ -86,6 +86,7 @@ def test_every_public_name_is_there():
         _ = nearkin.nonsense
 
 
+@pytest.mark.night
 def test_what_a_process_imports_first_may_be_any_part(tmp_path):
     path = tmp_path / "m.nearkin"
     X = [[0.0, 0], [1, 0], [0, 5]]

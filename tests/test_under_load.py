@@ -2,6 +2,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests import under_load
 
 _SECOND_TIME = """
@@ -15,6 +17,7 @@ def test_always():
 """
 
 
+@pytest.mark.night
 def test_the_first_round_that_fails_is_the_last(tmp_path, capfd):
     (tmp_path / "test_made.py").write_text(_SECOND_TIME)
     arguments = ["--busy", "1", "-p", "no:hypothesispytest", f"--rootdir={tmp_path}", str(tmp_path)]

@@ -76,6 +76,7 @@ def records(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.night
 def test_the_model_is_the_library_s_and_better_than_euclidean(folder):
     metric = nearkin.load(folder / "wines.nearkin")
     assert metric.learned_from_["must_links"] == 20

@@ -147,6 +147,7 @@ def test_clusters_are_a_new_column(run, files, sample, model, method):
     assert adjusted_rand_score(frame["cluster"], expected) == 1
 
 
+@pytest.mark.night
 def test_clusters_and_their_number_are_found_from_pairs(run, files, sample, model):
     arguments = ("rows.csv", "-c", "a,b", "--id", "name", "-p", "pairs.csv")
     result = run("cluster", *arguments)

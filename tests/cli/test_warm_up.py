@@ -57,6 +57,7 @@ def test_every_learner_has_a_job_in_both_precisions():
     assert all(names.count(one.name) == 2 for one in LEARNERS if one.command)
 
 
+@pytest.mark.night
 @each("job", in_double_precision(), ids=name_of)
 def test_every_job_can_be_done(job):
     with noticed(), silenced():

@@ -87,6 +87,7 @@ def test_few_labels_suffice_along_the_data(moons):
     assert nearest.score(metric.transform(X_new), y_new) > 0.97
 
 
+@pytest.mark.night
 @each_family
 def test_held_out_digits_gain_over_euclid(digits, family):
     X, y = digits

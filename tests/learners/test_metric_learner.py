@@ -405,6 +405,7 @@ def test_where_classes_wind_around_each_other_kernel_beta_has_no_part():
     assert turning.score(new, y_new) > 0.98
 
 
+@pytest.mark.night
 def test_for_new_classes_only_those_take_part_that_carry_over():
     X, y = load_digits(return_X_y=True)
     known = y < 5

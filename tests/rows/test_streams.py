@@ -761,6 +761,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="tells peak memory otherwise")
 def test_memory_stays_far_below_the_size_of_the_data(tmp_path):
     rng = np.random.default_rng(0)

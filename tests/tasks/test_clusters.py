@@ -28,6 +28,7 @@ def quick(**options):
 
 
 # Soft, since scikit-learn asks for one cluster of rows whose labels differ.
+@pytest.mark.night
 def test_it_is_an_estimator_of_scikit_learn():
     fails = dict.fromkeys(
         ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
@@ -80,6 +81,7 @@ def test_groups_and_their_number_are_found_and_new_rows_are_placed():
     assert "4 groups" in clusters.report_._repr_html_()
 
 
+@pytest.mark.night
 def test_shapes_that_are_not_round_are_groups_too():
     X, y = make_circles(300, noise=0.05, factor=0.5, random_state=0)
     pairs = Pairs.from_labels(y, 20, random_state=0)

@@ -125,6 +125,7 @@ def test_of_many_answers_some_are_looked_at():
     assert found.gain.value < outlook(X, answers(240)).gain.value
 
 
+@pytest.mark.night
 @each(("verdict", "n_asked"), [("enough", 20), ("no use", 20), ("more", 40)])
 def test_questions_end_when_there_are_enough(verdict, n_asked, monkeypatch):
     def from_twenty_on(X, pairs):

@@ -137,6 +137,7 @@ def test_wrong_choices_are_listed_with_what_was_asked():
     assert (found[0]["left"], found[0]["right"]) not in left
 
 
+@pytest.mark.night
 def test_the_curve_is_found_again_from_the_journal(tmp_path):
     path = tmp_path / "answers"
     with Lesson(records_of(X), journal=path) as lesson:
