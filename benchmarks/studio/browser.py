@@ -29,31 +29,28 @@ _UNTIL = """
         const step = () => {
             const found = look();
             if (found) resolve(found);
-            else if (performance.now() > end) reject(new Error(`waited in vain for ${what()}`));
+            else if (performance.now() > end) reject(new Error(`waited in vain for ${what}`));
             else requestAnimationFrame(step);
         };
         step();
     });
 """.replace("PATIENCE_MS", str(PATIENCE_MS))
 
-# Nothing is under way, and what the root element tells of is here, at least as new as is asked for.
-_SETTLED = (
-    f"(wanted) => {{{_UNTIL}"
-    + """
+# Nothing is under way, and what the root element tells of is here, at least as new as is asked for;
+# also what is drawn later, if that is wanted.
+_SETTLED = """([wanted, drawn]) => {
     const { dataset } = document.documentElement;
     const isNew = ([name, version]) => Number(dataset[name] ?? -1) >= version;
-    return until(
-        () => dataset.pending === "0" && Object.entries(wanted).every(isNew),
-        () => `${JSON.stringify(wanted)}; the page says ${JSON.stringify(dataset)}`,
-    );
+    const isStill = dataset.pending === "0" && (!drawn || dataset.drawing === "0");
+    return isStill && Object.entries(wanted).every(isNew);
 }"""
-)
+_SAID = "() => JSON.stringify(document.documentElement.dataset)"
 
 _TRACED = (
     f"(n) => {{{_UNTIL}"
     + """
     const seen = () => window.nearkin.trace.filter((entry) => entry.firstFrameAt !== null);
-    return until(() => seen().length >= n && seen(), () => `${n} answers to be seen`);
+    return until(() => seen().length >= n && seen(), `${n} answers to be seen`);
 }"""
 )
 
@@ -145,21 +142,31 @@ class Tab:
         self.page.goto(url)
         self.settle(version)
 
-    def rest(self, **versions: int) -> None:
+    def rest(self, *, drawn: bool = False, **versions: int) -> None:
         """Wait until nothing is under way, and versions are at least as high as these.
 
-        They are called ``version``, ``reportVersion`` and ``mapVersion``.
+        They are called ``version``, ``reportVersion`` and ``mapVersion``. With ``drawn``, wait also
+        for what is drawn a little later.
         """
-        self.page.evaluate(_SETTLED, versions)
+        from playwright.sync_api import TimeoutError as InVain
+
+        try:  # whatever pages are loaded meanwhile
+            self.page.wait_for_function(_SETTLED, arg=[versions, drawn])
+        except InVain:
+            said = self.page.evaluate(_SAID)
+            raise AssertionError(f"waited in vain for {versions}; the page says {said}") from None
 
     def settle(self, version: int = 0) -> None:
         """Wait until a layout at least this new is shown and no point moves."""
-        self.rest(mapVersion=version)
+        self.rest(drawn=True, mapVersion=version)
 
     def reload(self, version: int | None = None) -> None:
         """Load the page anew; with a version, until its points have come to rest."""
         self.page.reload()
-        self.rest(**({} if version is None else {"mapVersion": version}))
+        if version is None:
+            self.rest()
+        else:
+            self.settle(version)
 
     def strike(self, key: str) -> None:
         """Press a key, and do not wait for what comes of it."""

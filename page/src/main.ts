@@ -18,7 +18,7 @@ import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
 import { createStage, type Stage } from "./scatter/stage";
 import { enter, stay } from "./session";
-import { afterPause, note, underWay } from "./settled";
+import { afterPause, note, reloadPage, underWay } from "./settled";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { answersPanel } from "./view/answers";
@@ -181,7 +181,7 @@ function listenLive(model: Model): void {
 async function reload(model: Model): Promise<void> {
   try {
     const lesson = await api.lesson();
-    if (dataOf(lesson) !== dataOf(model.lesson)) return window.location.reload();
+    if (dataOf(lesson) !== dataOf(model.lesson)) return reloadPage();
     // Versions of another run may be lower; within one run, what is newer is here already.
     if (lesson.run !== model.lesson.run) {
       model.lesson.run = lesson.run;
@@ -298,4 +298,5 @@ function refuse(problem: unknown): void {
   );
 }
 
+note("drawing", 0);
 underWay(start()).catch(refuse);

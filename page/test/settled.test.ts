@@ -47,7 +47,7 @@ test("a request is under way until its reply is here as a whole", async () => {
 
 test("a pause is under way until its task is done, and begins anew when it is asked for again", () => {
   const seen: string[] = [];
-  const pause = afterPause(() => seen.push(dataset.pending), 100);
+  const pause = afterPause(() => seen.push(dataset.pending), 100, "pending");
   pause.start();
   vi.advanceTimersByTime(99);
   pause.start();
@@ -63,6 +63,14 @@ test("a pause is under way until its task is done, and begins anew when it is as
   expect(dataset.pending).toBe("0");
   vi.advanceTimersByTime(1000);
   expect(seen).toHaveLength(1);
+});
+
+test("what is drawn later is counted by itself", () => {
+  const pause = afterPause(() => undefined, 100);
+  pause.start();
+  expect([dataset.pending, dataset.drawing]).toEqual(["0", "1"]);
+  vi.advanceTimersByTime(100);
+  expect([dataset.pending, dataset.drawing]).toEqual(["0", "0"]);
 });
 
 test("what is not known is not there", () => {

@@ -96,7 +96,7 @@ export function answersPanel(model: Model): HTMLElement {
     list.parentElement?.scrollTo({ top: 0 });
   };
 
-  search.addEventListener("input", afterPause(anew, AFTER_TYPING_MS).start);
+  search.addEventListener("input", afterPause(anew, AFTER_TYPING_MS, "pending").start);
   search.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" && event.key !== "Enter") return;
     if (event.key === "Escape" && search.value !== "") {

@@ -5,6 +5,7 @@ import { aboutChoice, changed, chosen, type Scale, standardiseOf } from "../logi
 import type { Column, Columns } from "../logic/types";
 import type { Model } from "../model";
 import { announce, notify } from "../notices";
+import { reloadPage } from "../settled";
 import { byId, h, replace } from "./dom";
 
 /** What is to be said after the page was loaded anew. */
@@ -145,7 +146,7 @@ function reloadAndSay(sentence: string): void {
   } catch {
     // It is only not said then.
   }
-  window.location.reload();
+  reloadPage();
 }
 
 function sayWhatChanged(): void {

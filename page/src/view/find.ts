@@ -104,7 +104,7 @@ function searchInput(model: Model): HTMLElement {
     const { value: filter } = model.filter;
     if (filter.text !== input.value) model.filter.set({ ...filter, text: input.value });
   };
-  const typing = afterPause(look, TYPING_MS);
+  const typing = afterPause(look, TYPING_MS, "pending");
   input.addEventListener("input", typing.start);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") look();

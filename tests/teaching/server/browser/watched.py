@@ -167,7 +167,7 @@ class WatchedTab(Tab):
 
     def pixels(self, name="points"):
         """The colours of a part of the page as it is on the screen, once it has settled."""
-        self.rest()
+        self.rest(drawn=True)
         self.page.evaluate(_TWO_FRAMES)
         picture = Image.open(io.BytesIO(self.part(name).screenshot()))
         return np.asarray(picture.convert("RGB"))
