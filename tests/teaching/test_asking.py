@@ -141,7 +141,7 @@ def test_wrong_choices_are_listed_with_what_was_asked():
 def test_the_curve_is_found_again_from_the_journal(tmp_path):
     path = tmp_path / "answers"
     with Lesson(records_of(X), journal=path) as lesson:
-        for _ in range(26):
+        for _ in range(40):
             press(lesson)
             before = lesson.report()["course"]
     assert len(before) > 15
