@@ -12,10 +12,12 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
+from sklearn.utils.graph import _fix_connected_components
 
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
@@ -79,12 +81,23 @@ def ward(there: Coordinates) -> Cut:
     if n < 3:
         return lambda k: None
     graph = (there.affinities > 0).astype(float) + sp.eye_array(n)
-    with silenced():  # a graph in several parts is completed
-        tree = AgglomerativeClustering(
-            n_clusters=1, linkage="ward", connectivity=sp.csr_matrix(graph), compute_full_tree=True
-        ).fit(there.Z)
+    tree = AgglomerativeClustering(
+        n_clusters=1,
+        linkage="ward",
+        connectivity=_connect_parts(there.Z, sp.csr_matrix(graph)),
+        compute_full_tree=True,
+    ).fit(there.Z)
 
     return lambda k: leaves_joined(tree.children_[: n - k], n)
+
+
+def _connect_parts(Z: Floats, graph: sp.csr_matrix) -> sp.csr_matrix:
+    """Join the parts of a graph where they are nearest, as scikit-learn does with a warning."""
+    n_parts, part = connected_components(graph, directed=False)
+    if n_parts == 1:
+        return graph
+    whole = _fix_connected_components(Z, graph.tolil(), n_parts, part, mode="connectivity")
+    return sp.csr_matrix(whole)
 
 
 def hdbscan(there: Coordinates) -> Cut:
