@@ -18,3 +18,8 @@ settings.register_profile("ten-thousand", settings.get_profile("night"), max_exa
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local")
 )
+
+
+def pytest_xdist_auto_num_workers():
+    """One process more than cores: tests in a browser and of processes wait half of their time."""
+    return (os.cpu_count() or 1) + 1
