@@ -218,17 +218,53 @@ def _use(learner: Any, X: Any, pairs: Any) -> list[Any]:
 
 
 def _task_cases(kind: str, X: Any, y: Any, pairs: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    def metric() -> Any:
+        return nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
+
+    def are_same(left: Any, right: Any) -> Any:
+        return np.asarray(y)[left] == np.asarray(y)[right]
+
+    def taught() -> Any:
+        return nk.learn_actively(X, are_same, 10, learner=nk.ITML(), random_state=0)
+
+    def indexed() -> Any:
+        return nk.NeighborIndex(metric(), random_state=0).add(X)
+
     tasks: dict[str, Callable[[], Any]] = {
         "Clusters": lambda: nk.Clusters(random_state=0).fit(X, pairs=pairs).labels_,
+        "three Clusters": lambda: nk.Clusters(3, random_state=0).fit(X, pairs=pairs).labels_,
         "MPCKMeans": lambda: nk.MPCKMeans(3, random_state=0).fit(X, pairs=pairs).labels_,
-        "MetricKMeans": lambda: nk.MetricKMeans(3, random_state=0).fit(X, pairs=pairs).labels_,
-        "EnergyClassifier": lambda: nk.EnergyClassifier(nk.Euclidean()).fit(X, y).predict(X),
-        "NeighborIndex": lambda: nk.NeighborIndex(nk.Euclidean().fit(X)).add(X).search(X[:9], 5),
-        "suggest_pairs": lambda: nk.suggest_pairs(X, 9, pairs=pairs, random_state=0),
-        "cross_validate": lambda: nk.cross_validate(nk.ITML(random_state=0), X, pairs),
+        "MetricKMeans": lambda: nk.MetricKMeans(3, random_state=0).fit(X).labels_,
+        "EnergyClassifier": lambda: nk.EnergyClassifier(random_state=0).fit(X, y).predict(X),
+        "MultipleKernelClassifier": lambda: (
+            nk.MultipleKernelClassifier(random_state=0).fit(X, y).predict(X)
+        ),
+        "ManifoldAlignment": lambda: (
+            nk.ManifoldAlignment(random_state=0)
+            .fit([X, X], pairs=pairs.extend(n_rows=2 * X.shape[0]))
+            .transform(X, of=0)
+        ),
+        "NeighborIndex": lambda: indexed().query(X[:9], 5),
+        "duplicates": lambda: indexed().duplicates(),
+        "suggest_pairs": lambda: nk.suggest_pairs(metric(), X, pairs, 9, random_state=0),
+        "learn_actively": lambda: taught().metric.transform(X),
+        "outlook": lambda: nk.outlook(X, pairs).gain,
+        "spread_pairs": lambda: nk.spread_pairs(X, pairs, random_state=0).must_link,
+        "cross_validate": lambda: nk.cross_validate(nk.ITML(random_state=0), X, pairs=pairs),
+        "quality": lambda: metric().quality(X, pairs=pairs),
+        "chance_same": lambda: metric().chance_same(X[:20], X[20:40]),
+        "explain": lambda: metric().explain(X[0], X[1]),
+        "saved and loaded": lambda: _kept(metric(), X),
     }
     for name, work in tasks.items():
         yield f"{name} on {kind}", work
+
+
+def _kept(metric: Any, X: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "metric.nearkin")
+        metric.save(path)
+        return nk.load(path).transform(X)
 
 
 def digest(value: Any) -> str:
