@@ -5,6 +5,16 @@ import warnings
 import pytest
 
 from nearkin import SelectionWarning
+from nearkin.learners import trial
+from tests.common.learners import few_of
+
+
+@pytest.fixture(scope="module")
+def few_ingredients():
+    """MetricLearner chooses among few learners, all of which the common tests run over, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trial, "ingredients", few_of)
+        yield
 
 
 @pytest.fixture(autouse=True)

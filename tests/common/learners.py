@@ -15,6 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import nearkin
 from nearkin import ITML, KernelBeta, Pairs, registry
 from nearkin.datasets import make_xor
+from nearkin.learners.portfolio import ingredients
 from nearkin.spaces.kernels import Kernel
 from tests.cases import each
 
@@ -233,12 +234,24 @@ def as_seen_by(learner, X, X_train=None):
 
 
 def example():
-    """Training rows, labels, pairs of both kinds, and new rows."""
+    """Training rows, labels, pairs of both kinds, and new rows; float32 holds rows exactly."""
     X, y = make_xor(50, random_state=0)
-    X = np.column_stack([X, X[:, 0] * X[:, 1]])
-    X_new = make_xor(30, random_state=1)[0]
-    X_new = np.column_stack([X_new, X_new[:, 0] * X_new[:, 1]])
+    X, X_new = (
+        np.column_stack([A, A[:, 0] * A[:, 1]]).astype(np.float32).astype(np.float64)
+        for A in (X, make_xor(30, random_state=1)[0])
+    )
     return X, y, Pairs.from_labels(y, 24, random_state=0), X_new
+
+
+# What MetricLearner chooses among where the choice is not at issue, a learner for every branch: the
+# plain distance, one that takes triplets, one that does not, and one of two steps that needs
+# must-links.
+FEW = ("Euclidean", "ITML", "column weights", "RCA, then cosine kernel")
+
+
+def few_of(*sizes, **options):
+    """Few of MetricLearner's ingredients, to be put in the place of all of them."""
+    return {name: one for name, one in ingredients(*sizes, **options).items() if name in FEW}
 
 
 def fitted(learner, X, y=None, pairs=None):

@@ -11,7 +11,7 @@ from nearkin import GMML, ITML, LMNN, RCA, KernelA, KernelBeta, NeighborIndex, P
 from nearkin.datasets import make_xor
 from tests.cases import each
 
-N = 120
+N = 60
 X, Y = make_xor(N, random_state=0)
 PAIRS = Pairs.from_labels(Y, 30, random_state=0)
 LEARNERS = [
@@ -61,13 +61,13 @@ def used(learner, A):
     return metric
 
 
-@each("laid_out", LAID_OUT)
 @each("learner", LEARNERS, ids=repr)
-def test_nothing_is_compiled_anew_for_rows_that_lie_otherwise(learner, laid_out):
+def test_nothing_is_compiled_anew_for_rows_that_lie_otherwise(learner):
     used(learner, X)
     before = signatures()
-    used(learner, LAID_OUT[laid_out](X))
-    assert signatures() == before
+    for name, laid_out in LAID_OUT.items():
+        used(learner, laid_out(X))
+        assert signatures() == before, name
 
 
 @each("learner", LEARNERS, ids=repr)

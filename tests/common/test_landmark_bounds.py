@@ -16,7 +16,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.storage.arrays import read_header
 from nearkin.storage.models import KIND, NEWEST
 
-N_ROWS, N_LANDMARKS = 400, 50
+N_ROWS, N_LANDMARKS = 200, 50
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_metric_learner_learns_the_same_from_rows_in_memory_and_in_files(
     data, tmp_path, monkeypatch
 ):
     X, pairs = data
-    monkeypatch.setattr(host_sample, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(host_sample, "SAMPLE_ROWS", 100)
     np.save(tmp_path / "rows.npy", X)
     learner = nk.MetricLearner(time_budget=0.3, random_state=0)
     in_memory = clone(learner).fit(X, pairs=pairs)
@@ -106,7 +106,7 @@ def test_no_default_holds_a_matrix_of_all_pairs_of_many_rows(data, monkeypatch):
 def test_a_blend_holds_images_of_few_rows_at_a_time(data, monkeypatch):
     X, pairs = data
     blend = nk.Blend([nk.KernelBeta(n_landmarks=50, random_state=0)] * 6).fit(X, pairs=pairs)
-    rows = np.tile(X, (50, 1))
+    rows = np.tile(X, (30, 1))
     whole = blend.map_._beside_each_other(rows)
     monkeypatch.setattr(maps, "_BLOCK_ROWS", 100)
     blend.transform(rows)

@@ -23,7 +23,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import nearkin
 from nearkin import LMNN, RCA, Euclidean, Generative, KernelBeta, Pairs
+from nearkin.learners import trial
 from nearkin.learners.metric import MetricMixin
+from nearkin.learners.portfolio import ingredients
 from nearkin.pairs.supervision import TAKE_TRIPLETS
 from nearkin.scores import pair_auc
 from tests.cases import each
@@ -40,6 +42,8 @@ from tests.common.learners import (
     fitted,
 )
 
+pytestmark = pytest.mark.usefixtures("few_ingredients")
+
 # Scikit-learn feeds these checks matrices that are no kernel matrices.
 NOT_A_KERNEL_MATRIX = "the check's matrix is no kernel matrix, which fit refuses"
 EXPECTED_FAILURES = {
@@ -54,9 +58,13 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
 
 
-# MetricLearner has no time to compare here: that changes nothing of what it takes and gives.
+# MetricLearner has no time to compare here, and compositions have parts that are fitted at once:
+# that changes nothing of what they take and give.
+PARTS = [RCA(random_state=0), Euclidean(random_state=0)]
 CHECKED = {name: LEARNERS[name] for name in CLASSES} | {
-    "MetricLearner": clone(LEARNERS["MetricLearner"]).set_params(time_budget=0)
+    "MetricLearner": clone(LEARNERS["MetricLearner"]).set_params(time_budget=0),
+    "Chain": clone(LEARNERS["Chain"]).set_params(steps=PARTS),
+    "Blend": clone(LEARNERS["Blend"]).set_params(learners=PARTS),
 }
 
 
@@ -78,7 +86,8 @@ def test_scikit_learn_checks(learner):
 
 
 @pytest.mark.night
-def test_scikit_learn_checks_of_the_learner_that_compares():
+def test_scikit_learn_checks_of_the_learner_that_compares(monkeypatch):
+    monkeypatch.setattr(trial, "ingredients", ingredients)  # all of them
     assert_passes_checks(LEARNERS["MetricLearner"])
 
 
@@ -196,7 +205,7 @@ def test_score_is_the_pair_auc_of_the_embedding(learner, data):
     assert_allclose(both, pair_auc(Z, partial, pairs=held_out))
 
 
-@each_setting
+@each_learner
 def test_labels_pairs_and_both_teach(learner, data):
     if isinstance(learner, Euclidean):
         pytest.skip("nothing is learned but the threshold")
@@ -232,8 +241,8 @@ def test_unknown_labels_change_nothing_beside_pairs(learner, data):
 
 @each_setting
 def test_transform_is_the_map(learner, data):
-    X, y, pairs, X_new = data
-    metric, rows = fitted(learner, X, y, pairs), as_seen_by(learner, X_new, X)
+    X, _, pairs, X_new = data
+    metric, rows = fitted(learner, X, pairs=pairs), as_seen_by(learner, X_new, X)
     assert_array_equal(metric.map_.apply(rows), metric.transform(rows))
     assert_allclose(metric.map_.apply(rows[3:4]), metric.transform(rows)[3:4], rtol=1e-7)
 
@@ -321,13 +330,14 @@ def test_pairs_follow_their_rows_through_folds(learner, data):
 
 
 @each_setting
-def test_learned_space_serves_a_classifier_in_a_pipeline(learner, data):
+def test_learned_space_serves_a_classifier(learner, data):
     X, y, _, X_new = data
-    pipeline = make_pipeline(clone(learner), KNeighborsClassifier(3))
-    pipeline.fit(as_seen_by(learner, X), y)
+    metric = fitted(learner, X, y)
+    nearest = KNeighborsClassifier(3).fit(metric.transform(as_seen_by(learner, X)), y)
     truth = X_new[:, 0] * X_new[:, 1] < 0
     # The third column of the example tells the classes apart for linear metrics too.
-    assert pipeline.score(as_seen_by(learner, X_new, X), truth.astype(int)) > 0.9
+    Z = metric.transform(as_seen_by(learner, X_new, X))
+    assert nearest.score(Z, truth.astype(int)) > 0.9
 
 
 @each(
@@ -377,9 +387,10 @@ def test_pickled_metric_is_the_same_metric(learner, data):
 
 @each_setting
 def test_same_seed_same_result(learner, data):
-    X, y, pairs, X_new = data
+    X, _, pairs, X_new = data
     rows = as_seen_by(learner, X_new, X)
-    one, two = (clone(learner).fit(as_seen_by(learner, X), y, pairs=pairs) for _ in range(2))
+    one = fitted(learner, X, pairs=pairs)
+    two = clone(learner).fit(as_seen_by(learner, X), pairs=pairs)
     assert_array_equal(one.transform(rows), two.transform(rows))
     assert one.threshold_ == two.threshold_
 
@@ -387,8 +398,7 @@ def test_same_seed_same_result(learner, data):
 @each_setting
 def test_float32_stays_float32_and_is_close_to_float64(learner, data):
     X, _, pairs, X_new = data
-    # Rounded to float32 beforehand, so that both see the same numbers.
-    X, X_new = (rows.astype(np.float32).astype(np.float64) for rows in (X, X_new))
+    assert_array_equal(X, X.astype(np.float32))  # so that both see the same numbers
     exact = fitted(learner, X, pairs=pairs)
     metric = fitted(learner, X.astype(np.float32), pairs=pairs)
     new, new32 = (
@@ -485,7 +495,7 @@ def weird_data(draw):
 
 @pytest.mark.parametrize("name", ENTRIES)
 @given(X=weird_data(), data=st.data())
-@settings(max_examples=20)  # benchmarks.fuzz_learners tries many more
+@settings(max_examples=10)  # benchmarks.fuzz_learners tries many more
 @pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:all rows of X coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore::nearkin.ContradictionWarning")

@@ -22,6 +22,8 @@ from nearkin import (
 from tests.cases import each
 from tests.common.learners import LEARNERS, all_learners, as_seen_by, example, fitted
 
+pytestmark = pytest.mark.usefixtures("few_ingredients")
+
 X, Y, PAIRS, X_NEW = example()
 OUTSIDE = Pairs([(0, 1), (2, 999)])
 TASKS = {

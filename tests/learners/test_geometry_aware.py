@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
@@ -152,12 +152,12 @@ def test_radius_instead_of_neighbours(moons):
 
 
 def test_sparse_rows_give_what_dense_rows_give():
-    X, y = make_moons(100, noise=0.06, random_state=0)
+    X, y = make_moons(60, noise=0.06, random_state=0)
     pairs = Pairs.from_labels(y, 20, random_state=0)
     X = np.where(X > 0, X, 0)  # many zeros
     X = np.column_stack([X, X[:, 0] * X[:, 1]]) + np.eye(len(X), 3)
     for family in FAMILIES:
-        metric = GeometryAware(family=family, random_state=0)
+        metric = GeometryAware(family=family, n_iter=3, random_state=0)
         dense = clone(metric).fit(X, pairs=pairs)
         sparse = clone(metric).fit(sp.csr_array(X), pairs=pairs)
         assert_allclose(sparse.distance(sp.csr_array(X[:20])), dense.distance(X[:20]), atol=1e-5)
@@ -218,32 +218,12 @@ def test_more_vectors_and_neighbours_than_rows(family):
 
 @each_family
 def test_duplicated_rows_are_one_place(moons, family):
-    X, _, pairs = moons
-    n = len(X)
-    X = np.concatenate([X, X[:40], X[:5]])
-    pairs = Pairs(pairs.must_link, pairs.cannot_link)
-    metric = GeometryAware(family=family, random_state=0).fit(X, pairs=pairs)
-    assert_allclose(metric.embedding_[n : n + 40], metric.embedding_[:40], atol=1e-9)
-
-
-@each_family
-def test_duplicated_pairs_of_equal_rows(moons, family):
-    X, _, _ = moons
-    n = len(X)
-    X = np.concatenate([X, X[:2]])
-    pairs = Pairs([(0, n), (1, n + 1), (2, 3)], [(0, 9)])
-    metric = GeometryAware(family=family, random_state=0).fit(X, pairs=pairs)
+    X, n = moons[0][:80], 80
+    X = np.concatenate([X, X[:20], X[:5]])
+    pairs = Pairs([(0, n), (1, n + 1), (2, 3)], [(0, 9)])  # of equal rows, too
+    metric = GeometryAware(family=family, n_iter=5, random_state=0).fit(X, pairs=pairs)
     assert np.isfinite(metric.embedding_).all()
-
-
-@each_family
-def test_contradicting_pairs_are_absorbed(moons, family):
-    X, _, _ = moons
-    with pytest.warns(UserWarning, match="contradict"):
-        metric = GeometryAware(family=family, random_state=0).fit(
-            X, pairs=Pairs([(0, 1), (5, 6)], [(0, 1)])
-        )
-    assert np.isfinite(metric.embedding_).all()
+    assert_allclose(metric.embedding_[n : n + 20], metric.embedding_[:20], atol=1e-9)
 
 
 @each("bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "wide"])
@@ -257,13 +237,6 @@ def test_a_precomputed_kernel_has_no_rows_to_join(moons):
     X, _, pairs = moons
     with pytest.raises(ValueError, match="kernel"):
         GeometryAware(family="data_dependent", kernel="precomputed").fit(X @ X.T, pairs=pairs)
-
-
-@each_family
-def test_same_seed_same_result(moons, taught, family):
-    X, _, pairs = moons
-    again = clone(taught[family]).fit(X, pairs=pairs)
-    assert_array_equal(again.embedding_, taught[family].embedding_)
 
 
 def test_a_width_is_judged_by_some_pairs_of_each_kind():

@@ -22,7 +22,6 @@ each_extension = each("extension", ["local", "nystroem"])
 each_map = each(
     "options", [{}, {"n_iter": 3}, {"extension": "nystroem"}], ids=["local", "iterated", "nystroem"]
 )
-each_type = each("dtype", [np.float32, np.float64])
 
 # Corners of a rectangle, whose centred linear kernel has two known eigenvectors.
 RECTANGLE = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
@@ -271,8 +270,7 @@ def test_calibrated_weights_keep_the_mean_gain():
 
 
 @each_kernel
-@each_extension
-@each("weighting", ["paper", "calibrated"])
+@each(("extension", "weighting"), [("local", "paper"), ("nystroem", "calibrated")])
 def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weighting, data):
     X, _, pairs = data
     X_new = X[::3] + 0.05
@@ -288,8 +286,7 @@ def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weig
 
 @each_kernel
 @each_extension
-@each_type
-@each("n_landmarks", [None, 25])
+@each(("dtype", "n_landmarks"), [(np.float32, 25), (np.float64, None)])
 def test_transform_of_training_rows_equals_the_fitted_embedding(
     kernel, extension, dtype, n_landmarks, data
 ):
@@ -307,8 +304,7 @@ def test_transform_of_training_rows_equals_the_fitted_embedding(
 
 
 @each_extension
-@each_type
-@each("n_landmarks", [None, 25])
+@each(("dtype", "n_landmarks"), [(np.float32, None), (np.float64, 25)])
 def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
     extension, dtype, n_landmarks, data
 ):
