@@ -29,7 +29,7 @@ LEARNERS = [
     nk.Euclidean(random_state=0),
     nk.Chain([nk.ITML(random_state=0), nk.KernelBeta(random_state=0)]),
     nk.Blend([nk.ITML(random_state=0), nk.CosineMetric(random_state=0)], random_state=0),
-    nk.MetricLearner(time_budget=1, random_state=0),
+    nk.MetricLearner(time_budget=0.1, random_state=0),
 ]
 
 
@@ -121,7 +121,7 @@ def test_pulls_are_what_learning_again_without_an_answer_changes(kernel, rows):
 
 def test_pulls_in_a_chooser_are_of_its_parts(rows):
     X, pairs = rows
-    metric = nk.MetricLearner(time_budget=1, random_state=0).fit(X, pairs=pairs)
+    metric = nk.MetricLearner(time_budget=0.1, random_state=0).fit(X, pairs=pairs)
     found = metric.explain(X[3], X[17])
     assert found.answers
     named = {(one.left, one.right) for one in found.answers}

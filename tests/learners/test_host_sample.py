@@ -14,7 +14,7 @@ from nearkin.pairs.supervision import Evidence
 from nearkin.rows.base import RemoteRows
 from tests.cases import each
 
-N = 900
+N = 500
 CLASSES = np.random.default_rng(1).integers(3, size=N)
 PAIRS = Pairs.from_labels(CLASSES, 60, random_state=0)
 
@@ -37,7 +37,7 @@ class Numbered(RemoteRows):
 @pytest.fixture
 def fewer(monkeypatch):
     """A sample that is smaller than the data of these tests."""
-    monkeypatch.setattr(module, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 200)
     monkeypatch.setattr(module, "_LABELLED_ROWS", 100)
 
 
@@ -109,7 +109,7 @@ def test_all_other_rows_have_the_same_chance(fewer):
         count[sampled(n, pairs, seed=seed).numbers] += 1
     assert (count[pairs.points] == n_draws).all()
     others = np.delete(count, pairs.points)
-    share = 296 / 996
+    share = 196 / 996
     statistic = ((others - n_draws * share) ** 2).sum() / (n_draws * share * (1 - share))
     assert chi2.ppf(1e-4, 995) < statistic < chi2.ppf(1 - 1e-4, 995)
 
@@ -139,21 +139,21 @@ SOME_LABELS = np.where(np.arange(N) % 3 == 0, CLASSES, -1)
 
 @each(
     "told",
-    [{"pairs": PAIRS}, {"pairs": PAIRS, "y": SOME_LABELS}, {"y": CLASSES}],
-    ids=["pairs", "pairs and labels", "labels"],
+    [{"pairs": PAIRS, "y": SOME_LABELS}, {"y": CLASSES}],
+    ids=["pairs and labels", "labels"],
 )
 def test_the_metric_is_that_of_the_sample_in_memory(fewer, told):
     X, rng = make_rows(), np.random.RandomState(0)
-    rows = open_rows(np.split(X, [100, 450]))
+    rows = open_rows(np.split(X, [100, 350]))
     sample = host_sample(rows, Evidence(told.get("pairs", Pairs()), told.get("y")), rng)
     within = {
         "y": told["y"][sample.numbers] if "y" in told else None,
         "pairs": told["pairs"].restrict(sample.numbers) if "pairs" in told else None,
     }
-    learner = MetricLearner(time_budget=0.3, random_state=rng)
+    learner = MetricLearner(time_budget=0.05, random_state=rng)
     expected = learner.fit(X[sample.numbers], **within)
     found, again = (
-        MetricLearner(time_budget=0.3, random_state=0).fit(rows, **told) for _ in range(2)
+        MetricLearner(time_budget=0.05, random_state=0).fit(rows, **told) for _ in range(2)
     )
     assert_array_equal(found.transform(X), expected.transform(X))
     assert_array_equal(found.transform(rows).to_numpy(), again.transform(rows).to_numpy())
@@ -169,7 +169,7 @@ def test_suspects_are_named_by_their_rows_among_all(fewer):
         cannot_link=PAIRS.cannot_link, n_rows=N
     )
     rows = open_rows([X])
-    found = MetricLearner(time_budget=0.5, random_state=0).fit(rows, pairs=swapped).suspects_
+    found = MetricLearner(time_budget=0.1, random_state=0).fit(rows, pairs=swapped).suspects_
     assert found
     given = set(map(tuple, np.concatenate([swapped.must_link, swapped.cannot_link]).tolist()))
     assert {suspect.pair for suspect in found} <= given
@@ -180,13 +180,13 @@ def test_suspects_are_named_by_their_rows_among_all(fewer):
 def test_answers_of_several_people_about_a_stream(fewer):
     X, answers = make_rows(), as_answers(PAIRS)
     metric = MetricLearner(time_budget=0.3, random_state=0)
-    metric.fit(open_rows(iter(np.split(X, 3))), pairs=answers)
+    metric.fit(open_rows(iter(np.array_split(X, 3))), pairs=answers)
     assert [one.name for one in metric.answerers_] == ["Ann", "Bob"]
     assert metric.score(X, CLASSES) > 0.9
     assert metric.learned_from_["rows"] == N
 
 
 def test_pairs_are_spread_among_the_sample(fewer):
-    metric = MetricLearner(time_budget=0.3, spread=True, random_state=0)
+    metric = MetricLearner(time_budget=0.05, spread=True, random_state=0)
     metric.fit(open_rows([make_rows()]), pairs=PAIRS)
     assert metric.score(make_rows(), CLASSES) > 0.9

@@ -35,8 +35,8 @@ from nearkin.rows.notices import leaving_out
 from nearkin.scores import pair_auc
 from tests.cases import each
 
-# Enough for the usual blend and ITML on some hundred rows; more time means more candidates.
-SOME_TIME = 0.3
+# Enough for the first candidates on some hundred rows; more time means more of them.
+SOME_TIME = 0.1
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_the_report_says_how_good_the_metric_is_and_is_kept(wine, taught, tmp_pa
     assert load(tmp_path / "model.nearkin").report_.quality == held_out
 
 
-@each("n_pairs", [2, 4, 12])
+@each("n_pairs", [2, 12])
 def test_of_a_few_pairs_nothing_is_certain(n_pairs, wine):
     X, y = wine
     pairs = Pairs.from_labels(y, n_pairs, random_state=0)
@@ -130,7 +130,7 @@ def test_nothing_is_done_twice_and_the_result_is_the_same(wine, monkeypatch):
         return project(*told, **settings)
 
     monkeypatch.setattr(itml, "project", counted)
-    pairs = Pairs.from_labels(y[::2], 100, random_state=0)
+    pairs = Pairs.from_labels(y[::2], 40, random_state=0)
     learner = MetricLearner(time_budget=SOME_TIME, random_state=0)
     once = clone(learner).fit(X[::2], pairs=pairs)
     n_distinct = len(set(projections))
@@ -197,7 +197,7 @@ def test_more_time_means_more_candidates(wine):
     X, y = wine
     pairs = Pairs.from_labels(y[::2], 40, random_state=0)
     found = []
-    for budget in (0.1, 100):
+    for budget in (0.05, 100):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SelectionWarning)
             metric = MetricLearner(time_budget=budget, random_state=0).fit(X[::2], pairs=pairs)
@@ -237,14 +237,6 @@ def test_contradictory_pairs_are_warned_of_once_and_learned_from(wine):
     assert np.isfinite(metric.transform(X)).all()
 
 
-def test_pairs_of_every_row(wine):
-    X, y = wine
-    pairs = Pairs.from_labels(y, 3000, random_state=0)
-    assert len(pairs.points) == len(X)
-    metric = MetricLearner(time_budget=0.5, random_state=0).fit(X, pairs=pairs)
-    assert metric.score(X, y) > 0.95
-
-
 def with_mistakes(y, n_pairs, n_wrong):
     right = Pairs.from_labels(y, n_pairs, random_state=0)
     wrong = right.subset(np.arange(n_pairs) % (n_pairs // n_wrong) == 0)
@@ -274,16 +266,17 @@ def test_suspects_are_found_among_pairs_beside_labels(wine):
     some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs contradict the labels
-        metric = MetricLearner(time_budget=2, random_state=0).fit(X, some, pairs=pairs)
+        metric = MetricLearner(time_budget=SOME_TIME, random_state=0).fit(X, some, pairs=pairs)
     said = {tuple(link) for link in np.concatenate([pairs.must_link, pairs.cannot_link])}
     listed = {suspect.pair for suspect in metric.suspects_}
     assert listed <= said
     assert listed & wrong
 
 
-def test_many_pairs_are_compared_on_some_and_learned_from_all(wine):
+def test_many_pairs_of_every_row_are_compared_on_some_and_learned_from_all(wine):
     X, y = wine
-    pairs = Pairs.from_labels(y, 5000, random_state=0)
+    pairs = Pairs.from_labels(y, 3000, random_state=0)
+    assert len(pairs.points) == len(X)
     metric = MetricLearner(time_budget=0.5, random_state=0).fit(X, pairs=pairs)
     assert metric.report_.n_judged <= 1000
     assert metric.score(X, y) > 0.95
@@ -291,10 +284,10 @@ def test_many_pairs_are_compared_on_some_and_learned_from_all(wine):
 
 def test_rows_with_many_columns_are_reduced_for_all_but_euclidean():
     rng = np.random.RandomState(0)
-    y = rng.randint(2, size=200)
-    X = np.column_stack([4.0 * y + rng.normal(size=200), rng.normal(size=(200, 150))])
+    y = rng.randint(2, size=120)
+    X = np.column_stack([4.0 * y + rng.normal(size=120), rng.normal(size=(120, 150))])
     pairs = Pairs.from_labels(y, 49, random_state=0)
-    metric = MetricLearner(time_budget=0.8, random_state=0).fit(X, pairs=pairs)
+    metric = MetricLearner(time_budget=0.3, random_state=0).fit(X, pairs=pairs)
     chains = [part for part in metric.metric_.learners_ if isinstance(part, Chain)]
     assert chains
     assert all(chain.steps_[0].n_components_ == 24 for chain in chains)
@@ -330,14 +323,14 @@ def test_a_few_duplicates_keep_the_euclidean_distance():
 
 def test_all_columns_are_seen_where_few_axes_lose_identity():
     rng = np.random.RandomState(0)
-    things = np.hstack([rng.normal(size=(200, 10)), 0.3 * rng.normal(size=(200, 110))])
+    things = np.hstack([rng.normal(size=(120, 10)), 0.3 * rng.normal(size=(120, 110))])
     # Two of every thing, which differ in the widest columns and agree in all the others.
     X = np.repeat(things, 2, axis=0)
-    X[:, :10] = 3 * rng.normal(size=(400, 10))
-    pairs = Pairs([(i, i + 1) for i in range(0, 120, 2)], [(i, i + 3) for i in range(120, 240, 4)])
+    X[:, :10] = 3 * rng.normal(size=(240, 10))
+    pairs = Pairs([(i, i + 1) for i in range(0, 80, 2)], [(i, i + 3) for i in range(80, 160, 4)])
     metric = MetricLearner(time_budget=2, scale=False, random_state=0).fit(X, pairs=pairs)
-    who = np.repeat(np.arange(200), 2)[240:]
-    assert metric.score(X[240:], who) > 0.99 > pair_auc(X[240:], who) + 0.2
+    who = np.repeat(np.arange(120), 2)[160:]
+    assert metric.score(X[160:], who) > 0.99 > pair_auc(X[160:], who) + 0.2
     assert not any(isinstance(part, PCA) for part in _learners(metric.metric_))
 
 
@@ -374,11 +367,11 @@ def test_sparse_rows_are_learned_from_as_dense_ones_are():
     counts = rng.poisson(0.05 + 0.5 * (np.arange(400) % 3 == y[:, None]))
     X = sparse.csr_array(counts.astype(float))
     pairs = Pairs.from_labels(y[:120], 60, random_state=0)
-    metric = MetricLearner(time_budget=0.2, random_state=0).fit(X[:120], pairs=pairs)
+    metric = MetricLearner(time_budget=SOME_TIME, random_state=0).fit(X[:120], pairs=pairs)
     assert metric.score(X[120:], y[120:]) > 0.9
     assert_allclose(metric.transform(X[120:]), metric.transform(X[120:].toarray()))
     assert metric.axes_.shape == (120, 400)
-    dense = MetricLearner(time_budget=0.2, random_state=0).fit(X[:120].toarray(), pairs=pairs)
+    dense = MetricLearner(time_budget=SOME_TIME, random_state=0).fit(X[:120].toarray(), pairs=pairs)
     assert_allclose(
         metric.score(X[120:], y[120:]), dense.score(X[120:].toarray(), y[120:]), atol=0.03
     )
@@ -395,8 +388,8 @@ def test_the_bar_and_the_report_go_to_standard_error(wine, capsys):
 
 
 def test_where_classes_wind_around_each_other_kernel_beta_has_no_part():
-    (X, y), (new, y_new) = (make_moons(400, noise=0.1, random_state=seed) for seed in (0, 1))
-    pairs = Pairs.from_labels(y, 300, random_state=0)
+    (X, y), (new, y_new) = (make_moons(300, noise=0.1, random_state=seed) for seed in (0, 1))
+    pairs = Pairs.from_labels(y, 150, random_state=0)
     metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
     assert metric.score(new, y_new) > 0.98
     assert KernelBeta(random_state=0).fit(X, pairs=pairs).score(new, y_new) < 0.8
@@ -453,10 +446,10 @@ def test_the_usual_blend_leaves_out_what_cannot_be_fitted():
 
 
 def test_pairs_are_spread_if_asked_for(wine):
-    X, y = wine
+    X, y = wine[0][::2], wine[1][::2]
     pairs = Pairs.from_labels(y, 40, random_state=0)
     plain, spread = (
-        MetricLearner(time_budget=0.2, robust=False, spread=spread, random_state=0)
+        MetricLearner(time_budget=0.05, robust=False, spread=spread, random_state=0)
         for spread in (False, True)
     )
     with warnings.catch_warnings():

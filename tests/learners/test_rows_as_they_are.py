@@ -121,7 +121,7 @@ def test_a_blend_draws_rows_of_a_frame(records, monkeypatch):
 def test_metrics_of_any_kind_in_a_chain_that_takes_words(records):
     columns, y, _ = records
     X = pd.DataFrame(columns)
-    chain = Chain([encoder(sparse_threshold=0), MetricLearner(random_state=0)])
+    chain = Chain([encoder(sparse_threshold=0), MetricLearner(time_budget=0.1, random_state=0)])
     pairs = Pairs.from_labels(y, 60, random_state=0)
     assert chain.fit(X, pairs=pairs).score(X, y) > 0.8
     if find_spec("matplotlib"):

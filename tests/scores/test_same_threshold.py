@@ -180,7 +180,9 @@ def digits():
     return X, y, learned, known, (X[ends[:, 0]], X[ends[:, 1]], same)
 
 
-@each("learner", [Euclidean, KernelBeta, GeometryAware])
+@pytest.mark.parametrize(
+    "learner", [Euclidean, KernelBeta, pytest.param(GeometryAware, marks=pytest.mark.night)]
+)
 def test_probabilities_hold_at_the_stated_prevalence(learner, digits):
     X, y, learned, known, (A, B, same) = digits
     pairs = Pairs.from_labels(y[learned], 100, random_state=0)

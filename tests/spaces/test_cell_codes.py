@@ -34,13 +34,15 @@ def random_probes(m, n_cells, n_probes, seed=0):
     return np.array([rng.permutation(n_cells)[:n_probes] for _ in range(m)])
 
 
-@each("dtype", [np.float32, np.float64])
-@each("q", [1, 3, 4, 7, 50])
+@each(
+    ("q", "dtype"),
+    [(1, np.float64), (3, np.float32), (4, np.float64), (7, np.float64), (50, np.float32)],
+)
 def test_the_nearest_rows_of_the_cells_are_found(q, dtype):
     rng = np.random.default_rng(q)
-    Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (900, 50))
-    cell, places = in_cells(Z, 5)
-    probes = random_probes(50, 5, 3)
+    Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (700, 25))
+    cell, places = in_cells(Z, 4)
+    probes = random_probes(25, 4, 3)
     found = scanned(coded(Z, cell, places), Z, Q, probes, 9)
     assert_array_equal(found, plainly(Z, Q, cell, probes, 9))
 
@@ -101,12 +103,12 @@ def test_codes_stand_for_rows_up_to_the_error():
 
 def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():
     rng = np.random.default_rng(0)
-    Z, Q = rng.standard_normal((2000, 8)), rng.standard_normal((300, 8))
+    Z, Q = rng.standard_normal((1000, 8)), rng.standard_normal((100, 8))
     cell, places = in_cells(Z, 6)
-    codes, probes = coded(Z, cell, places), random_probes(300, 6, 2)
+    codes, probes = coded(Z, cell, places), random_probes(100, 6, 2)
     together = scanned(codes, Z, Q, probes, 10)
     with one_core():
-        alone = [scanned(codes, Z, Q[[i]], probes[[i]], 10)[0] for i in range(300)]
+        alone = [scanned(codes, Z, Q[[i]], probes[[i]], 10)[0] for i in range(100)]
     assert_array_equal(together, alone)
 
 

@@ -80,7 +80,7 @@ def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
 
 @each(
     "learner",
-    [KernelA(n_landmarks=40, window_neighbors=15), GeometryAware()],
+    [KernelA(n_landmarks=40, window_neighbors=15), GeometryAware(n_iter=2)],
     ids=["KernelA", "GeometryAware"],
 )
 def test_learners_look_into_cells_where_there_are_many_rows(learner, monkeypatch):

@@ -106,7 +106,7 @@ def test_influence_by_blocks_is_the_same(monkeypatch):
     assert_allclose(influence(A, points, 0.7, 5).toarray(), whole)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([0.2, 0.5, 0.9]),
@@ -135,7 +135,7 @@ def test_without_a_cut_it_is_the_propagation_of_the_paper():
     assert ratio[0] > 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 0.95), st.integers(0, 30), st.floats(0, 10))
 def test_what_always_holds(seed, reach, per_pair, weight):
     X, pairs = random_rows(seed), random_pairs(seed)
