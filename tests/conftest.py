@@ -2,7 +2,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-from tests.wheel import fresh_environment as fresh_environment  # fixtures
+from tests.clusters import dask_client as dask_client  # fixtures
+from tests.wheel import fresh_environment as fresh_environment
 from tests.wheel import wheel as wheel
 
 # The first call of a compiled loop takes a second: no deadline, and no complaint about it.

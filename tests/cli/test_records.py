@@ -16,17 +16,12 @@ import nearkin as nk
 from nearkin.cli.differences import marked_cells
 from tests.cases import each
 from tests.cli.conftest import write_csv
+from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import PATIENCE
 
 N = 120
 GROUPS = ("duplicates", "people.csv", "--id", "id", "--pairs", "answers.csv")
 ASK = ("suggest", "none", "people.csv", "--id", "id", "--ask", "-o", "said.csv")
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    """A fifth of them, which is quick, and says nearly the same of pairs."""
-    monkeypatch.setattr("nearkin.records.matching.N_TREES", 20)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@ import pytest
 
 from nearkin import datasets
 from nearkin.tables.columns import Column
+from tests.few_trees import few_trees as few_trees  # for all tests here
 
 KINDS = {"postcode": "code", "born": "code", "phone": "code"}
 

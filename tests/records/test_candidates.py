@@ -104,7 +104,7 @@ def test_the_interval_of_what_is_missed_holds_the_truth(monkeypatch):
     monkeypatch.setattr(candidates, "_ORDERS", 6)
     held = []
     for seed in range(8):
-        columns, person = columns_of_people(2000, seed, mistakes=3.0)
+        columns, person = columns_of_people(500, seed, mistakes=3.0)
         found = candidates_of(columns, seed=seed)
         first = first_of_equal(columns)
         kept = np.unique(first)

@@ -12,10 +12,16 @@ from tests.records.conftest import KINDS
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from nearkin.records import candidates, dask_candidates, dask_parts, dask_work  # noqa: E402
+from nearkin.records import (  # noqa: E402
+    candidates,
+    dask_candidates,
+    dask_parts,
+    dask_work,
+    matching,
+)
 from nearkin.records.packed import packed, unpacked  # noqa: E402
 from tests.records.conftest import words  # noqa: E402
 
@@ -45,36 +51,25 @@ def assert_same_work(found, expected):
     assert np.array_equal(found._judged.scores, expected._judged.scores)
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Of two worker processes with a thread each, copies of one that has imported all they need."""
-    settings = {"distributed.worker.multiprocessing-method": "forkserver"}
-    with dask.config.set(settings):
-        context = distributed.utils.get_mp_context()
-        context.set_forkserver_preload(
-            ["distributed", "dask.dataframe", "nearkin.records.dask_work"]
-        )
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-            ) as cluster,
-            distributed.Client(cluster, set_as_default=False) as client,
-        ):
-            yield client
+@pytest.fixture(autouse=True)
+def few_orders(monkeypatch):
+    """Few turns of the workers, which are slow, for few records."""
+    monkeypatch.setattr(candidates, "_ORDERS_OF_FEW", 6)
+    monkeypatch.setattr(candidates, "_ORDERS", 6)
 
 
 @pytest.fixture
-def in_process(monkeypatch):
-    monkeypatch.setattr("nearkin.records.matching.N_TREES", 20)  # which is quick
+def in_process():
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
-def test_groups_of_worker_processes_are_those_of_the_table_in_memory(client):
-    frame, _ = people(800, 0)
+def test_groups_of_worker_processes_are_those_of_the_table_in_memory(dask_client, monkeypatch):
+    monkeypatch.setattr(matching, "N_TREES", 100)  # as the workers have it
+    frame, _ = people(200, 0)
     local = matcher().fit(frame)
-    with client.as_current():
-        remote = matcher().fit(in_parts(frame, 100, 250, 450, 799))
+    with dask_client.as_current():
+        remote = matcher().fit(in_parts(frame, 100, 199))
         assert_same_work(remote, local)
     assert np.array_equal(remote.duplicates().labels, local.duplicates().labels)
     assert str(remote.report_) == str(local.report_)

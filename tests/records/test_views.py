@@ -23,8 +23,8 @@ def broken(n, seed):
 @each("two_tables", [False, True])
 def test_a_rare_value_is_enough_where_all_else_is_another_persons(two_tables, monkeypatch):
     monkeypatch.setattr(candidates, "_FEW", 0)  # as in large tables
-    table, pairs = broken(6000, 0)
-    side = np.arange(6100) >= 3000 if two_tables else None
+    table, pairs = broken(3000, 0)
+    side = np.arange(3100) >= 1500 if two_tables else None
     found = candidates_of(table, side=side)
     assert np.isin(keys_of(pairs), keys_of(found.pairs)).all()
     assert side is None or (side[found.pairs[:, 0]] != side[found.pairs[:, 1]]).all()

@@ -89,26 +89,9 @@ def assert_same_metric(found, expected, rows=X, Z=None):
     assert_allclose(found.threshold_, expected.threshold_, rtol=1e-8 if Z.itemsize == 8 else 1e-4)
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Of two worker processes with a thread each, copies of one that has imported all they need."""
-    settings = {
-        "distributed.scheduler.allowed-failures": 10,
-        "distributed.worker.multiprocessing-method": "forkserver",
-    }
-    with dask.config.set(settings):
-        context = distributed.utils.get_mp_context()
-    context.set_forkserver_preload(
-        ["distributed", "dask.dataframe", "nearkin.dask", "nearkin.learners.metric"]
-    )
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+@pytest.fixture
+def client(dask_client):
+    return dask_client
 
 
 # Both at once with every learner, and each alone in turn.

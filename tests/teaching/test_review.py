@@ -14,6 +14,7 @@ from nearkin.teaching import lesson as lesson_module
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.record_kinds import are_records
 from nearkin.teaching.records import records_of
+from tests.few_trees import few_trees as few_trees  # for all tests here
 
 # Dates with typos are said to be unreadable.
 pytestmark = pytest.mark.filterwarnings("ignore::nearkin.tables.values.TableWarning")
