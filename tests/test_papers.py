@@ -20,7 +20,14 @@ PAPERS = [
 ]
 
 
-@each("name", PAPERS)
+# One with every change; all of them at night.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "yeung2007_scalable" else pytest.mark.night)
+        for name in PAPERS
+    ],
+)
 def test_every_number_of_a_paper_is_what_was_measured(name):
     paper = import_module(f"benchmarks.papers.{name}.run")
     assert list(claims.problems(paper)) == []

@@ -9,6 +9,13 @@ from tests.cases import each
 KNOWN = {"mean": lambda: "The mean is 2.50.", "table": lambda: "| a |\n| --- |\n| 1 |"}
 
 
+def test_the_readme_shows_what_the_stored_results_give():
+    text = (site.ROOT / "README.md").read_text(encoding="utf-8")
+    assert regions(text.split("\n"))
+    assert filled(text, site.blocks()) == (text, [])
+
+
+@pytest.mark.night
 def test_every_measured_region_is_what_the_stored_results_give():
     assert list(site.problems()) == []
 

@@ -8,6 +8,7 @@ import pytest
 from nearkin import Pairs
 from nearkin.datasets import make_records, make_xor
 from tests.cli.conftest import write_csv
+from tests.few_trees import few_trees as few_trees  # for all tests here
 
 ANSWERS = "y\nn\nu\nq\n"
 # All but the studio, a server: tests/cli/test_as_a_user.py starts and ends one.

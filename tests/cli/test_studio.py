@@ -16,6 +16,7 @@ from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.server import serving
 from tests.cases import each
 from tests.cli.conftest import write_csv
+from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import until
 
 

@@ -202,7 +202,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
             "rows 'r0', 'r1', 'r2' all differ from one another. Allow more groups",
         ),
         (
-            "left,right,same\n" + "".join(f"r0,r{k},1\n" for k in range(1, 120)),
+            "left,right,same\n" + "".join(f"r0,r{k},1\n" for k in range(1, 40)),
             ("--clusters", 3),
             "--clusters 3: must-links leave 1 groups at most. Ask for fewer, leave out a "
             "must-link, or let pairs be broken with --soft.",
@@ -210,7 +210,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
     ],
 )
 def test_pairs_that_clusters_cannot_keep_are_named_by_ids(run, files, pairs, arguments, message):
-    rows = [[f"r{k}", k % 7, k % 11] for k in range(120)]
+    rows = [[f"r{k}", k % 7, k % 11] for k in range(40)]
     write_csv(files / "named.csv", ["key", "a", "b"], rows)
     (files / "answers.csv").write_text(pairs)
     known = ("cluster", "named.csv", "--id", "key", "-p", "answers.csv", *arguments)

@@ -24,7 +24,7 @@ from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.pairs.supervision import check_roles
 from tests.cases import each
 
-fast = settings(max_examples=60, deadline=None)
+fast = settings(max_examples=15, deadline=None)
 
 N_ROWS = 7
 rows = st.integers(0, N_ROWS - 1)
@@ -601,7 +601,7 @@ backends = each("backend", ["pandas", "polars", "pyarrow"])
 
 
 @backends
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(pairs=any_pairs)
 def test_frame_round_trip(backend, pairs):
     frame = pairs.to_frame(backend=backend)

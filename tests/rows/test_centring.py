@@ -80,8 +80,8 @@ def test_graphs(kind):
 @each(
     "learner",
     [
-        GeometryAware(random_state=0),
-        GeometryAware(family="data_dependent", random_state=0),
+        GeometryAware(n_iter=2, random_state=0),
+        GeometryAware(family="data_dependent", n_iter=2, random_state=0),
         KernelBeta(random_state=0),
         KernelBeta(kernel="linear", extension="nystroem", n_landmarks=30, random_state=0),
         KernelBeta(kernel="linear", landmarks="farthest", n_landmarks=30, random_state=0),
@@ -97,7 +97,7 @@ def test_learners(kind, learner):
 
 @each("coordinates", ["lle", "isomap"])
 def test_other_coordinates_of_geometry_aware(coordinates):
-    learner = GeometryAware(coordinates=coordinates, graph_neighbors=20, random_state=0)
+    learner = GeometryAware(coordinates=coordinates, graph_neighbors=20, n_iter=2, random_state=0)
     near, far = (clone(learner).fit(rows, pairs=PAIRS).distance(rows) for rows in (X, X + FAR))
     assert_allclose(far, near, atol=1e-9 * near.max())
 

@@ -49,15 +49,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
 N = 240
 NAMES = ["height", "width", "depth", "weight"]
 
-# One of each way through the code, where there are many other cases.
+# One of each way through the code, where there are many other cases; MetricLearner is slow.
+DEAR = ["exact", "MetricLearner"]
 FEW = [
-    *(name for name in firsts(lambda cls: getattr(cls, "_remote", False)) if name != "exact"),
+    *(name for name in firsts(lambda cls: getattr(cls, "_remote", False)) if name not in DEAR),
     "random landmarks",
 ]
 LEARNERS = learners(
     [
         *FEW,
-        *("exact", "twice", "nystroem", "components", "cosine landmarks", "laplacian landmarks"),
+        *DEAR,
+        *("twice", "nystroem", "components", "cosine landmarks", "laplacian landmarks"),
         *("poly landmarks", "linear landmarks", "callable landmarks", "landmarks", "farthest"),
         *("leverage", "named landmarks", "median", "gamma", "ITML covariance", "ITML landmarks"),
         *("GMML cosine", "GMML nystroem", "RCA of two axes", "Generative shared"),
@@ -179,10 +181,10 @@ def in_memory(name, kind, dtype=np.float64):
     return expected, expected.transform(X)
 
 
-# All evidence with each way through the code; with its variants all together, and another in turn.
+# All evidence with each way through the code; with its variants one kind in turn.
 FITS = [(name, kind) for name in FEW for kind in EVIDENCE]
 for i, name in enumerate(name for name in LEARNERS if name not in FEW):
-    FITS += [(name, EVIDENCE[i % (len(EVIDENCE) - 1)]), (name, EVIDENCE[-1])]
+    FITS += [(name, EVIDENCE[-1 - i % len(EVIDENCE)])]
 
 
 @each(("name", "kind"), FITS)
@@ -289,7 +291,7 @@ def test_a_stream_of_a_stream_can_be_learned_from():
 # Blocks of any sizes, and rows of all kinds
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.integers(0, 60), max_size=8), st.sampled_from(FEW), st.sampled_from(EVIDENCE))
 def test_cuts_do_not_matter(cuts, name, kind):
     X = make_rows(60)
@@ -301,7 +303,7 @@ def test_cuts_do_not_matter(cuts, name, kind):
 
 
 @pytest.mark.filterwarnings("ignore:all (rows|landmarks)")
-@each("kind", ["pairs", "labels", "labels and pairs"])
+@each("kind", ["pairs", "labels"])
 @each("name", [*FEW, "RCA of two axes", "GMML cosine", "ITML landmarks", "median"])
 def test_equal_rows(name, kind):
     X = np.full((60, 3), 0.1)
@@ -349,12 +351,11 @@ def test_one_column(name):
     assert_close(found.transform(rows).to_numpy(), expected.transform(X))
 
 
-@each("kind", ["pairs", "labels and pairs"])
 @each("name", FEW)
-def test_far_from_the_origin_nothing_cancels(name, kind):
-    X = make_rows() + 1e6
-    expected = clone(LEARNERS[name]).fit(X, **evidence(kind))
-    found = clone(LEARNERS[name]).fit(open_rows(blocks_of(X)), **evidence(kind))
+def test_far_from_the_origin_nothing_cancels(name):
+    X, known = make_rows() + 1e6, evidence("labels and pairs")
+    expected = clone(LEARNERS[name]).fit(X, **known)
+    found = clone(LEARNERS[name]).fit(open_rows(blocks_of(X)), **known)
     assert_same_fit(found, expected, rtol=1e-6)
 
 
@@ -474,7 +475,7 @@ def test_transform_reads_nothing_before_it_is_read():
 # Blocks that can be read only once
 
 
-@each("name", [n for n in LEARNERS if n != "named landmarks"])
+@each("name", [*FEW, *DEAR, "landmarks", "median", "ITML landmarks"])
 def test_small_iterators_give_what_arrays_give(name):
     X = make_rows()
     expected = clone(LEARNERS[name]).fit(X, **evidence("must-links"))
@@ -482,7 +483,7 @@ def test_small_iterators_give_what_arrays_give(name):
     assert_same_fit(found, expected)
 
 
-@each("name", [*FEW, "named landmarks", "median", "landmarks", "laplacian landmarks"])
+@each("name", [*FEW, "MetricLearner", "named landmarks", "landmarks"])
 def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
     monkeypatch.setattr("nearkin.rows.streams.RowStream.gathered", gathered_fewer)
     X = make_rows(3000)
@@ -509,7 +510,7 @@ def test_named_landmarks_of_an_iterator_are_kept():
 def test_the_sample_of_an_iterator_is_uniform():
     # Sampled 30 of 100 rows, in blocks of unequal size: each row as often as any other.
     X = np.arange(100.0)[:, None]
-    n_draws = 1000
+    n_draws = 300
     count = np.zeros(100)
     pairs_apart = 0
     blocks = np.split(X, [1, 2, 10, 60, 61])

@@ -5,7 +5,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -90,11 +89,15 @@ def test_metric_learner_knows_the_groups(copies):
     assert "city" not in stated.table_.columns_
 
 
+@pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
 def test_frames_of_numbers_stay_as_they_are():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, 3)), columns=["id", "b", "c"])
     pairs = nk.Pairs.from_labels(X["b"] > 0, 40, random_state=0)
-    for learner in (nk.MetricLearner(random_state=0), nk.ColumnWeights(random_state=0)):
+    for learner in (
+        nk.MetricLearner(time_budget=0, random_state=0),
+        nk.ColumnWeights(random_state=0),
+    ):
         metric = learner.fit(X, pairs=pairs)
         assert not hasattr(metric, "table_")
         assert_array_equal(
@@ -109,7 +112,7 @@ def test_a_table_for_frames_of_numbers(copies):
 
 
 LEARNERS = {
-    "MetricLearner": nk.MetricLearner(time_budget=1, random_state=0),
+    "MetricLearner": nk.MetricLearner(time_budget=0.1, random_state=0),
     "ColumnWeights": nk.ColumnWeights(random_state=0),
     "KernelBeta": nk.KernelBeta(n_landmarks=30, random_state=0),
     "Chain": nk.Chain([nk.TableEncoder(kinds={"city": "name"}), nk.ITML(random_state=0)]),
@@ -206,12 +209,9 @@ def exchanged():
     return frame, nk.Pairs(near, [(i, i + 61) for i in range(20)])
 
 
-@each(
-    "learner", [nk.ColumnWeights(random_state=0), nk.MetricLearner(time_budget=2, random_state=0)]
-)
-def test_swapped_cells_are_near_to_learners(learner, exchanged):
+def test_swapped_cells_are_near_to_learners(exchanged):
     frame, pairs = exchanged
-    metric = clone(learner).fit(frame, pairs=pairs)
+    metric = nk.ColumnWeights(random_state=0).fit(frame, pairs=pairs)
     assert metric.table_.swapped_ == [("given", "family")]
     assert metric.table_.columns_ == ["given", "family", "town"]
     assert found_again(metric, frame) > 0.9

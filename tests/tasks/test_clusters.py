@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from nearkin import Clusters, Euclidean, Pairs
+from nearkin import ITML, Clusters, Euclidean, Pairs
 from nearkin.errors import InputError
 from nearkin.tasks.clusters import USUAL_FAMILIES
 from tests.cases import each
@@ -42,31 +42,31 @@ def test_it_is_an_estimator_of_scikit_learn():
 
 
 def test_a_number_that_is_given_is_kept_exactly():
-    X, y = load_iris(return_X_y=True)
-    pairs = Pairs.from_labels(y, 60, random_state=0)
+    X, y = (part[::2] for part in load_iris(return_X_y=True))
+    pairs = Pairs.from_labels(y, 30, random_state=0)
     for options in ({}, {"keep": "soft"}, {"families": ["linkage"]}):
         clusters = Clusters(2, metric=Euclidean(), random_state=0, **options).fit(X, pairs=pairs)
         assert clusters.n_clusters_ == len(np.unique(clusters.labels_)) == 2, options
         if not options:
             assert len(clusters.broken_) == 0
-        assert 0 < clusters.report_.n_judged <= 60
+        assert 0 < clusters.report_.n_judged <= 30
         assert f"by {clusters.report_.n_judged} held-out pairs" in clusters.report_.reason
     tree = clusters.tree_
     for k in (tree.fewest, 5, 8):
         assert len(np.unique(tree.cut(k))) == k
     with pytest.raises(ValueError, match=f"no 2 groups: joining ended with {tree.fewest}, which"):
         tree.cut(2)
-    with pytest.raises(ValueError, match="no 151 groups: must-links leave"):
-        tree.cut(151)
+    with pytest.raises(ValueError, match="no 76 groups: must-links leave"):
+        tree.cut(76)
     with pytest.raises(ValueError, match="cannot-links need more than 2 groups: rows 0, 1, 2 all"):
         Clusters(2).fit(X, pairs=Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)]))
 
 
 def test_groups_and_their_number_are_found_and_new_rows_are_placed():
-    X, y = blobs(400)
-    train, new = np.arange(300), np.arange(300, 400)
+    X, y = blobs(240)
+    train, new = np.arange(160), np.arange(160, 240)
     pairs = Pairs.from_labels(y[train], 40, random_state=0)
-    clusters = Clusters(random_state=0).fit(X[train], pairs=pairs)
+    clusters = Clusters((2, 7), random_state=0).fit(X[train], pairs=pairs)
     assert clusters.n_clusters_ == 4
     assert adjusted_rand_score(y[train], clusters.labels_) > 0.95
     assert adjusted_rand_score(y[new], clusters.predict(X[new])) > 0.95
@@ -89,7 +89,7 @@ def test_shapes_that_are_not_round_are_groups_too():
     assert adjusted_rand_score(y, clusters.labels_) > 0.95
 
 
-@settings(max_examples=10)  # kept_pairs has more, without a metric
+@settings(max_examples=5)  # kept_pairs has more, without a metric
 @given(st.integers(0, 2**16), st.integers(2, 4), st.integers(2, 30))
 def test_pairs_are_never_broken(seed, k, n_pairs):
     """Whatever they say: these have nothing to do with where rows are."""
@@ -130,17 +130,17 @@ def test_pairs_that_one_group_breaks_are_listed_too():
 
 
 def test_the_number_may_be_given_or_bounded():
-    X, y = blobs(120, 3)
+    X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 20, random_state=0)
-    for k in (1 + 1, 5, 40):
+    for k in (2, 5, 40):
         assert quick(n_clusters=k).fit(X, pairs=pairs).n_clusters_ == k
     assert quick(n_clusters=(5, 8)).fit(X, pairs=pairs).n_clusters_ in range(5, 9)
     with pytest.raises(InputError, match="the least and the most"):
         quick(n_clusters=(1, 2, 3)).fit(X, pairs=pairs)
     with pytest.raises(InputError, match="least must be 1"):
         quick(n_clusters=(4, 2)).fit(X, pairs=pairs)
-    with pytest.raises(InputError, match="121 clusters cannot be made"):
-        quick(n_clusters=121).fit(X, pairs=pairs)
+    with pytest.raises(InputError, match="61 clusters cannot be made"):
+        quick(n_clusters=61).fit(X, pairs=pairs)
 
 
 def test_too_few_clusters_for_the_pairs_are_an_error_that_says_which_rows():
@@ -154,7 +154,7 @@ def test_too_few_clusters_for_the_pairs_are_an_error_that_says_which_rows():
 
 
 def test_without_pairs_it_goes_by_the_rows_and_says_so():
-    X, y = blobs(200, 3)
+    X, y = blobs(90, 3)
     clusters = Clusters(random_state=0).fit(X)
     assert adjusted_rand_score(y, clusters.labels_) > 0.95
     assert "no pairs" in str(clusters.report_)
@@ -162,8 +162,8 @@ def test_without_pairs_it_goes_by_the_rows_and_says_so():
 
 
 def test_labels_act_as_pairs():
-    X, y = blobs(120, 3)
-    some = np.where(np.random.default_rng(0).random(120) < 0.3, y, -1)
+    X, y = blobs(60, 3)
+    some = np.where(np.random.default_rng(0).random(60) < 0.3, y, -1)
     some[:3] = 0, 0, 1  # whatever they are
     labels = quick().fit(X, some).labels_
     known = np.flatnonzero(some >= 0)
@@ -193,9 +193,9 @@ def test_rows_that_say_little_have_the_groups_that_pairs_need(X, pairs, n_cluste
 
 
 def test_many_rows_are_placed_by_some_and_keep_all_pairs():
-    X, y = blobs(3000, 5)
-    pairs = Pairs.from_labels(y, 4000, random_state=0)
-    clusters = quick().fit(X, pairs=pairs)
+    X, y = blobs(2000, 5)
+    pairs = Pairs.from_labels(y, 1000, random_state=0)
+    clusters = quick(n_clusters=(4, 6)).fit(X, pairs=pairs)
     labels = clusters.labels_
     assert adjusted_rand_score(y, labels) > 0.95
     assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
@@ -217,7 +217,7 @@ def test_more_groups_than_can_be_scored_are_joined():
 
 
 def test_linkage_alone_gives_a_tree_that_can_be_cut_anywhere():
-    X, y = blobs(200, 3)
+    X, y = blobs(100, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     clusters = Clusters(metric=Euclidean(), families=["linkage"], random_state=0).fit(
         X, pairs=pairs
@@ -242,18 +242,23 @@ def test_outliers_of_hdbscan_are_told_and_placed():
 
 
 def test_a_metric_that_is_learned_already_is_taken_as_it_is():
-    X, y = blobs(150, 3)
+    X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     metric = Euclidean().fit(X, pairs=pairs)
-    clusters = quick().set_params(metric=FrozenEstimator(metric)).fit(X, pairs=pairs)
+    clusters = quick(n_clusters=3).set_params(metric=FrozenEstimator(metric)).fit(X, pairs=pairs)
     assert clusters.metric_ is metric
 
 
 def test_the_same_seed_gives_the_same_groups():
-    X, y = blobs(90, 3)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
+    X, y = blobs(60, 3)
+    pairs = Pairs.from_labels(y, 20, random_state=0)
     families = "k-means", "spectral", "agreement"
-    once, again = (Clusters(families=families, random_state=3).fit(X, pairs=pairs) for _ in "ab")
+    once, again = (
+        Clusters((2, 4), metric=ITML(random_state=0), families=families, random_state=3).fit(
+            X, pairs=pairs
+        )
+        for _ in "ab"
+    )
     np.testing.assert_array_equal(once.labels_, again.labels_)
     assert str(once.report_) == str(again.report_)
 
@@ -264,8 +269,10 @@ def test_families_that_are_unknown_are_named():
 
 
 def test_sparse_rows_are_grouped_as_dense_ones():
-    X, y = blobs(150, 3)
+    X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
-    dense, sparse = (quick().fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X)))
+    dense, sparse = (
+        quick(n_clusters=(2, 4)).fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X))
+    )
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
-    assert sparse.predict_proba(sp.csr_array(X)).shape == (150, 3)
+    assert sparse.predict_proba(sp.csr_array(X)).shape == (60, 3)

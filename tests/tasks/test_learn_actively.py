@@ -22,7 +22,7 @@ from nearkin.tasks.questions.strategies import STRATEGIES
 from tests.cases import each
 
 # Enough where it does not matter what is learned.
-QUICK = KernelBeta(n_landmarks=60, random_state=0)
+QUICK = KernelBeta(n_landmarks=20, random_state=0)
 
 each_strategy = each("strategy", list(STRATEGIES))
 
@@ -49,8 +49,8 @@ def check_history(result, y, given=None):
 @each_strategy
 def test_asks_open_questions_up_to_the_budget(strategy, xor):
     X, y = xor
-    result = learn_actively(X, oracle_of(y), 25, strategy=strategy, learner=QUICK, random_state=0)
-    assert result.n_asked == len(result.history) == 25
+    result = learn_actively(X, oracle_of(y), 12, strategy=strategy, learner=QUICK, random_state=0)
+    assert result.n_asked == len(result.history) == 12
     assert result.error is None
     assert result.unsure.shape == (0, 2)
     check_history(result, y)
@@ -61,7 +61,7 @@ def test_asks_open_questions_up_to_the_budget(strategy, xor):
 def test_same_seed_same_questions(strategy, xor):
     X, y = xor
     one, two = (
-        learn_actively(X, oracle_of(y), 12, strategy=strategy, learner=QUICK, random_state=5)
+        learn_actively(X, oracle_of(y), 6, strategy=strategy, learner=QUICK, random_state=5)
         for _ in range(2)
     )
     assert one.history == two.history
@@ -88,14 +88,14 @@ def test_stops_when_everything_is_known():
 def test_chosen_questions_beat_random_ones():
     """Ten classes along one of six axes: random pairs seldom meet two rows of a class."""
     rng = np.random.RandomState(0)
-    y = np.repeat(np.arange(10), 20)
-    X = np.column_stack([4.0 * y, 12 * rng.standard_normal((200, 5))])
-    X[:, 0] += 0.3 * rng.standard_normal(200)
+    y = np.repeat(np.arange(10), 10)
+    X = np.column_stack([4.0 * y, 12 * rng.standard_normal((100, 5))])
+    X[:, 0] += 0.3 * rng.standard_normal(100)
 
     def score(strategy, seed):
         learner = ITML(random_state=0)
         result = learn_actively(
-            X, oracle_of(y), 80, learner=learner, strategy=strategy, random_state=seed
+            X, oracle_of(y), 50, learner=learner, strategy=strategy, random_state=seed
         )
         return result.metric.score(X, y)
 
@@ -257,7 +257,7 @@ def test_tiny_sets():
 def test_identical_rows(strategy):
     y = np.arange(12) % 2
     result = learn_actively(
-        np.ones((12, 3)), oracle_of(y), 15, learner=KernelBeta(), strategy=strategy, random_state=0
+        np.ones((12, 3)), oracle_of(y), 8, learner=KernelBeta(), strategy=strategy, random_state=0
     )
     check_history(result, y)
 
@@ -265,17 +265,17 @@ def test_identical_rows(strategy):
 def test_pandas_and_sparse_rows(xor):
     X, y = xor
     frame = pd.DataFrame(X, columns=["a", "b"])
-    expected = learn_actively(X, oracle_of(y), 15, learner=QUICK, random_state=0)
+    expected = learn_actively(X, oracle_of(y), 6, learner=QUICK, random_state=0)
     assert (
-        learn_actively(frame, oracle_of(y), 15, learner=QUICK, random_state=0).history
+        learn_actively(frame, oracle_of(y), 6, learner=QUICK, random_state=0).history
         == expected.history
     )
     for form in (sp.csr_array, sp.coo_array):
-        result = learn_actively(form(X), oracle_of(y), 15, learner=QUICK, random_state=0)
+        result = learn_actively(form(X), oracle_of(y), 6, learner=QUICK, random_state=0)
         check_history(result, y)
     filled = np.random.RandomState(0).rand(60, 3000)
     wide = sp.csr_array(np.where(filled < 0.01, filled, 0))
-    result = learn_actively(wide, oracle_of(y), 8, learner=QUICK, random_state=0)
+    result = learn_actively(wide, oracle_of(y), 6, learner=QUICK, random_state=0)
     check_history(result, y[:60])
 
 
