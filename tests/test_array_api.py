@@ -148,31 +148,33 @@ def example(dtype="float64", n=N_ROWS, d=6):
     return X, y, Pairs.from_labels(y, 40, random_state=0), new
 
 
+# Few neighbours: as many systems of equations are solved number by number for each row.
+SOME = {"n_landmarks": 40, "n_neighbors": 3}
 LEARNERS = {
     "exact": KernelBeta(random_state=0),
-    "landmarks": KernelBeta(n_landmarks=40, random_state=0),
-    "paper": KernelBeta(n_landmarks=40, weighting="paper", random_state=0),
-    "kmeans++": KernelBeta(n_landmarks=40, landmarks="kmeans++", random_state=0),
-    "farthest": KernelBeta(n_landmarks=40, landmarks="farthest", random_state=0),
-    "leverage": KernelBeta(n_landmarks=40, landmarks="leverage", random_state=0),
-    "named": KernelBeta(landmarks=np.arange(0, 90, 3), random_state=0),
-    "nystroem": KernelBeta(n_landmarks=40, extension="nystroem", random_state=0),
-    "iterated": KernelBeta(n_landmarks=40, n_iter=3, random_state=0),
-    "median": KernelBeta(n_landmarks=40, gamma="median", n_components=3, random_state=0),
-    "laplacian": KernelBeta(n_landmarks=40, kernel="laplacian", random_state=0),
-    "poly": KernelBeta(n_landmarks=40, kernel="poly", degree=2, random_state=0),
+    "landmarks": KernelBeta(**SOME, random_state=0),
+    "paper": KernelBeta(**SOME, weighting="paper", random_state=0),
+    "kmeans++": KernelBeta(**SOME, landmarks="kmeans++", random_state=0),
+    "farthest": KernelBeta(**SOME, landmarks="farthest", random_state=0),
+    "leverage": KernelBeta(**SOME, landmarks="leverage", random_state=0),
+    "named": KernelBeta(n_neighbors=3, landmarks=np.arange(0, 90, 3), random_state=0),
+    "nystroem": KernelBeta(**SOME, extension="nystroem", random_state=0),
+    "iterated": KernelBeta(**SOME, n_iter=3, random_state=0),
+    "median": KernelBeta(**SOME, gamma="median", n_components=3, random_state=0),
+    "laplacian": KernelBeta(**SOME, kernel="laplacian", random_state=0),
+    "poly": KernelBeta(**SOME, kernel="poly", degree=2, random_state=0),
     "poly nystroem": KernelBeta(
-        n_landmarks=40, kernel="poly", degree=2, extension="nystroem", random_state=0
+        **SOME, kernel="poly", degree=2, extension="nystroem", random_state=0
     ),
-    "cosine": KernelBeta(n_landmarks=40, kernel="cosine", random_state=0),
-    "linear": KernelBeta(n_landmarks=40, kernel="linear", random_state=0),
+    "cosine": KernelBeta(**SOME, kernel="cosine", random_state=0),
+    "linear": KernelBeta(**SOME, kernel="linear", random_state=0),
     "one neighbour": KernelBeta(n_landmarks=40, n_neighbors=1, random_state=0),
     "ITML": ITML(random_state=0),
     "ITML covariance": ITML(prior="covariance", random_state=0),
-    "ITML kernel": ITML(kernel="rbf", n_landmarks=40, random_state=0),
+    "ITML kernel": ITML(kernel="rbf", **SOME, random_state=0),
     "GMML": GMML(random_state=0),
-    "GMML kernel": GMML(kernel="rbf", n_landmarks=40, random_state=0),
-    "GMML nystroem": GMML(kernel="rbf", n_landmarks=40, extension="nystroem", random_state=0),
+    "GMML kernel": GMML(kernel="rbf", **SOME, random_state=0),
+    "GMML nystroem": GMML(kernel="rbf", **SOME, extension="nystroem", random_state=0),
     "Generative": Generative(random_state=0),
     "Generative full": Generative(covariance="full", interpolation=0.2, random_state=0),
     "Generative shared": Generative(covariance="shared", random_state=0),
@@ -438,7 +440,7 @@ def test_overflow_of_kernel_values_names_the_row(place):
 
 ALL_THAT_TAKE_THEM = {name: LEARNERS[name] for name in EVERY_KIND} | {
     "CosineMetric": CosineMetric(random_state=0),
-    "CosineMetric kernel": CosineMetric(kernel="rbf", n_landmarks=40, random_state=0),
+    "CosineMetric kernel": CosineMetric(kernel="rbf", **SOME, random_state=0),
     "PLDA": PLDA(random_state=0),
     "ColumnWeights": ColumnWeights(scale=True, random_state=0),
 }
@@ -499,7 +501,8 @@ def test_a_classifier_that_was_fitted_anywhere_predicts_anywhere(place):
 
 
 def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_host(place, tmp_path):
-    X, _, pairs, new = example()
+    X, y, _, new = example()
+    pairs = Pairs.from_labels(y, 16, random_state=0)
     for name, learner in ALL_THAT_TAKE_THEM.items():
         metric = clone(learner).fit(place.put(X), pairs=pairs)
         host = on_host(lambda metric=metric: saved_and_loaded(metric, tmp_path / "a.nearkin"))
@@ -523,7 +526,8 @@ def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_hos
 
 
 def test_answers_that_pull_rows_of_a_device_are_told(place, tmp_path):
-    X, _, pairs, new = example()
+    X, y, _, new = example()
+    pairs = Pairs.from_labels(y, 16, random_state=0)
     for name in ("landmarks", "ITML", "RCA", "MetricLearner"):
         metric = clone(LEARNERS[name]).fit(place.put(X), pairs=pairs)
         again = saved_and_loaded(metric, tmp_path / "a.nearkin")

@@ -58,11 +58,12 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
 
 
-# MetricLearner has no time to compare here, and compositions have parts that are fitted at once:
-# that changes nothing of what they take and give.
+# Here MetricLearner has no time to compare, GeometryAware takes one turn, and compositions have parts
+# that are fitted at once: that changes nothing of what they take and give.
 PARTS = [RCA(random_state=0), Euclidean(random_state=0)]
 CHECKED = {name: LEARNERS[name] for name in CLASSES} | {
     "MetricLearner": clone(LEARNERS["MetricLearner"]).set_params(time_budget=0),
+    "GeometryAware": clone(LEARNERS["GeometryAware"]).set_params(n_iter=1),
     "Chain": clone(LEARNERS["Chain"]).set_params(steps=PARTS),
     "Blend": clone(LEARNERS["Blend"]).set_params(learners=PARTS),
 }

@@ -188,13 +188,13 @@ def test_rounds_end_when_the_metric_is_at_rest(data):
 
 def test_kernel_weights_are_densities_of_the_likeliest_bandwidth():
     rng = np.random.RandomState(0)
-    Z = rng.standard_normal((60, 2))
+    Z = rng.standard_normal((30, 2))
     weights = kernel_density_weights(Z, 2, rng)
 
     def left_out(width):
         # Scikit-learn's kernel is exp(−d² / 2h²), ours exp(−d² / σ²).
         model = KernelDensity(bandwidth=np.sqrt(width / 2))
-        return sum(model.fit(np.delete(Z, i, 0)).score(Z[i : i + 1]) for i in range(60))
+        return sum(model.fit(np.delete(Z, i, 0)).score(Z[i : i + 1]) for i in range(30))
 
     squared = cdist(Z, Z) ** 2
     nearest = np.median(np.sort(squared, axis=1)[:, 1])

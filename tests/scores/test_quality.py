@@ -104,6 +104,7 @@ def test_variance_of_pairs_without_common_rows_is_the_sum_of_squares():
     assert_allclose(dyadic_variance(influence, np.arange(6).reshape(3, 2)), 0.09 + 0.01 + 0.16)
 
 
+@pytest.mark.night
 def test_intervals_hold_the_truth_about_nine_times_in_ten():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(600, 2)) + 1.2 * rng.randint(2, size=600)[:, None]

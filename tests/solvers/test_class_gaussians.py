@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
@@ -131,6 +131,7 @@ def test_a_single_row_takes_the_covariance_within_all_classes(data):
         assert_allclose(models.precisions[3], shared.precisions[3])
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.sampled_from([np.float32, np.float64]))
 def test_rotated_rows_have_rotated_models(seed, dtype):
     rng = np.random.RandomState(seed)

@@ -311,13 +311,13 @@ def test_memory_does_not_grow_with_a_matrix_for_every_row(data):
     import tracemalloc
 
     rng = np.random.RandomState(0)
-    X = rng.standard_normal((4000, 30))
-    models = fit_class_models(X, np.arange(4000) % 2)
+    X = rng.standard_normal((2500, 30))
+    models = fit_class_models(X, np.arange(2500) % 2)
     tracemalloc.start()
     mean_local_metric(X, models)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 4000 * 30 * 30 * 8  # of one array of all local metrics
+    assert peak < 2500 * 30 * 30 * 8  # of one array of all local metrics
 
 
 def test_rotated_rows_have_a_rotated_metric(data):
