@@ -58,8 +58,8 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
 
 
-# Here MetricLearner has no time to compare, GeometryAware takes one turn, and compositions have parts
-# that are fitted at once: that changes nothing of what they take and give.
+# Here MetricLearner has no time to compare, GeometryAware takes one turn, and compositions have
+# parts that are fitted at once: that changes nothing of what they take and give.
 PARTS = [RCA(random_state=0), Euclidean(random_state=0)]
 CHECKED = {name: LEARNERS[name] for name in CLASSES} | {
     "MetricLearner": clone(LEARNERS["MetricLearner"]).set_params(time_budget=0),
