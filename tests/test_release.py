@@ -281,6 +281,7 @@ assert signature()["cores"]
 """
 
 
+@pytest.mark.night  # by day the next one looks at imports
 @pytest.mark.skipif(sys.platform == "win32", reason="there it is so")
 def test_nothing_is_called_that_windows_lacks(tmp_path):
     """From rows to a file, and a command; locks of files have a way of their own."""

@@ -202,7 +202,7 @@ def test_answerers_are_kept_in_files(wine, tmp_path):
     metric.save(tmp_path / "model.nearkin")
     assert load(tmp_path / "model.nearkin").answerers_ == metric.answerers_ == answers.answerers
     with pytest.warns(SelectionWarning):
-        metric.fit(X, y)
+        metric.fit(X, pairs=answers.pairs)
     assert metric.answerers_ == []
 
 

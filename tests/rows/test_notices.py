@@ -87,7 +87,8 @@ def test_nobody_else_warns_or_changes_filters():
         "simplefilter": set(),
     }
     for path in SOURCES.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "warnings" in text else ():
             if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "warnings":
                 where = path.relative_to(SOURCES).as_posix()
                 assert where in may.get(node.attr, {where}), f"{where}:{node.lineno}"

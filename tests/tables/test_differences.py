@@ -2,7 +2,7 @@
 
 from difflib import SequenceMatcher
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin.tables import differences
@@ -38,6 +38,7 @@ def test_typos_are_marked_by_letters_and_others_by_words(left, right, expected):
     assert marked(left, right) == expected
 
 
+@settings(max_examples=15)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_texts_are_whole_and_differ_where_they_are_marked(left, right):
     spans = differing_spans(left, right)

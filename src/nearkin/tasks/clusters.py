@@ -124,9 +124,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     --------
     >>> from nearkin import Clusters, Pairs
     >>> from nearkin.datasets import make_three_normal
-    >>> X, y = make_three_normal(random_state=0)
+    >>> X, y = make_three_normal(300, random_state=0)
     >>> pairs = Pairs.from_labels(y, 60, random_state=0)
-    >>> clusters = Clusters(random_state=0).fit(X, pairs=pairs)
+    >>> clusters = Clusters((2, 5), random_state=0).fit(X, pairs=pairs)
     >>> clusters.n_clusters_
     3
     >>> clusters.predict(X[:3]).tolist() == clusters.labels_[:3].tolist()

@@ -100,7 +100,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
     >>> X, y = make_xor(200, random_state=0)
     >>> lesson = Lesson(records_of(X))
     >>> for _ in range(20):
-    ...     question = lesson.report()["questions"][0]
+    ...     question = lesson.questions()[0]
     ...     left, right = question["left"], question["right"]
     ...     state = lesson.answer(left, right, bool(y[left] == y[right]))
     >>> state["n_answers"]
