@@ -1,5 +1,6 @@
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.clusters import dask_client as dask_client  # fixtures
@@ -21,6 +22,7 @@ settings.load_profile(
 )
 
 
+@pytest.hookimpl(optionalhook=True)  # which is of pytest-xdist
 def pytest_xdist_auto_num_workers():
     """One process more than cores: tests in a browser and of processes wait half of their time."""
     return (os.cpu_count() or 1) + 1

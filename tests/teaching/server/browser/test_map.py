@@ -11,7 +11,7 @@ from tests.teaching.server.browser.watched import Oracle, expect
 
 DIGITS = load_digits().target
 
-# Places of some points in each frame, until the map has come to its end.
+# Names on the map, and where they are.
 _BOXES = """() => [...document.querySelectorAll('[data-testid="map-name"]')]
     .filter((name) => name.style.visibility !== "hidden")
     .map((name) => {
@@ -76,7 +76,7 @@ def names_are_where_most_of_their_points_are(tab):
 
 
 def test_points_move_on_from_where_they_are(open_tab, demo):
-    # How they move is checked without a browser (page/test/motion.test.ts): frames are rare at times.
+    # How they move is checked without a browser: page/test/motion.test.ts.
     settings = {"map_choice": "neighbors", "reduced_motion": "no-preference"}
     tab = open_tab(demo.url, version=demo.state()["version"], **settings)
     before = tab.positions()[:200]
