@@ -18,8 +18,8 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 
 # The processes share the cores, so each keeps to one thread. Numba has two, so that parallel
-# loops are tested in parallel.
-TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+# loops are tested in parallel. What Python compiles is kept for the next process: there are many.
+TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=2 MPLBACKEND=Agg
 
 # The page of the studio, and whether it can be built and looked at here.

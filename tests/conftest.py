@@ -9,7 +9,7 @@ from tests.wheel import wheel as wheel
 
 # The first call of a compiled loop takes a second: no deadline, and no complaint about it.
 settings.register_profile(
-    "local", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "local", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.register_profile(

@@ -118,6 +118,7 @@ assert type(metric.to_local()) is nk.Toy
 """
 
 
+@pytest.mark.night
 def test_a_toy_is_added_in_three_places(tmp_path):
     source, copy = Path(nearkin.__file__).parent, tmp_path / "nearkin"
     # What Python has compiled goes with it; what it or Numba is just writing does not.

@@ -47,6 +47,7 @@ def broken(pairs, labels):
     return (labels[a] != labels[b]).sum() + (labels[c] == labels[d]).sum()
 
 
+@pytest.mark.night
 @each("seed", range(5))
 def test_cop_kmeans_breaks_no_pair(seed):
     rng = np.random.RandomState(seed)

@@ -32,6 +32,7 @@ def missing(path):
     return sorted(name for name in names if find_spec(name.partition(".")[0]) is None)
 
 
+@pytest.mark.night
 @each("path", PROGRAMS, ids=lambda path: path.stem)
 def test_program_runs_and_draws(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib.pyplot").close("all")

@@ -8,6 +8,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 
+@pytest.mark.night
 @pytest.mark.skipif(sys.platform == "win32", reason="alarms and peaks of memory")
 def test_files_of_every_kind_are_read_or_refused():
     from benchmarks import fuzz_files

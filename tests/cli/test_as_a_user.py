@@ -87,6 +87,7 @@ def test_the_model_is_the_library_s_and_better_than_euclidean(folder):
     assert "178 of the 178 rows judged" in (folder / "messages.txt").read_text()
 
 
+@pytest.mark.night
 def test_what_goes_through_a_pipe_is_what_goes_to_a_file(folder):
     header = (folder / "learned.csv").read_text().splitlines()[0]
     assert (folder / "names.txt").read_text().strip() == header

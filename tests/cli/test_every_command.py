@@ -37,6 +37,7 @@ nearkin link people.csv more.csv --id id -o links.csv
 """
 
 
+@pytest.mark.night
 def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     X, y = make_xor(72, random_state=0)

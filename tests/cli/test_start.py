@@ -17,6 +17,7 @@ def printed(code):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
+@pytest.mark.night
 def test_statistics_wait_until_they_are_called():
     code = (
         "from nearkin.cli.late_imports import import_late; import_late(); import sys; "

@@ -70,6 +70,7 @@ def test_vectors_take_the_place_of_pixels(run, pictures, served):  # noqa: F811
         "studio", "vectors.npy", "--vectors", "vectors.npy", status=2).err  # fmt: skip
 
 
+@pytest.mark.night
 def test_other_commands_take_folders_of_pictures_too(run, pictures):
     which = ("pics", "-c", "pixels", "--id", "file")
     run("fit", *which, "--labels", "folder", "-o", "m.nearkin")

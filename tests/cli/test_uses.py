@@ -187,6 +187,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
     assert message in run("cluster", "none", "rows.csv", "-c", "a,b", *arguments, status=2).err
 
 
+@pytest.mark.night
 @each(
     ("pairs", "arguments", "message"),
     [

@@ -49,7 +49,10 @@ def test_a_file_with_words_is_learned_from_as_it_is(run, frame, file):
     assert_allclose(metric.distance(rows[:5]), by_hand.distance(rows[:5]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("learner", ["column-weights", "auto", "rca"])
+@pytest.mark.parametrize(
+    "learner",
+    ["column-weights", *(pytest.param(name, marks=pytest.mark.night) for name in ("auto", "rca"))],
+)
 def test_all_commands_take_the_words_of_a_model(run, frame, learner):
     run("fit", "people.csv", *FIT, learner)
     metric = nk.load("m.nearkin")

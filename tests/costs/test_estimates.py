@@ -242,6 +242,7 @@ def test_the_learner_itself_is_run_and_its_passes_are_counted():
     assert trial_runs.made(labels).passes is None
 
 
+@pytest.mark.night
 def test_trial_runs_are_made_once(cache, monkeypatch):
     learner = nk.GMML()
     first = nk.estimate(learner, n=5000, d=4, n_pairs=20, calibration=0.2)

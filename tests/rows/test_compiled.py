@@ -115,6 +115,7 @@ def shown_by_a_process(cache, *, terminal):
     return shown.removesuffix(b"end").decode()
 
 
+@pytest.mark.night
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 def test_the_first_process_says_it_and_the_next_has_nothing_to_compile(tmp_path):

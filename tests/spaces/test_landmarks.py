@@ -107,6 +107,7 @@ def test_spread_out_landmarks_find_small_clusters_that_random_misses(strategy, s
     assert set(cluster[choose(X, 4, "random", linear)]) == {3}
 
 
+@pytest.mark.night
 def test_kmeans_plusplus_draws_in_proportion_to_the_squared_distance():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     linear, draws = Kernel("linear"), 1500

@@ -1,6 +1,7 @@
 """Every row's nearest others: exact where there are few rows, nearly all where there are many."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
@@ -78,6 +79,7 @@ def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
     assert np.diff(grown._codes.starts).max() < 200
 
 
+@pytest.mark.night
 @each(
     "learner",
     [KernelA(n_landmarks=40, window_neighbors=15), GeometryAware(n_iter=2)],

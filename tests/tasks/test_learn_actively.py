@@ -85,6 +85,7 @@ def test_stops_when_everything_is_known():
     assert result.error is None
 
 
+@pytest.mark.night
 def test_chosen_questions_beat_random_ones():
     """Ten classes along one of six axes: random pairs seldom meet two rows of a class."""
     rng = np.random.RandomState(0)

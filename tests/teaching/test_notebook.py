@@ -78,6 +78,7 @@ def servers():
     return [one for one in threading.enumerate() if one.name == "nearkin.teaching"]
 
 
+@pytest.mark.night
 @each("on_disk", [False, True])
 def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
     X, y = data

@@ -131,6 +131,7 @@ def violations(tab):
     return found
 
 
+@pytest.mark.night
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make studio")
 def test_axe_finds_nothing(open_tab, demo, tales):
     for window in ({"width": 360, "height": 740}, WINDOW):

@@ -148,6 +148,7 @@ def is_shown(page):
     expect(page.locator("details")).to_be_hidden()
 
 
+@pytest.mark.night
 def test_behind_a_proxy_all_is_as_ever_also_without_websockets(browser):
     X = np.random.default_rng(2).normal(size=(40, 3))
     with (

@@ -5,6 +5,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from nearkin.datasets import make_records
@@ -68,6 +69,7 @@ def shows_pictures(tab):
     )
 
 
+@pytest.mark.night
 def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(open_tab, studio_of, tmp_path):
     for make, n, sees in (
         (people, 40, shows_cells),

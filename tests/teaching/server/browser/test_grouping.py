@@ -137,6 +137,7 @@ def two_people_name_one_group_at_once(open_tab, heaps):
         one.page.close()
 
 
+@pytest.mark.night
 def test_groups_are_joined_kept_apart_split_and_asked_for(open_tab, heaps):
     version, size = heaps.state()["version"], {"width": 1280, "height": 720}
     tab = open_tab(heaps.url, version=version, viewport=size)

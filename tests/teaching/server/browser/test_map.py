@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from scipy.spatial import procrustes
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
@@ -85,6 +86,7 @@ def test_points_move_on_from_where_they_are(open_tab, demo):
     assert 0 < np.median(way) < 0.25  # most stay about where they were
 
 
+@pytest.mark.night
 def test_maps_of_two_points_and_of_more_than_can_be_told_apart(open_tab, demo, studio_of, tmp_path):
     np.save(tmp_path / "two.npy", np.array([[1.0, 2.0], [3.0, 5.0]]))
     two = studio_of(tmp_path, "two.npy")

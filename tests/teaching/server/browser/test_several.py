@@ -142,6 +142,7 @@ def a_name_is_asked_for_once(tab, open_tab, demo):
     expect(tab.part("people")).to_be_hidden()
 
 
+@pytest.mark.night
 def test_each_is_asked_their_own_and_conflicts_are_settled_by_either(open_tab, demo):
     try:
         conflicts_about_pairs(open_tab, demo)

@@ -52,6 +52,7 @@ def tab(open_tab, demo):
     return open_tab(demo.url, version=demo.state()["version"], by_groups=True)
 
 
+@pytest.mark.night
 def test_a_group_is_chosen_by_its_key_named_and_undone_as_one_answer(tab, demo):
     a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo)
     begin_again(tab, demo)
