@@ -16,6 +16,7 @@ VENV  := .venv$(if $(CONSTRAINTS),-$(basename $(notdir $(CONSTRAINTS))))
 GROUP := $(if $(CONSTRAINTS),test,dev)
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
+WARM  := $(VENV)/.warm
 
 # The processes share the cores, so each keeps to one thread. Numba has two, so that parallel
 # loops are tested in parallel. What Python compiles is kept for the next process: there are many.
@@ -40,7 +41,7 @@ demo: $(READY) ## run the demonstration
 
 studio: $(PAGE) ## build the page of the studio (needs Node.js)
 
-test: $(READY) page ## run all tests
+test: $(READY) $(WARM) page ## run all tests
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 bench: $(READY) ## run the benchmarks
@@ -115,6 +116,11 @@ endif
 
 remake:
 	rm -rf $(VENV)
+
+# Compiled loops, before several test processes compile the same ones at once.
+$(WARM): $(READY) $(shell grep -rl '^@compiled' src --include='*.py')
+	$(TEST_ENV) $(BIN)/python -m nearkin warm-up
+	touch $@
 
 $(VENV)/.ready-docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
