@@ -108,6 +108,16 @@ def show_names() -> None:
 # --- walks -----------------------------------------------------------------------------------
 
 
+def trace(work: Work, look: Callable[[Any, str, object], None]) -> None:
+    """Do something, and call a function with every frame that this thread enters or leaves."""
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+
+
 def crossed_files(work: Work) -> Counter[str]:
     """Files of the library whose code runs in this thread, with how many calls enter them."""
 
@@ -116,12 +126,7 @@ def crossed_files(work: Work) -> Counter[str]:
             files[frame.f_code.co_filename] += 1
 
     files: Counter[str] = Counter()
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
+    trace(work, look)
     return Counter({str(Path(file).relative_to(SOURCES)): n for file, n in files.items()})
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import sys
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import nearkin
+from benchmarks.house import trace
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.teaching.lesson import Lesson
@@ -60,12 +60,7 @@ def calls_of(work):
         calls.setdefault((function(frame) if frame else None, called))
 
     calls: dict[tuple[Function | None, Function], None] = {}
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
+    trace(work, look)
     return list(calls)
 
 

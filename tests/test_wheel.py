@@ -159,7 +159,6 @@ def test_commands_learn_and_use_a_metric(fresh_environment, tmp_path):
     assert len(learned.splitlines()) == 61
 
 
-@pytest.mark.night
 def test_the_studio_serves_its_page(fresh_environment, tmp_path):
     environment = fresh_environment("studio")
     rows = "\n".join(f"{i},{i % 7},{i % 5}" for i in range(40))
