@@ -26,8 +26,8 @@ TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MK
 # The page of the studio, and whether it can be built and looked at here.
 PAGE    := src/nearkin/teaching/server/page/index.html
 NPM     := $(if $(wildcard page/package.json),$(shell command -v npm))
-BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
-	$(shell command -v $(name))))
+BROWSER := $(firstword $(foreach name,chromium-headless-shell chromium chromium-browser \
+	google-chrome,$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo studio test bench mutants docs release lint clean remake page

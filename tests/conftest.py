@@ -1,3 +1,4 @@
+import gc
 import os
 
 import pytest
@@ -20,6 +21,11 @@ settings.register_profile("ten-thousand", settings.get_profile("night"), max_exa
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local")
 )
+
+
+def pytest_collection_finish():
+    """Look for garbage no more among thousands of tests, which stay until the end."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # which is of pytest-xdist

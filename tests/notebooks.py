@@ -14,8 +14,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import nbformat
-
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 # Seconds for a cell, on a busy machine that has to compile loops first.
@@ -30,11 +28,14 @@ _METADATA = {
 
 def read(path):
     """A notebook as it is kept."""
+    import nbformat
+
     return nbformat.read(path, as_version=4)
 
 
 def run(notebook):
     """A copy with what its cells show now. An error in a cell is raised, warnings are errors."""
+    import nbformat
     from nbclient import NotebookClient
 
     found = nbformat.from_dict(notebook)
@@ -59,6 +60,8 @@ def run(notebook):
 
 def kept(notebook):
     """What is worth keeping of a notebook that was run: the same on every machine and day."""
+    import nbformat
+
     notebook.metadata = nbformat.from_dict(_METADATA)
     for number, cell in enumerate(cell for cell in notebook.cells if cell.cell_type == "code"):
         cell.metadata.pop("execution", None)
@@ -77,6 +80,8 @@ def _is_passing(output):
 
 
 def main(arguments=None):
+    import nbformat
+
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("notebooks", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true", help="keep what they show")

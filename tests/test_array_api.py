@@ -96,7 +96,10 @@ PLACES = [("array_api_strict", "host"), ("torch", "cpu"), ("torch", "cuda"), ("c
 
 
 def marked(library, device):
+    # By day it is torch, wherever it is installed: the standard alone is slower, and asks for less.
     marks = [pytest.mark.gpu] if device == "cuda" else []
+    if library == "array_api_strict":
+        marks.append(pytest.mark.night)
     return pytest.param((library, device), marks=marks, id=f"{library} {device}")
 
 

@@ -4,13 +4,18 @@ from itertools import groupby
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat: make test installs it")
-pytest.importorskip("nbclient", reason="notebooks need nbclient: make test installs it")
-pytest.importorskip("ipykernel", reason="notebooks need ipykernel: make test installs it")
+from tests.notebooks import NOTEBOOKS, kept, read, run
 
-from tests.notebooks import NOTEBOOKS, kept, read, run  # noqa: E402
-
+# Each is a process of its own, and what reads them takes seconds to import.
+pytestmark = pytest.mark.night
 by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(autouse=True)
+def nbformat():
+    for name in ("nbclient", "ipykernel"):
+        pytest.importorskip(name, reason=f"notebooks need {name}: make test installs it")
+    return pytest.importorskip("nbformat")
 
 
 def code_cells(notebook):
@@ -44,8 +49,7 @@ def test_it_begins_with_a_title_and_keeps_outputs_in_order(path):
             assert "127.0.0.1" not in str(output)
 
 
-@pytest.mark.night  # each is a process of its own
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@by_name
 def test_it_runs_and_shows_what_it_keeps(path):
     pytest.importorskip("matplotlib")
     notebook = read(path)
@@ -55,7 +59,7 @@ def test_it_runs_and_shows_what_it_keeps(path):
     ]
 
 
-def test_errors_are_not_kept_but_raised():
+def test_errors_are_not_kept_but_raised(nbformat):
     from nbclient.exceptions import CellExecutionError
 
     wrong = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
@@ -63,7 +67,7 @@ def test_errors_are_not_kept_but_raised():
         run(wrong)
 
 
-def test_a_page_of_the_studio_is_not_kept():
+def test_a_page_of_the_studio_is_not_kept(nbformat):
     shown = nbformat.v4.new_output("execute_result", {"text/html": "<iframe src='http://x'>"})
     cell = nbformat.v4.new_code_cell("handle", outputs=[shown])
     assert kept(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs == []
