@@ -169,6 +169,7 @@ def test_the_bill_of_materials_lists_what_is_bundled_with_its_digests(in_the_whe
     assert "timestamp" not in json.dumps(bill)
 
 
+@pytest.mark.night
 def test_the_bill_of_materials_is_valid(in_the_wheel):
     pytest.importorskip("cyclonedx")
     pytest.importorskip("jsonschema")

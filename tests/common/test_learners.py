@@ -81,8 +81,14 @@ def assert_passes_checks(estimator):
         assert (one["status"] == "xfail") == (one["check_name"] in expected), one["check_name"]
 
 
-@each_of(CHECKED)
+@each_of({name: CHECKED[name] for name in ("KernelBeta", "ITML", "MetricLearner", "Blend")})
 def test_scikit_learn_checks(learner):
+    assert_passes_checks(learner)
+
+
+@pytest.mark.night
+@each_of(CHECKED)
+def test_scikit_learn_checks_of_every_learner(learner):
     assert_passes_checks(learner)
 
 

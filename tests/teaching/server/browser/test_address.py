@@ -108,6 +108,7 @@ def page(browser):
     context.close()
 
 
+@pytest.mark.night
 def test_a_notebook_of_another_name_shows_the_page_or_says_what_to_do(
     browser, page, handle, tmp_path
 ):

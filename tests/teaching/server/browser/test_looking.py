@@ -1,6 +1,7 @@
 """What the page shows of points: records, neighbours, layouts, colours."""
 
 import numpy as np
+import pytest
 from scipy.spatial import procrustes
 
 from tests.teaching.server.browser.test_exports import downloaded
@@ -103,6 +104,7 @@ def a_neighbour_is_nearer_than_another(tab, demo, tmp_path):
     expect(tab.part("export-triplets")).to_be_hidden()
 
 
+@pytest.mark.night
 def test_the_map_is_blended_coloured_and_has_the_lines_that_are_wanted(tab, demo):
     colours_have_a_legend(tab)
     tab.settle(Oracle().teach(demo, 10))
@@ -179,6 +181,7 @@ def lines_are_of_the_pair_that_is_asked_unless_all_are_wanted(tab):
     expect(legend).to_be_hidden()
 
 
+@pytest.mark.night
 def test_dark_and_light(open_tab, demo):
     tab = open_tab(demo.url, color_scheme="dark")
     page = tab.page.locator("html")

@@ -76,6 +76,7 @@ def names_are_where_most_of_their_points_are(tab):
     expect(names).to_have_count(10)
 
 
+@pytest.mark.night
 def test_points_move_on_from_where_they_are(open_tab, demo):
     # How they move is checked without a browser: page/test/motion.test.ts.
     settings = {"map_choice": "neighbors", "reduced_motion": "no-preference"}

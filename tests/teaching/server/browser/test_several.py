@@ -19,6 +19,7 @@ def late(open_tab, demo):
     return tab
 
 
+@pytest.mark.night
 def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
     opposite_answers_are_told_to_both(tab, late, demo)
     # The same answer twice is no conflict.

@@ -78,6 +78,7 @@ def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
 NAMES_OF_PICTURES = ("missing.png", "there.png", "broken.png", "enormous.png")
 
 
+@pytest.mark.night
 def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, studio_of, tmp_path):
     Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
     content = (tmp_path / "there.png").read_bytes()
