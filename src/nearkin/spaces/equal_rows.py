@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin.rows.arrays import Floats
-from nearkin.spaces.kernels import Rows, directions
+from nearkin.spaces.graph import Rows
+from nearkin.spaces.kernels import directions
 
 
 def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:

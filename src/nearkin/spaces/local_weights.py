@@ -26,8 +26,7 @@ import numpy as np
 
 from nearkin.rows.arrays import Doubles
 from nearkin.rows.compiled import REORDER, compiled
-from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, insert
-from nearkin.spaces.smallest import find_smallest as _find_smallest
+from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, find_smallest, insert
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3
@@ -98,7 +97,7 @@ def _find_nearest(
     ``ranking`` only says which distances are worth taking from differences. These are compared in
     single precision, so that landmarks that are equally far up to rounding are equally far.
     """
-    _find_smallest(ranking, places, smallest, minima)
+    find_smallest(ranking, places, smallest, minima)
     bound = smallest[smallest.shape[0] - 1]
     bound += slack + _COARSE * max(bound + length, 0.0)
     chunks = minima.shape[0]
@@ -447,14 +446,14 @@ def _take_given(
     least = np.empty(m // CHUNK, np.float32)
     for i in range(to_landmarks.shape[0]):
         near, part, place = neighbors[i], i // half.shape[2], i % half.shape[2]
-        _find_smallest(to_landmarks[i], near, smallest, minima)
+        find_smallest(to_landmarks[i], near, smallest, minima)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
             unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
             keys[j] = max(value / unit, _TINY) if value > zero[i] else 0.0
-        _find_smallest(keys, near, nearest, least)
+        find_smallest(keys, near, nearest, least)
         for a in range(k):
             value = to_landmarks[i, near[a]]
             e = value if value > zero[i] else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,8 +10,6 @@ from scipy.sparse.csgraph import connected_components
 from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.sparse import dense
 
-if TYPE_CHECKING:
-    from nearkin.tasks.mpck_objective import Problem
 
 # Rows nearer to their centre than this share of their spread are there.
 _ROUNDING = 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from nearkin.rows.arrays import Doubles
 from nearkin.rows.column_roles import names_rows
 from nearkin.tables.differences import differing_spans, marked_parts, plain
 from nearkin.teaching.thumbnails import PixelPictures
-
-if TYPE_CHECKING:
-    from nearkin.teaching.records import Records
 
 # Characters of a value that are shown at first, and where all of it is asked for.
 MOST_CHARACTERS = 2000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
 from nearkin.pairs.numbering import in_order_of_appearance
@@ -24,5 +24,5 @@ def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:
     rows = np.column_stack(groupings)
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=np.int64)
-    tree = linkage(pdist(rows, "hamming"), "average")
-    return in_order_of_appearance(fcluster(tree, k, "maxclust") - 1)
+    tree = hierarchy.linkage(pdist(rows, "hamming"), "average")
+    return in_order_of_appearance(hierarchy.fcluster(tree, k, "maxclust") - 1)
