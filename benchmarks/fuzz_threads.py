@@ -169,7 +169,7 @@ def draw(rng: np.random.Generator) -> Case:
 
 def limits() -> dict[str, Any]:
     """Numbers of threads, and filters of warnings but for our own."""
-    ours = "nearkin.storage.silence"
+    ours = "nearkin.messages"
     return {
         **{Path(pool["filepath"]).name: pool["num_threads"] for pool in threadpool_info()},
         "Numba": numba.get_num_threads(),

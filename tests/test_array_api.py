@@ -43,8 +43,8 @@ from nearkin import (
 )
 from nearkin.learners import host_sample, trial, two_steps
 from nearkin.learners.portfolio import ingredients
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.notices import leaving_out
+from nearkin.messages import leaving_out
+from nearkin.rows import access, backends, device_math
 from nearkin.scores import pair_auc, separability
 from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import fit_class_models
@@ -60,7 +60,7 @@ from nearkin.spaces.landmarks import choose_landmarks
 from tests.cases import each
 from tests.common.learners import few_of
 
-if devices.array_api_compat is None:
+if backends.array_api_compat is None:
     pytest.skip("dispatch needs scikit-learn 1.7 or later", allow_module_level=True)
 
 N_ROWS = 140
@@ -81,7 +81,7 @@ class Place:
 
     def holds(self, X, dtype=None):
         """Whether X is an array of this library, on this device, and of that type."""
-        if devices.library(X) != self.library or dtype not in (None, devices.dtype_name(X)):
+        if backends.library(X) != self.library or dtype not in (None, backends.dtype_name(X)):
             return False
         return self.library != "torch" or X.device.type == self.device
 
@@ -107,8 +107,8 @@ def marked(library, device):
 def place(request, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # what scikit-learn looks at
     found = Place(*request.param)
-    if found.library not in devices.LIBRARIES:  # the standard and nothing else
-        monkeypatch.setattr(devices, "LIBRARIES", (*devices.LIBRARIES, found.library))
+    if found.library not in backends.LIBRARIES:  # the standard and nothing else
+        monkeypatch.setattr(backends, "LIBRARIES", (*backends.LIBRARIES, found.library))
     # What it chooses among is learned on the host; all their maps have a test of their own.
     monkeypatch.setattr(trial, "ingredients", few_of)
     silent = np.errstate(**{"all": "ignore"} if found.library == "array_api_strict" else {})
@@ -120,10 +120,10 @@ def place(request, monkeypatch):
 def sizes_home(monkeypatch):
     """Shapes of all arrays that leave the device, which they can by one way only."""
     shapes = []
-    through = devices.to_numpy
+    through = backends.to_numpy
 
     def spy(X):
-        if devices.is_foreign(X):
+        if backends.is_foreign(X):
             shapes.append(tuple(X.shape))
         return through(X)
 
@@ -211,7 +211,7 @@ def on_host(work):
 
 def assert_close(found, expected, dtype, scale=None):
     largest = np.abs(expected).max() if scale is None else scale
-    assert_allclose(devices.to_numpy(found), expected, atol=TOLERANCE[dtype] * largest, rtol=0)
+    assert_allclose(backends.to_numpy(found), expected, atol=TOLERANCE[dtype] * largest, rtol=0)
 
 
 # Learners
@@ -266,18 +266,18 @@ def test_methods_give_the_same_numbers_where_the_input_is(place, name, dtype):
     assert_close(there.distance(a), on_host(lambda: host.distance(A)), dtype, 10 * scale)
     same = there.same(a, b)
     assert place.holds(same, "bool")
-    assert_array_equal(devices.to_numpy(same), on_host(lambda: host.same(A, B)))
+    assert_array_equal(backends.to_numpy(same), on_host(lambda: host.same(A, B)))
     chance = there.chance_same(a, b)
-    assert devices.home(chance) == devices.home(a)
+    assert backends.home(chance) == backends.home(a)
     expected = on_host(lambda: host.chance_same(A, B))
     assert_allclose(
-        devices.to_numpy(chance), expected, atol=1e-3 if A.dtype == np.float32 else 1e-8
+        backends.to_numpy(chance), expected, atol=1e-3 if A.dtype == np.float32 else 1e-8
     )
     there.calibrate(place.put(X), pairs=pairs, prevalence=0.1)
     on_host(lambda: host.calibrate(X, pairs=pairs, prevalence=0.1))
     expected = on_host(lambda: host.chance_same(A, B, prevalence=0.3))
     assert_allclose(
-        devices.to_numpy(there.chance_same(a, b, prevalence=0.3)),
+        backends.to_numpy(there.chance_same(a, b, prevalence=0.3)),
         expected,
         atol=1e-3 if A.dtype == np.float32 else 1e-8,
     )
@@ -380,7 +380,7 @@ def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
     there, host = taught(place.put), on_host(lambda: taught(np.asarray))
     assert place.holds(there.transform(place.put(new)), dtype)
     D = on_host(lambda: host.distance(new))
-    found = devices.to_numpy(there.distance(place.put(new)))
+    found = backends.to_numpy(there.distance(place.put(new)))
     assert_allclose(found, D, atol=10 * TOLERANCE[dtype] * D.max())
     assert_allclose(there.threshold_, host.threshold_, rtol=100 * TOLERANCE[dtype])
     assert isinstance(there._taught.coordinates, np.ndarray)
@@ -388,7 +388,7 @@ def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
     expected = on_host(lambda: LiveView(host, new).coordinates())
     assert place.holds(plane)
     scale = 100 * TOLERANCE[dtype] * np.abs(expected).max()
-    assert_allclose(devices.to_numpy(plane), expected, atol=scale)
+    assert_allclose(backends.to_numpy(plane), expected, atol=scale)
     pickle.loads(pickle.dumps(there)).partial_fit(place.put(X), withdrawn=more)
     # Rows that pairs name may be given from anywhere.
     there.partial_fit(X, pairs=gone)
@@ -406,7 +406,7 @@ def test_threshold_of_foreign_rows_is_that_of_pairs_alone(place):
 def test_a_landmark_is_embedded_where_it_was(place, dtype):
     X, _, pairs, _ = example(dtype)
     metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
-    Z = devices.to_numpy(metric.transform(place.put(X[metric.landmarks_])))
+    Z = backends.to_numpy(metric.transform(place.put(X[metric.landmarks_])))
     assert_allclose(Z, metric.embedding_.astype(dtype), rtol=1e-6, atol=1e-12)
 
 
@@ -417,7 +417,7 @@ def test_blocks_do_not_change_the_result(place, dtype, monkeypatch):
     X = place.put(np.tile(X, (4, 1)))
     for learner in (LEARNERS["landmarks"], LEARNERS["laplacian"], LEARNERS["nystroem"]):
         metric = clone(learner).fit(X, pairs=pairs)
-        whole = devices.to_numpy(metric.transform(X))
+        whole = backends.to_numpy(metric.transform(X))
         with monkeypatch.context() as patch:
             patch.setattr(access, "_BLOCK_BYTES", {"accelerator": 1, "cpu": 1})
             assert len(list(access.blocks(X, 1))) > 5
@@ -429,7 +429,7 @@ def test_far_and_repeated_rows_give_finite_numbers(place):
     X[1] = X[0]
     metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
     far = place.put(np.full((2, X.shape[1]), 1e30, dtype=np.float32))
-    assert np.isfinite(devices.to_numpy(metric.transform(far))).all()
+    assert np.isfinite(backends.to_numpy(metric.transform(far))).all()
 
 
 def test_overflow_of_kernel_values_names_the_row(place):
@@ -476,7 +476,7 @@ def test_a_metric_that_was_fitted_anywhere_is_kept_and_used_anywhere(place, tmp_
         by_host = on_host(lambda learner=learner: clone(learner).fit(X, y))
         expected = on_host(lambda by_host=by_host: by_host.transform(new))
         assert_close(by_host.transform(there), expected, "float64")
-        expected = devices.to_numpy(by_device.transform(there))
+        expected = backends.to_numpy(by_device.transform(there))
         for way, kept in ways.items():
             metric = kept(by_device)
             Z = on_host(lambda metric=metric: metric.transform(new))
@@ -490,17 +490,17 @@ def test_a_metric_that_was_fitted_anywhere_is_kept_and_used_anywhere(place, tmp_
                 assert_array_equal(on_host(lambda metric=metric: metric.predict(new)), classes)
                 found = metric.predict(place.put(new.astype(np.float32)))
                 assert place.holds(found, "int64"), (name, way)
-                assert_array_equal(devices.to_numpy(found), classes)
+                assert_array_equal(backends.to_numpy(found), classes)
 
 
 def test_a_classifier_that_was_fitted_anywhere_predicts_anywhere(place):
     X, y, _, new = example()
     for metric in (None, LEARNERS["landmarks"]):
         model = EnergyClassifier(metric, random_state=0).fit(place.put(X), y)
-        classes = devices.to_numpy(model.predict(place.put(new)))
+        classes = backends.to_numpy(model.predict(place.put(new)))
         for again in (model, on_host(lambda model=model: pickle.loads(pickle.dumps(model)))):
             assert_array_equal(on_host(lambda again=again: again.predict(new)), classes)
-            assert_array_equal(devices.to_numpy(again.predict(place.put(new))), classes)
+            assert_array_equal(backends.to_numpy(again.predict(place.put(new))), classes)
 
 
 def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_host(place, tmp_path):
@@ -511,7 +511,7 @@ def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_hos
         host = on_host(lambda metric=metric: saved_and_loaded(metric, tmp_path / "a.nearkin"))
         chances = metric.chance_same(place.put(new[:9]), place.put(new[9:18]))
         expected = on_host(lambda host=host: host.chance_same(new[:9], new[9:18]))
-        assert_allclose(devices.to_numpy(chances), expected, atol=1e-8, err_msg=name)
+        assert_allclose(backends.to_numpy(chances), expected, atol=1e-8, err_msg=name)
         assert_allclose(metric.chance_same(new[:9], new[9:18]), expected, atol=1e-8, err_msg=name)
         found = metric.quality(place.put(X), pairs=pairs).auc.value
         expected = on_host(lambda host=host: host.quality(X, pairs=pairs)).auc.value
@@ -577,7 +577,7 @@ def test_local_metrics_of_singular_and_nearly_singular_bias(place, dtype):
     Phi = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
     Phi = (Phi + Phi.transpose(0, 2, 1)) / 2
     expected = local_metrics(Phi)
-    found = devices.to_numpy(_foreign_metrics(place.put(Phi), getattr(place.xp, dtype)))
+    found = backends.to_numpy(_foreign_metrics(place.put(Phi), getattr(place.xp, dtype)))
     tolerance = {"float64": 1e-9, "float32": 1e-4}[dtype] * np.abs(expected).max(axis=(1, 2))
     assert (np.abs(found - expected).max(axis=(1, 2)) <= tolerance).all()
 
@@ -617,11 +617,11 @@ def test_generative_finds_the_same_neighbours_and_classes(place):
     expected, expected_rows = on_host(lambda: host.kneighbors(X_new))
     assert place.holds(distances, "float64")
     assert place.holds(rows, "int64")
-    assert_array_equal(devices.to_numpy(rows), expected_rows)
-    assert_allclose(devices.to_numpy(distances), expected, rtol=1e-9)
+    assert_array_equal(backends.to_numpy(rows), expected_rows)
+    assert_allclose(backends.to_numpy(distances), expected, rtol=1e-9)
     classes = there.predict(place.put(X_new))
     assert place.holds(classes, "int64")
-    assert_array_equal(devices.to_numpy(classes), on_host(lambda: host.predict(X_new)))
+    assert_array_equal(backends.to_numpy(classes), on_host(lambda: host.predict(X_new)))
 
 
 def test_generative_refuses_what_it_cannot_do_there(place):
@@ -656,7 +656,7 @@ def test_energies(place, dtype, metric, n_neighbors):
     assert_close(found, expected, dtype)
     labels = there.predict(place.put(X_new))
     assert place.holds(labels, "int64")
-    assert_array_equal(devices.to_numpy(labels), on_host(lambda: host.predict(X_new)))
+    assert_array_equal(backends.to_numpy(labels), on_host(lambda: host.predict(X_new)))
 
 
 def test_training_rows_of_the_classifier_stay_on_their_device(place, sizes_home):
@@ -700,8 +700,8 @@ def test_smallest(place, k, monkeypatch):
         if on_the_host is not None:
             monkeypatch.setattr(device_math, "on_host", lambda X: False)
         found, positions = device_math.smallest(place.put(values), k)
-        assert_array_equal(devices.to_numpy(positions), expected)
-        assert_array_equal(devices.to_numpy(found), np.take_along_axis(values, expected, axis=1))
+        assert_array_equal(backends.to_numpy(positions), expected)
+        assert_array_equal(backends.to_numpy(found), np.take_along_axis(values, expected, axis=1))
 
 
 def test_small_systems(place):
@@ -710,7 +710,7 @@ def test_small_systems(place):
     matrices, right = roots @ roots.transpose(0, 2, 1) + np.eye(4), rng.standard_normal((30, 4))
     expected = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
     found = device_math.solved(place.put(matrices.transpose(1, 2, 0)), place.put(right.T), 0.0)
-    assert_allclose(devices.to_numpy(found).T, expected, rtol=1e-9)
+    assert_allclose(backends.to_numpy(found).T, expected, rtol=1e-9)
 
 
 def test_sign_function(place):
@@ -720,7 +720,7 @@ def test_sign_function(place):
     matrices = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
     expected = (vectors * np.sign(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
     found = matrix_sign.sign_function(place.put(matrices), 1e-8)
-    assert_allclose(devices.to_numpy(found), expected, atol=1e-9)
+    assert_allclose(backends.to_numpy(found), expected, atol=1e-9)
     assert_allclose(matrix_sign.sign_function(matrices, 1e-8), expected, atol=1e-9)
 
 
@@ -738,10 +738,10 @@ def test_sign_mostly_in_single_precision(place):
         place.put((matrices + matrices.transpose(0, 2, 1)) / 2)
     )
     expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
-    doubt = devices.to_numpy(doubt)[:, 0, 0]
+    doubt = backends.to_numpy(doubt)[:, 0, 0]
     assert (doubt[[0, 3]] < 1e-4).all()
     assert (doubt[[1, 2]] > 0.5).all()
-    assert_allclose(devices.to_numpy(found)[[0, 3]], expected[[0, 3]], atol=1e-3)
+    assert_allclose(backends.to_numpy(found)[[0, 3]], expected[[0, 3]], atol=1e-3)
 
 
 def test_local_metrics_mostly_in_single_precision(place):
@@ -751,14 +751,14 @@ def test_local_metrics_mostly_in_single_precision(place):
     Phi[3] = 0
     Phi[4] = np.outer(X[4], X[4])  # of rank one: in doubt
     expected = local_metrics(Phi)
-    found = devices.to_numpy(_mostly_single_metrics(place.put(Phi)))
+    found = backends.to_numpy(_mostly_single_metrics(place.put(Phi)))
     assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_log_determinants_also_of_what_is_not_definite(place):
     matrices = np.stack([np.diag([1.0, 4.0]), np.diag([3.0, -2.0]), np.eye(2)])
     found = matrix_sign.log_determinants(place.put(matrices))
-    assert_allclose(devices.to_numpy(found), np.log([4, 6, 1]), atol=1e-12)
+    assert_allclose(backends.to_numpy(found), np.log([4, 6, 1]), atol=1e-12)
 
 
 def test_distances(place):
@@ -768,15 +768,15 @@ def test_distances(place):
     a, b = place.put(A), place.put(B)
     difference = A[:, None] - B
     exact = np.sqrt((difference**2).sum(axis=2))
-    assert_allclose(devices.to_numpy(device_math.distances(a, b)), exact, rtol=1e-12)
+    assert_allclose(backends.to_numpy(device_math.distances(a, b)), exact, rtol=1e-12)
     city = device_math.distances(a, b, city_block=True)
-    assert_allclose(devices.to_numpy(city), np.abs(difference).sum(axis=2), rtol=1e-12)
+    assert_allclose(backends.to_numpy(city), np.abs(difference).sum(axis=2), rtol=1e-12)
     squared, rows = device_math.nearest_rows(a, b, 3)
-    assert_array_equal(devices.to_numpy(rows), np.argsort(exact, axis=1)[:, :3])
-    assert_allclose(devices.to_numpy(squared), np.sort(exact, axis=1)[:, :3] ** 2, rtol=1e-10)
-    assert devices.to_numpy(squared)[2, 0] == 0
+    assert_array_equal(backends.to_numpy(rows), np.argsort(exact, axis=1)[:, :3])
+    assert_allclose(backends.to_numpy(squared), np.sort(exact, axis=1)[:, :3] ** 2, rtol=1e-10)
+    assert backends.to_numpy(squared)[2, 0] == 0
     _, others = device_math.nearest_rows(b, b, 1, skip_self=True)
-    assert (devices.to_numpy(others)[:, 0] != np.arange(len(B))).all()
+    assert (backends.to_numpy(others)[:, 0] != np.arange(len(B))).all()
 
 
 def test_moments_of_equal_rows_are_exact(place):
@@ -822,9 +822,9 @@ def test_arrays_of_other_libraries_are_refused(place):
 
 def test_subclasses_are_of_their_library():
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    assert devices.library(torch.nn.Parameter(torch.zeros(2))) == "torch"
-    assert devices.library(type("Own", (torch.Tensor,), {})()) == "torch"
-    assert devices.library(np.zeros(2)) is None
+    assert backends.library(torch.nn.Parameter(torch.zeros(2))) == "torch"
+    assert backends.library(type("Own", (torch.Tensor,), {})()) == "torch"
+    assert backends.library(np.zeros(2)) is None
 
 
 def test_float16_is_refused(place):
@@ -875,6 +875,6 @@ def test_arrays_of_torch_without_dispatch_are_read_by_numpy():
 
 def test_old_scikit_learn_is_named(monkeypatch):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    monkeypatch.setattr(devices, "array_api_compat", None)
+    monkeypatch.setattr(backends, "array_api_compat", None)
     with pytest.raises(ImportError, match=r"arrays of torch need scikit-learn 1\.7 or later"):
-        devices.namespace(torch.zeros(2))
+        backends.namespace(torch.zeros(2))

@@ -16,12 +16,12 @@ from sklearn.base import clone
 
 from nearkin import GMML, ITML, Generative, KernelBeta, MetricLearner, Pairs, open_rows
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
-from nearkin.rows import devices, feed, parquet, parquet_writing
-from nearkin.rows.ahead import ahead, mapped_ahead
-from nearkin.rows.base import Block, block_moments, column_moments
+from nearkin.rows import backends, parquet, streams
+from nearkin.rows.backends import Block, block_moments, column_moments
+from nearkin.rows.parallel import ahead, mapped_ahead
 from tests.cases import each
 
-HAS_TORCH = importlib.util.find_spec("torch") is not None and devices.array_api_compat is not None
+HAS_TORCH = importlib.util.find_spec("torch") is not None and backends.array_api_compat is not None
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="needs torch and scikit-learn 1.7")
 
 
@@ -183,7 +183,7 @@ def test_functions_get_tensors_which_they_may_write_to(device):
         assert isinstance(block, torch.Tensor)
         assert block.device.type == device
         assert block.is_contiguous()
-        assert devices.is_foreign(block)
+        assert backends.is_foreign(block)
         block *= 0
         return block
 
@@ -191,7 +191,7 @@ def test_functions_get_tensors_which_they_may_write_to(device):
     kept = X.copy()
     assert not rows.mapped(spoil, NAMES).to_numpy().any()
     assert_array_equal(X, kept)
-    assert not devices.is_foreign(torch.zeros(1))
+    assert not backends.is_foreign(torch.zeros(1))
 
 
 @on_device
@@ -201,7 +201,7 @@ def test_moments_on_a_device_are_those_of_the_host(moments, dtype, device):
     import torch
 
     X = make_rows(dtype=dtype) + 1e3
-    with devices.dispatched():
+    with backends.dispatched():
         found = moments(torch.asarray(X, device=device))
     for ours, theirs in zip(found, moments(X), strict=True):
         assert np.asarray(ours).dtype == np.asarray(theirs).dtype
@@ -269,8 +269,8 @@ def test_an_error_of_any_thread_is_raised_once(who, device, tmp_path, monkeypatc
                 raise Broken
             return made(pa, names, block)
 
-        made = parquet_writing._batch
-        monkeypatch.setattr(parquet_writing, "_batch", batch)
+        made = parquet._batch
+        monkeypatch.setattr(parquet, "_batch", batch)
     with pytest.raises(Broken):
         stream.write(tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())
@@ -370,5 +370,5 @@ def test_items_before_an_error_are_given():
 
 @needs_torch
 def test_blocks_keep_what_they_carry():
-    found = feed.Feed("cpu").mapped([Block(3, make_rows(2), "along")], abs)
+    found = streams.Feed("cpu").mapped([Block(3, make_rows(2), "along")], abs)
     assert [(block.start, block.carried) for block in found] == [(3, "along")]

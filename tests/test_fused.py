@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import EnergyClassifier, KernelBeta, Pairs
 from nearkin.errors import InputError, OutOfMemoryError
-from nearkin.rows import access, device_math, devices, fused
+from nearkin.rows import access, backends, device_math
 from nearkin.solvers.class_energy import class_distances, energies, gather_members
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
-if devices.array_api_compat is None:
+if backends.array_api_compat is None:
     pytest.skip("dispatch needs scikit-learn 1.7 or later", allow_module_level=True)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
@@ -31,8 +31,8 @@ PAIRS = Pairs([(0, 1), (2, 3), (4, 5)], [(6, 7), (8, 9)])
 @pytest.fixture(autouse=True)
 def dispatch(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    monkeypatch.setattr(fused, "FEW_ROWS", 1)
-    monkeypatch.setattr(fused._state, "broken", False)
+    monkeypatch.setattr(device_math, "FEW_ROWS", 1)
+    monkeypatch.setattr(device_math._state, "broken", False)
     with sklearn.config_context(array_api_dispatch=True):
         yield
 
@@ -186,7 +186,7 @@ def test_without_kernels_that_compile_functions_are_used_and_it_is_said_once(mon
     from nearkin.rows import triton_search
 
     notes = []
-    monkeypatch.setattr(fused, "note", notes.append)
+    monkeypatch.setattr(device_math, "note", notes.append)
 
     def fail(*args):
         raise OutOfResources(300_000, 200_000, "shared memory")

@@ -10,7 +10,7 @@ import nearkin
 HOMES = {
     "nearkin.learners.rca",
     "nearkin.tasks.questions.suggest",
-    "nearkin.rows.open",
+    "nearkin.rows.streams",
     "nearkin.plot",
     "nearkin.teaching.notebook",
 }

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import load
 from benchmarks.record import Table, publish, store, stored
 from nearkin import LMNN, EnergyClassifier, Generative
-from nearkin.rows import blocks
+from nearkin.rows import parallel
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import bias_matrices, mean_local_metric
 
@@ -57,9 +57,9 @@ def run(draws: int) -> None:
     for turn in track(range(TURNS), description="Generative, 60 000 × 40"):
         both = seconds(lambda: mean_local_metric(Z, models))
         bare = seconds(lambda: bare_eigenvectors(stack, len(Z)))
-        blocks.cpu_count, kept = (lambda: 1), blocks.cpu_count
+        parallel.cpu_count, kept = (lambda: 1), parallel.cpu_count
         one = seconds(lambda: mean_local_metric(Z, models))
-        blocks.cpu_count = kept
+        parallel.cpu_count = kept
         whole = seconds(lambda: Generative(random_state=0).fit(Z, y[:60_000]))
         rows.append({"turn": turn, "bare": bare, "both": both, "one": one, "fit": whole})
     train, test = slice(0, N_TRAINING), slice(N_TRAINING, 60_000)

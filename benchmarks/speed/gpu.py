@@ -35,7 +35,7 @@ from sklearn.neighbors import NearestNeighbors
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
 from nearkin import EnergyClassifier, Generative, KernelBeta, NeighborIndex, Pairs
-from nearkin.rows import devices, fused
+from nearkin.rows import backends, device_math
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
@@ -121,7 +121,7 @@ def kernel_beta(on: Device, small: bool) -> dict[str, float]:
     with sklearn.config_context(array_api_dispatch=False):
         host = KernelBeta(n_landmarks=m, random_state=0).fit(base, pairs=pairs)
         expected = host.transform(some)
-    difference = np.abs(devices.to_numpy(same) - expected).max(axis=1) / np.abs(expected).max()
+    difference = np.abs(backends.to_numpy(same) - expected).max(axis=1) / np.abs(expected).max()
     found = {
         "KernelBeta fit, s": fitting,
         "KernelBeta transform, rows/s": len(X) / transform,
@@ -206,24 +206,26 @@ def neighbor_sets(on: Device, metric: KernelBeta, X: Any) -> tuple[float, float]
     local = metric.map_.extension
     center, scale = local.center_and_scale
     points = (local.landmarks.rows.astype(np.float64) - center) * scale
-    rows = (devices.to_numpy(X).astype(np.float64) - center) * scale
+    rows = (backends.to_numpy(X).astype(np.float64) - center) * scale
     expected = (
         NearestNeighbors(algorithm="brute")
         .fit(points)
         .kneighbors(rows, local.n_neighbors, return_distance=False)
     )
-    if not fused.usable(X):
+    if not device_math.usable(X):
         return 1.0, 1.0
     from nearkin.rows.triton_search import PRECISIONS, Search
 
     there = on.put(np.ascontiguousarray(local.landmarks.rows))
-    search = Search(fused.tensor(there), fused.tensor(devices.moved(center, X, "float64")), scale)
+    search = Search(
+        device_math.tensor(there), device_math.tensor(backends.moved(center, X, "float64")), scale
+    )
     is_open = np.ones(len(X), dtype=bool)
     kept = np.ones(len(X), dtype=bool)  # what stays open is found in another way
     for precision in PRECISIONS:
-        found, still = search.nearest(fused.tensor(X), local.n_neighbors, precision)
-        same = np.sort(devices.to_numpy(found), axis=1) == np.sort(expected, axis=1)
-        settled = is_open & (devices.to_numpy(still) == 0)
+        found, still = search.nearest(device_math.tensor(X), local.n_neighbors, precision)
+        same = np.sort(backends.to_numpy(found), axis=1) == np.sort(expected, axis=1)
+        settled = is_open & (backends.to_numpy(still) == 0)
         kept[settled] = same.all(axis=1)[settled]
         is_open &= ~settled
     return float(kept.mean()), float(is_open.mean())

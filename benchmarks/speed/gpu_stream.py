@@ -84,9 +84,9 @@ def seconds(work: Callable[[], Any], turns: int) -> float:
 def measured(path: Path, device: str, turns: int) -> dict[str, float]:
     """Seconds for each part, on a file that the system has in memory after the first pass."""
     from nearkin import KernelBeta, open_rows
-    from nearkin.rows.base import Block
-    from nearkin.rows.feed import Feed
-    from nearkin.rows.parquet_writing import write_parquet
+    from nearkin.rows.backends import Block
+    from nearkin.rows.parquet import write_parquet
+    from nearkin.rows.streams import Feed
     from nearkin.storage.whole_file import whole_file
 
     rows: Any = open_rows(path, device=device)

@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from nearkin.records.files import load as load
     from nearkin.records.matcher import RecordMatcher as RecordMatcher
     from nearkin.records.matcher import link as link
-    from nearkin.rows.open import open_rows as open_rows
-    from nearkin.rows.scaled import ScaleWarning as ScaleWarning
+    from nearkin.rows.scaling import ScaleWarning as ScaleWarning
+    from nearkin.rows.streams import open_rows as open_rows
     from nearkin.scores.suspects import Suspect as Suspect
     from nearkin.spaces import maps as maps
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
@@ -133,7 +133,7 @@ _HOMES = {
     "PairKFold": "nearkin.tasks.cross_validation",
     "Pairs": "nearkin.pairs.pairs",
     "RecordMatcher": "nearkin.records.matcher",
-    "ScaleWarning": "nearkin.rows.scaled",
+    "ScaleWarning": "nearkin.rows.scaling",
     "SelectionWarning": "nearkin.learners.selection_report",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
@@ -145,7 +145,7 @@ _HOMES = {
     "learn_actively": "nearkin.tasks.questions.active",
     "link": "nearkin.records.matcher",
     "load": "nearkin.records.files",
-    "open_rows": "nearkin.rows.open",
+    "open_rows": "nearkin.rows.streams",
     "outlook": "nearkin.tasks.questions.outlook",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",

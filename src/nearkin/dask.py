@@ -40,12 +40,11 @@ with needing("rows of dask need dask", "dask"):
     import dask
     import dask.array as da
 
+from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
-from nearkin.rows.arrays import Floats
-from nearkin.rows.dask import DaskRows, is_dask
-from nearkin.rows.dask_cluster import client_in_use, explained
+from nearkin.rows.dask_rows import DaskRows, client_in_use, explained, is_dask
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import order_kept
 from nearkin.scores.same_threshold import Prevalence, verdicts_of

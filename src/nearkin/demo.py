@@ -20,8 +20,8 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics import adjusted_rand_score
 
 from nearkin import KernelBeta, MetricLearner, Pairs, RecordMatcher, datasets, plot, scores
+from nearkin._types import Floats
 from nearkin.learners.rca import RCA
-from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.whole_file import whole_file
 

@@ -22,11 +22,11 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric import MetricMixin
-from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import FAR
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows

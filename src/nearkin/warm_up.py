@@ -20,21 +20,19 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 import nearkin
+from nearkin._types import Floats, Ints
 from nearkin.datasets import make_records
 from nearkin.errors import InputError
 from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.itml import ITML
 from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.messages import noticed, progress, silenced
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.notices import noticed
-from nearkin.rows.open import open_rows
-from nearkin.rows.progress import progress
+from nearkin.rows.streams import open_rows
 from nearkin.solvers.stress_springs import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
-from nearkin.storage.silence import silenced
 from nearkin.tasks.energy_classifier import EnergyClassifier
 from nearkin.tasks.mpck_means import MPCKMeans
 from nearkin.tasks.neighbor_index import NeighborIndex

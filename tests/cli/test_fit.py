@@ -17,8 +17,7 @@ from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
 from nearkin.learners.selection_report import Candidate, SelectionReport
 from nearkin.learners.trial import Trial
-from nearkin.rows.open import open_rows
-from nearkin.rows.streams import RowStream
+from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.same_threshold import verdicts_of
 from tests.cases import each
 from tests.cli.conftest import write_csv

@@ -123,7 +123,7 @@ def test_full_disks_leave_the_status_as_it_is():
     )
     with open("/dev/full", "w") as full:
         assert process_of(printed, stdout=full) == (2, b"")
-        told = "from nearkin.rows.progress import tell\ndef run(): tell('lost'); return 0"
+        told = "from nearkin.messages import tell\ndef run(): tell('lost'); return 0"
         assert process_of(told, stderr=full) == (0, None)
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from nearkin import warm_up
+from nearkin.messages import noticed, silenced
 from nearkin.registry import LEARNERS
-from nearkin.rows.notices import noticed
-from nearkin.storage.silence import silenced
 from tests.cases import each
 
 needs_loops = pytest.mark.skipif(

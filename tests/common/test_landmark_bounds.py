@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import nearkin as nk
 from nearkin.learners import host_sample, metric_learner, portfolio
+from nearkin.messages import leaving_out
 from nearkin.registry import LEARNERS
-from nearkin.rows.notices import leaving_out
 from nearkin.spaces import feature_space, maps
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.storage.arrays import read_header

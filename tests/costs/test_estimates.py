@@ -179,7 +179,7 @@ def test_workers_share_what_grows_with_rows():
 
 def test_tasks_are_those_of_the_tree_of_sums():
     pytest.importorskip("dask")
-    from nearkin.rows.dask import _FAN_IN, _tree
+    from nearkin.rows.dask_rows import _FAN_IN, _tree
 
     assert clusters._FAN_IN == _FAN_IN
     for chunks in (1, 8, 9, 100):

@@ -11,7 +11,7 @@ from nearkin import Answers, MetricLearner, Pairs, open_rows
 from nearkin.learners import host_sample as module
 from nearkin.learners.host_sample import SAMPLE_ROWS, host_sample
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows.base import RemoteRows
+from nearkin.rows.backends import RemoteRows
 from tests.cases import each
 
 N = 500

@@ -10,7 +10,7 @@ from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
 from nearkin.pairs.pair_sums import Spread
-from nearkin.rows import blocks
+from nearkin.rows import parallel
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel
 from tests import oracles
@@ -509,8 +509,8 @@ def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
     y = np.arange(300) % 3
     metric = KernelBeta(n_landmarks=40, random_state=0, **options)
     whole = metric.fit(X, y).transform(X)
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
-    assert blocks.block_rows(8) == 64
+    monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
+    assert parallel.block_rows(8) == 64
     by_blocks = metric.fit(X, y).transform(X)
     # Products of blocks of other shapes may round differently.
     assert_allclose(by_blocks, whole, atol=1e-10)

@@ -12,7 +12,7 @@ from nearkin import LLMA, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners import llma as module
 from nearkin.learners import window_objective as window
-from nearkin.rows import blocks
+from nearkin.rows import parallel
 from nearkin.scores import balanced_rand
 from nearkin.solvers import stress_majorization as stress_module
 from nearkin.solvers.stress_majorization import relax, relax_along, stress
@@ -175,7 +175,7 @@ def test_embedding_by_blocks_changes_nothing(data, monkeypatch):
     X, _, pairs = data
     metric = LLMA().fit(X, pairs=pairs)
     whole = metric.transform(X)
-    monkeypatch.setattr(blocks, "block_rows", lambda bytes_per_row: 7)
+    monkeypatch.setattr(parallel, "block_rows", lambda bytes_per_row: 7)
     assert_allclose(metric.transform(X), whole, atol=1e-10)
 
 

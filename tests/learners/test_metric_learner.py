@@ -31,7 +31,7 @@ from nearkin.datasets import make_xor
 from nearkin.learners import itml, metric_learner
 from nearkin.learners.portfolio import ingredients, usual_blend
 from nearkin.learners.selection import BLEND
-from nearkin.rows.notices import leaving_out
+from nearkin.messages import leaving_out
 from nearkin.scores import pair_auc
 from tests.cases import each
 

@@ -12,7 +12,7 @@ from nearkin.learners.preparation import (
     scales_of_differing,
     view_by_few_axes,
 )
-from nearkin.rows.column_scales import scales_of
+from nearkin.rows.scaling import scales_of
 from nearkin.scores import pair_auc
 
 

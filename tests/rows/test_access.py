@@ -7,7 +7,7 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import open_rows
-from nearkin.rows import access, devices
+from nearkin.rows import access, backends
 from nearkin.rows.streams import RowStream
 
 X = np.random.default_rng(0).standard_normal((150, 3))
@@ -34,10 +34,10 @@ KINDS = {
 
 @pytest.fixture(params=KINDS)
 def rows(request, monkeypatch):
-    if devices.array_api_compat is None and request.param == "another library":
+    if backends.array_api_compat is None and request.param == "another library":
         pytest.skip("dispatch needs scikit-learn 1.7 or later")
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    monkeypatch.setattr(devices, "LIBRARIES", (*devices.LIBRARIES, "array_api_strict"))
+    monkeypatch.setattr(backends, "LIBRARIES", (*backends.LIBRARIES, "array_api_strict"))
     monkeypatch.setattr(access, "_SUMMED_ROWS", 64)
     found = KINDS[request.param](X)
     dispatch = request.param == "another library"
@@ -50,7 +50,7 @@ def at_home(found):
         found = found.to_numpy()
     if hasattr(found, "compute"):
         found = found.compute()
-    return found.toarray() if sp.issparse(found) else devices.to_numpy(found)
+    return found.toarray() if sp.issparse(found) else backends.to_numpy(found)
 
 
 def test_some_are_taken_by_their_numbers_in_any_order(rows):
@@ -91,7 +91,7 @@ def test_data_frames_and_lists_give_rows_too():
 
 
 def test_blocks_are_gone_over_where_rows_are(rows):
-    if devices.is_remote(rows):
+    if backends.is_remote(rows):
         pytest.skip("remote rows come in blocks of their own")
     out = np.zeros(150)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from nearkin.rows import blocks as module
-from nearkin.rows.blocks import block_rows, blocks, for_each_block, one_core
+from nearkin.rows import parallel as module
+from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_core
 from tests.cases import each
 from tests.waiting import PATIENCE
 

@@ -19,7 +19,7 @@ from nearkin import (
     suggest_pairs,
 )
 from nearkin.datasets import make_xor
-from nearkin.rows.centring import centred, middle, squared_distances
+from nearkin.rows.distances import centred, middle, squared_distances
 from nearkin.scores import separability
 from nearkin.spaces.graph import ball_graph, neighbor_graph
 from nearkin.spaces.kernels import resolve_gamma

@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from nearkin.rows import column_scales
-from nearkin.rows.column_scales import (
+from nearkin.rows import scaling
+from nearkin.rows.scaling import (
     column_spreads,
     column_units,
     differing_units,
@@ -178,10 +178,10 @@ def test_columns_seen_to_have_one_unit_without_sorting_have_one(dtype):
         n, d = rng.integers(2, 60), rng.integers(1, 5)
         X = rng.standard_t(rng.choice([1, 3, 30]), size=(n, d)) * 10 ** rng.uniform(-2, 2, d)
         X = np.where(rng.random((n, d)) < rng.random(), X, rng.choice([0.0, 1e6])).astype(dtype)
-        if column_scales._clearly_of_one_unit(X):
+        if scaling._clearly_of_one_unit(X):
             seen += 1
-            units = column_scales.column_units(X)
-            assert column_scales.ratio_of_spreads(units) <= column_scales.MOST_RATIO
+            units = scaling.column_units(X)
+            assert scaling.ratio_of_spreads(units) <= scaling.MOST_RATIO
     assert seen > 20
 
 

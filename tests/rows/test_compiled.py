@@ -17,9 +17,9 @@ from numba import config
 
 import nearkin
 from nearkin.cli import main
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin.messages import hush, note
 from nearkin.rows.numba_loops import Announcer
-from nearkin.rows.progress import hush, note
+from nearkin.rows.parallel import REORDER, compiled
 from nearkin.spaces.local_weights import combine
 
 SOURCES = Path(nearkin.__file__).parent
@@ -138,7 +138,7 @@ def total_anew(folder):
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 def test_damaged_files_of_compiled_loops_are_compiled_anew(tmp_path):
     (tmp_path / "loops.py").write_text(
-        "from nearkin.rows.compiled import compiled\n\n"
+        "from nearkin.rows.parallel import compiled\n\n"
         "@compiled()\ndef inner(values, i):\n    return 2 * values[i]\n\n"
         "@compiled()\ndef outer(values):\n    total = 0.0\n"
         "    for i in range(len(values)):\n        total += inner(values, i)\n    return total\n"
@@ -163,7 +163,7 @@ def test_damaged_files_of_compiled_loops_are_compiled_anew(tmp_path):
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 def test_loops_of_another_version_are_passed_by(tmp_path):
     (tmp_path / "loops.py").write_text(
-        "from nearkin.rows.compiled import compiled\n\n"
+        "from nearkin.rows.parallel import compiled\n\n"
         "@compiled()\ndef outer(values):\n    return values.sum()\n"
     )
     assert total_anew(tmp_path) == (6.0, 1)
@@ -177,7 +177,7 @@ def test_loops_are_pickled_by_name_and_numba_waits_for_the_first_call():
     assert pickle.loads(pickle.dumps(combine)) is combine
     code = (
         "import sys, nearkin.spaces.local_weights as w; assert 'numba' not in sys.modules; "
-        "from nearkin.rows.compiled import get_ready; get_ready().join(); "
+        "from nearkin.rows.parallel import get_ready; get_ready().join(); "
         "assert 'numba' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

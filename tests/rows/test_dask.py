@@ -28,9 +28,9 @@ dd = pytest.importorskip("dask.dataframe")
 
 from nearkin import dask as on_dask  # noqa: E402
 from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E402
-from nearkin.rows import dask as dask_rows  # noqa: E402
-from nearkin.rows import dask_cluster as dask_workers  # noqa: E402
-from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
+from nearkin.rows import dask_rows as dask_rows  # noqa: E402
+from nearkin.rows import dask_rows as dask_workers  # noqa: E402
+from nearkin.rows.backends import block_moments, merged_moments  # noqa: E402
 from tests.cases import each  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
 from tests.waiting import PATIENCE, until  # noqa: E402
@@ -596,10 +596,10 @@ def test_what_tasks_share_is_in_the_graph_once():
 
 def test_a_task_keeps_to_one_core(client):
     def threads(block):
-        from nearkin.rows import blocks
+        from nearkin.rows import parallel
 
         seen = set()
-        blocks.for_each_block(lambda rows: seen.add(threading.get_ident()), 100, 1)
+        parallel.for_each_block(lambda rows: seen.add(threading.get_ident()), 100, 1)
         blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         return (len(seen) - 1 + max(blas) - 1,)
 

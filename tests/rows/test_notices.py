@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import nearkin
 from nearkin import ITML, Blend, Chain, ContradictionWarning, Pairs
-from nearkin.rows.notices import Note, hand_on, is_heard, leaving_out, notice, noticed
+from nearkin.messages import Note, hand_on, is_heard, leaving_out, notice, noticed
 from tests.cases import each
 
 SOURCES = Path(nearkin.__file__).parent

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nearkin import ITML
-from nearkin.rows.notices import Note, notice, noticed
-from nearkin.rows.once import keeping_results, once
+from nearkin.messages import Note, notice, noticed
+from nearkin.rows.memo import keeping_results, once
 from tests.cases import each
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nearkin import RCA, Euclidean, Pairs, open_rows
-from nearkin.rows.checks import BLOCK_ROWS
+from nearkin.rows.validation import BLOCK_ROWS
 from tests.cases import each
 
 X = np.random.default_rng(0).normal(size=(50, 3))

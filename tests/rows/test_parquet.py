@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nearkin import ITML, Euclidean, Pairs, open_rows
-from nearkin.rows.checks import BLOCK_ROWS
 from nearkin.rows.parquet import ParquetFiles
+from nearkin.rows.validation import BLOCK_ROWS
 from tests.cases import each
 
 X = np.random.default_rng(0).normal(size=(100, 3))

@@ -1,6 +1,6 @@
 import pytest
 
-from nearkin.rows.progress import progress
+from nearkin.messages import progress
 
 
 def test_items_pass_unchanged_and_nothing_is_printed(capsys):

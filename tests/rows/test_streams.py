@@ -36,9 +36,8 @@ from nearkin import (
     open_rows,
     suggest_pairs,
 )
-from nearkin.rows.base import RemoteRows
-from nearkin.rows.gathered import Sample
-from nearkin.rows.streams import RowStream
+from nearkin.rows.backends import RemoteRows
+from nearkin.rows.streams import RowStream, Sample
 from nearkin.spaces import feature_space
 from tests.cases import each
 from tests.common.learners import firsts, learners
@@ -418,7 +417,7 @@ def test_rows_taken_before_are_remembered():
 
 
 def test_too_many_rows_to_remember_are_read_again(monkeypatch):
-    monkeypatch.setattr("nearkin.rows.base._REMEMBERED_BYTES", 100)
+    monkeypatch.setattr("nearkin.rows.backends._REMEMBERED_BYTES", 100)
     X = make_rows()
     source = Counted(X)
     rows = open_rows(source)

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from nearkin import ITML, KernelBeta, NeighborIndex
 from nearkin.datasets import make_xor
-from nearkin.rows.thread_limits import one_blas_thread, one_thread
+from nearkin.rows.parallel import one_blas_thread, one_thread
 from tests.waiting import PATIENCE
 
 

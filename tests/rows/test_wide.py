@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
 from nearkin import GMML, ITML, LMNN, RCA, Chain, Generative, MetricLearner, Pairs
-from nearkin.rows import wide as wide_rows
-from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.rows import sparse as wide_rows
+from nearkin.rows.sparse import axes_of_wide_rows
 from tests.cases import each
 
 # Wide rows are few for their columns by nature.

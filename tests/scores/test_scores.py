@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import manhattan_distances
 
 from nearkin import Pairs
-from nearkin.rows import blocks
+from nearkin.rows import parallel
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.scores import (
     balanced_rand,
@@ -71,7 +71,7 @@ def test_separability_with_another_distance(labelled):
 def test_separability_works_by_blocks(labelled, monkeypatch):
     Z, y = labelled
     whole = separability(Z, y)
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
     seen = []
 
     def distance(A, B):
@@ -219,7 +219,7 @@ def test_pair_auc_equals_the_area_under_the_roc_curve(seed):
 
 @each("dtype", [np.float32, np.float64])
 def test_rowwise_distances_work_by_blocks_and_do_not_cancel(dtype, monkeypatch):
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
     rng = np.random.RandomState(0)
     A = (1e4 + rng.standard_normal((150, 3))).astype(dtype)
     B = A + dtype(0.5)

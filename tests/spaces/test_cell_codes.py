@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from nearkin.rows.blocks import one_core
+from nearkin.rows.parallel import one_core
 from nearkin.spaces.cell_codes import coded, scanned
 from nearkin.spaces.cell_means import along_a_path, cell_means, nearest_mean, nearest_means
 from tests.cases import each

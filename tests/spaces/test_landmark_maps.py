@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.rows import blocks
+from nearkin.rows import parallel
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, center_kernel
 from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
@@ -167,10 +167,10 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
     extension = make(name, landmarks)
     whole = extension.embed(X, coordinates)
     sizes = []
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
-    work = blocks.for_each_block
+    monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
+    work = parallel.for_each_block
     monkeypatch.setattr(
-        blocks,
+        parallel,
         "for_each_block",
         lambda call, n, size: sizes.append(size) or work(call, n, size),
     )

@@ -6,7 +6,7 @@ import warnings
 import pytest
 from sklearn.utils.parallel import Parallel, delayed
 
-from nearkin.storage.silence import silenced
+from nearkin.messages import silenced
 
 
 def test_warnings_are_left_out_in_blocks_which_may_be_nested():

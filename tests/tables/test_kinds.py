@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearkin import TableWarning
-from nearkin.rows.notices import noticed
+from nearkin.messages import noticed
 from nearkin.tables.columns import KINDS, ORDERS, WORDS
 from nearkin.tables.dates import date_of, read_dates
 from nearkin.tables.kinds import kinds_of

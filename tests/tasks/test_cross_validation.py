@@ -38,7 +38,7 @@ from sklearn.utils import _safe_indexing, shuffle
 
 import nearkin as nk
 from nearkin.datasets import make_three_normal
-from nearkin.rows.open import open_rows
+from nearkin.rows.streams import open_rows
 from nearkin.tasks.cross_validation import PairScorer
 from tests.cases import each
 

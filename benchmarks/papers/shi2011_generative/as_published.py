@@ -18,7 +18,7 @@ from benchmarks.papers.shi2011_generative.splits import (
     neighbor_classes,
     vote,
 )
-from nearkin.rows.centring import squared_distances
+from nearkin.rows.distances import squared_distances
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.density_weights import majority, mixture_density_weights
 from nearkin.solvers.local_metrics import bias_matrices, local_metrics, mean_local_metric

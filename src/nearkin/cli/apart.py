@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from nearkin._types import Mask
 from nearkin.cli.failures import UserError
 from nearkin.cli.models import Model
 from nearkin.cli.scoring import (
@@ -23,8 +24,7 @@ from nearkin.cli.scoring import (
 from nearkin.errors import counted
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Mask
-from nearkin.rows.base import Block
+from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream
 
 Rng = np.random.Generator
@@ -102,7 +102,7 @@ def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
     said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
     apart, between = [], []
     for kind in ("pair", "triplet"):
-        n, n_learn, n_test = (_number_of(kind, part.pairs) for part in (whole, learn, test))
+        n, n_learn, n_test = (_number_of_kind(kind, part.pairs) for part in (whole, learn, test))
         if n:
             apart.append(f"{n_test} of {counted(n, kind)}")
         if n > n_learn + n_test:
@@ -116,10 +116,10 @@ def _has_both(pairs: Pairs | None) -> bool:
 
 
 def _has_triplets(pairs: Pairs | None) -> bool:
-    return _number_of("triplet", pairs) > 0
+    return _number_of_kind("triplet", pairs) > 0
 
 
-def _number_of(kind: str, pairs: Pairs | None) -> int:
+def _number_of_kind(kind: str, pairs: Pairs | None) -> int:
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)

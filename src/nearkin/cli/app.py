@@ -36,7 +36,7 @@ from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
 from nearkin.cli.wording import in_options
 from nearkin.errors import NearkinError
-from nearkin.rows.progress import hush
+from nearkin.messages import hush
 
 _EPILOG = (
     "Results go to standard output or to a file, messages to standard error. Rows count from 0. "

@@ -15,7 +15,7 @@ from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.messages import complain, say
 from nearkin.errors import counted
-from nearkin.rows.progress import tell
+from nearkin.messages import tell
 from nearkin.storage.whole_file import is_written_through
 
 _HEADER = ["left", "right", "same"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import is_watched, say
-from nearkin.rows.checks import rows_of_a_block
 from nearkin.rows.streams import RowStream
+from nearkin.rows.validation import rows_of_a_block
 
 # Numbers of rows from which on somebody who looks on waits two seconds to learn how long it takes.
 _MANY_NUMBERS = 2**28

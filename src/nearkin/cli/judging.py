@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.errors import counted
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality, pairs_to_promise

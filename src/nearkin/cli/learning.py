@@ -20,12 +20,12 @@ from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
+from nearkin.messages import leaving_out
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
-from nearkin.rows.compiled import get_ready
-from nearkin.rows.notices import leaving_out
-from nearkin.rows.scaled import ScaleWarning, fitted_scaler, warn_of_units
+from nearkin.rows.parallel import get_ready
+from nearkin.rows.scaling import ScaleWarning, fitted_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.

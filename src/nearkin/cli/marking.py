@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.base import ROWS_FOR_UNITS, Block, evenly_spaced
+from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
 from nearkin.rows.streams import RowStream
 from nearkin.storage.row_marks import Marks, with_marks_of, without_marks
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nearkin._types import Ints
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.files.inputs import content_of, is_stream
@@ -26,7 +27,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.records.files import is_matcher
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates, Links, MatchReport
-from nearkin.rows.arrays import Ints
 
 _NONE = Path("none")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from nearkin.rows.progress import tell
+from nearkin.messages import tell
 
 
 @dataclass

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher
-from nearkin.rows.arrays import Ints
 
 # Answers after which a matcher is taught again, which takes a second or some.
 _EVERY = 5

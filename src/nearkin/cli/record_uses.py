@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.columns import table_of
 from nearkin.cli.files.named_rows import NamedRows
@@ -16,7 +17,6 @@ from nearkin.cli.messages import say
 from nearkin.cli.scoring import verdict_lines
 from nearkin.pairs.labels import class_numbers
 from nearkin.records.matcher import RecordMatcher
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.tables.columns import Column
 

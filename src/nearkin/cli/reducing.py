@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
-from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 from nearkin.spaces.linalg import fix_signs
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from nearkin import scores
+from nearkin._types import Floats, Ints
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.columns import table_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
 from nearkin.scores.same_threshold import Prevalence

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.spaces.neighbors import without_itself
 from nearkin.tasks.neighbor_index import NeighborIndex

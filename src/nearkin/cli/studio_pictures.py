@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.picture_files import FILE, PIXELS
 from nearkin.cli.messages import say
 from nearkin.cli.studio_rows import Wishes
-from nearkin.rows.arrays import Floats
-from nearkin.rows.open import mapped_array
+from nearkin.rows.streams import mapped_array
 from nearkin.teaching.picture_folder import SIDE, holds_pictures
 from nearkin.teaching.records import Records
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from nearkin._types import Ints
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice, Kinds, chosen_columns, has_words, matched
 from nearkin.cli.files.formats import open_source
@@ -20,7 +21,6 @@ from nearkin.cli.models import remembered
 from nearkin.cli.studio_identity import as_numbers, identity_of_file
 from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Ints
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 from nearkin.tables.reading import CategoryCells
 from nearkin.teaching.learned_columns import (

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from nearkin._types import Floats
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.learners.metric_learner import MetricLearner
+from nearkin.messages import noticed
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import noticed
 from nearkin.scores.same_threshold import usual_distance
 from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.outlook import outlook

@@ -23,6 +23,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
 
+from nearkin._types import Floats, Ints
 from nearkin.costs.formulas import Size, fewest_rows, has_squares
 from nearkin.costs.kept import Run, Runs
 from nearkin.costs.machine import available_memory
@@ -30,8 +31,7 @@ from nearkin.costs.memory import images_beyond
 from nearkin.costs.windows import peak_working_set
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.open import open_rows
+from nearkin.rows.streams import open_rows
 
 # Rows of the first run, and how they grow until there are all columns, landmarks and pairs.
 _FEW_ROWS, _GROWTH = 500, 3

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
+from nearkin._types import Floats
+from nearkin.messages import notice
 from nearkin.spaces.graph import ball_graph, neighbor_graph
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows import devices
-from nearkin.rows.arrays import Floats
+from nearkin.rows import backends
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.same_threshold import Verdicts, best_verdicts
 
@@ -43,7 +43,7 @@ class Examples:
 
     def verdicts(self, Z: Any) -> dict[str, float | None]:
         """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
-        distances = devices.to_numpy(linked_distances(Z, self.links))
+        distances = backends.to_numpy(linked_distances(Z, self.links))
         return verdicts_found(distances[: self.n_same], distances[self.n_same :])
 
 

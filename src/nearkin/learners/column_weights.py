@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from nearkin._types import Doubles, Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.linear import KEPT, Columns, LinearInSpaceMixin, Space
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows.arrays import Doubles, Floats, Ints
 from nearkin.solvers.column_weights import USUAL, weigh_columns
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
@@ -90,7 +90,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     Must-links and cannot-links count the same in sum. Where one kind is missing, pairs are compared
     with what random pairs are in the mean. O(n d² + k d) time for n rows and k pairs. Sparse rows
     of more than 300 columns, and others of more than 1000, are seen along leading axes
-    (:mod:`nearkin.rows.wide`), which are weighed in place of columns.
+    (:mod:`nearkin.rows.sparse`), which are weighed in place of columns.
 
     Examples
     --------

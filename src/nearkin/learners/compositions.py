@@ -14,21 +14,21 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.steps import map_of, passed_on, seen_first_by, sees_any_rows, with_input_tags
 from nearkin.learners.stored import stored_metric
+from nearkin.messages import hand_on, leaving_out, noticed
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access
-from nearkin.rows.arrays import Floats
-from nearkin.rows.given import in_order_of_fit, n_rows_of
-from nearkin.rows.notices import hand_on, leaving_out, noticed
-from nearkin.rows.once import once
-from nearkin.rows.scaled import ScaleWarning, warn_of_units
+from nearkin.rows.memo import once
+from nearkin.rows.scaling import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import dense, is_sparse, plain, variances
+from nearkin.rows.validation import in_order_of_fit, n_rows_of
 from nearkin.spaces.maps import Joined, Map, composed
 from nearkin.storage.schema import estimator, floats, list_of
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import blocks
+from nearkin._types import Floats, Ints
+from nearkin.rows.parallel import blocks
 from nearkin.rows.sparse import dense
 from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, composed
 

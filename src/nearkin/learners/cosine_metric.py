@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from nearkin._types import Floats
 from nearkin.learners.linear import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, Space
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows.arrays import Floats
 from nearkin.solvers.cosine_matrix import cosine_matrix
 from nearkin.spaces.kernels import KernelFunction
 
@@ -96,7 +96,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
 
     O((n + k s) d²) time for n rows and k pairs, for each of s ≤ 25 steps, and O(n d + d²) memory.
     Beyond 1000 columns, d is the number of axes that rows are seen along
-    (:mod:`nearkin.rows.wide`).
+    (:mod:`nearkin.rows.sparse`).
 
     Examples
     --------

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.contributions import parts_by_column, shares_by_column
 from nearkin.learners.explanation import Explanation, Pull, cells_of
@@ -22,19 +23,17 @@ from nearkin.learners.pulls import (
 from nearkin.learners.words import words_of
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.given import frame_of, n_rows_of
-from nearkin.rows.one_row import as_rows
+from nearkin.rows import access, backends
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.sparse import dense
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.validation import as_rows, frame_of, n_rows_of
 from nearkin.spaces.maps import Map
 
 # Rows of fit that are kept for importances, and pairs of these.
 _SOME_ROWS = 60
 _SOME_PAIRS = 30
 # Answers of either kind that are told, and the least share of the squared distance of one.
-_MOST_TOLD = 10
+_ANSWERS_TOLD = 10
 _LEAST_PULL = 0.005
 
 _NOT_KNOWN = (
@@ -97,7 +96,7 @@ class ExplainingMixin:
             given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
             raise InputError(f"{given} is given without {missing}: answers take both.")
         # Two rows are explained on the host, wherever they are.
-        rows = [devices.at_home(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
+        rows = [backends.at_home(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
         A, B = (self._checked_columns(row) for row in rows)
         learned, groups = self._map_of_columns()
         names, at = numbered_groups(groups)
@@ -199,7 +198,7 @@ class ExplainingMixin:
 
     def _keep_some_rows(self, X: Any) -> None:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
-        if devices.is_remote(X) or devices.is_foreign(X) or getattr(X, "is_read_once", False):
+        if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
             return
         if hasattr(X, "__array__") and frame_of(X) is None:  # it may have no rows to take
             X = np.asarray(X)
@@ -273,7 +272,7 @@ class ExplainingMixin:
 
     def _checked_columns(self, X: Any) -> Floats:
         """Rows as ``_map_of_columns`` takes them, dense."""
-        return np.asarray(dense(devices.to_numpy(self._checked(X))))
+        return np.asarray(dense(backends.to_numpy(self._checked(X))))
 
     def _map_of_columns(self) -> tuple[Map, Any]:
         """What was learned, of rows of numbers, and for each number the column that it is of."""
@@ -303,4 +302,4 @@ def _strongest(pulls: Floats, whole: float) -> Ints:
     order = order[size[order] >= _LEAST_PULL * whole]
     positive = pulls[order] > 0
     rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
-    return np.asarray(order[rank <= _MOST_TOLD])
+    return np.asarray(order[rank <= _ANSWERS_TOLD])

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, counted
-from nearkin.rows.arrays import Floats
 
 # Columns, words of a column and answers of a kind that are printed.
 _MOST_COLUMNS = 8

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import MetricMixin, opened
 from nearkin.learners.stored import stored_learner
@@ -22,10 +23,9 @@ from nearkin.pairs.closure import chunklets, spread_labels
 from nearkin.pairs.labels import names_of_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.rows.wide import MOST_COLUMNS
+from nearkin.rows import access, backends, device_math
+from nearkin.rows.parallel import one_blas_thread
+from nearkin.rows.sparse import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.density_weights import (
     density_weighted_metric,
@@ -275,17 +275,17 @@ class Generative(MetricMixin, BaseEstimator):
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = told_classes(evidence)
         self.classes_ = names_of_classes(y, evidence.classes, int(classes.max()) + 1)
-        if devices.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
+        if backends.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
             classes = _in_place(rows, classes, X.shape[0])
             rows = rows[:0]  # none is kept
-        elif devices.is_foreign(X):
-            self._refuse_other_than_uniform("NumPy arrays", f"one of {devices.home(X)}")
+        elif backends.is_foreign(X):
+            self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.home(X)}")
             known = access.take(X, rows)
         else:
             known = access.take(X, rows).astype(np.float64)
-        if devices.is_foreign(X) or devices.is_remote(X):
+        if backends.is_foreign(X) or backends.is_remote(X):
             mean, covariance = access.moments(X)
             covariance *= X.shape[0] / (X.shape[0] - 1)
         else:
@@ -351,7 +351,7 @@ class Generative(MetricMixin, BaseEstimator):
         ((1, 3), 0)
         """
         distances, positions = self._neighbors(X, n_neighbors)
-        return distances, device_math.gathered(devices.moved(self._rows, positions), positions)
+        return distances, device_math.gathered(backends.moved(self._rows, positions), positions)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class by the vote of the nearest training rows of known class.
@@ -374,7 +374,7 @@ class Generative(MetricMixin, BaseEstimator):
         array([0, 1, 2])
         """
         _, positions = self._neighbors(X, None)
-        voted = majority(self._classes[devices.to_numpy(positions)])
+        voted = majority(self._classes[backends.to_numpy(positions)])
         found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
         return found
 
@@ -392,17 +392,17 @@ class Generative(MetricMixin, BaseEstimator):
             raise InputError(f"n_neighbors={wanted} must be at least 1.")
         k = min(wanted, self._known.shape[0])
         if self._metric_at_each_row:
-            if devices.is_foreign(X):
-                self._refuse_other_than_uniform("NumPy arrays", f"one of {devices.home(X)}")
+            if backends.is_foreign(X):
+                self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.home(X)}")
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
         learned = Affine(self.components_, self.mean_)
-        known = devices.beside(self._known, X)
-        if devices.is_foreign(X):
-            known = devices.as_type(known, X.dtype)
+        known = backends.beside(self._known, X)
+        if backends.is_foreign(X):
+            known = backends.as_type(known, X.dtype)
         Z, known = learned.apply(X), learned.apply(known)
-        if devices.is_foreign(X):
+        if backends.is_foreign(X):
             squared, positions = device_math.nearest_rows(Z, known, k)
-            xp = devices.namespace(X)
+            xp = backends.namespace(X)
             return xp.astype(xp.sqrt(squared), X.dtype), positions
         distances, positions = NearestNeighbors(n_neighbors=k).fit(known).kneighbors(Z)
         return distances.astype(X.dtype), positions
@@ -410,7 +410,7 @@ class Generative(MetricMixin, BaseEstimator):
     def __getstate__(self) -> Any:
         state = super().__getstate__()
         if "_known" in state:  # devices differ from machine to machine
-            state["_known"] = devices.at_home(state["_known"])
+            state["_known"] = backends.at_home(state["_known"])
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:

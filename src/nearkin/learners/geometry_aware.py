@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.along_data import functions_along, warn_of_few_rows
 from nearkin.learners.held_out_rounds import rounds_that_gain
@@ -18,8 +19,7 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.arrays import Floats
-from nearkin.rows.once import once
+from nearkin.rows.memo import once
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,

@@ -13,6 +13,7 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from nearkin._types import Floats
 from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -24,8 +25,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows.arrays import Floats
-from nearkin.rows.class_sums import class_sums, within_scatters
+from nearkin.rows.distances import class_sums, within_scatters
 from nearkin.spaces.kernels import KernelFunction
 
 
@@ -253,7 +253,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     together as much as there are labelled rows.
 
     O((n + k) d² + d³) time for n rows and k pairs, and O((n + k) d) memory. Beyond 1000 columns, d
-    is the number of axes that rows are seen along (:mod:`nearkin.rows.wide`).
+    is the number of axes that rows are seen along (:mod:`nearkin.rows.sparse`).
 
     Examples
     --------

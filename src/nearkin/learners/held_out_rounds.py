@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Mask
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Mask
 from nearkin.scores.comparison import average_precision, ranks
 from nearkin.scores.pair_folds import new_point_folds
 from nearkin.solvers.distance_bounds import bounded_pairs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows import access, devices
+from nearkin.rows import access, backends
 
 # Rows that come to the host, unless pairs name more; and how many of them have labels at least, if
 # so many are known.
@@ -66,7 +66,7 @@ def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostS
     the numbers of labelled rows.
     """
     n = int(X.shape[0])
-    if n <= SAMPLE_ROWS and not (devices.is_foreign(X) or devices.is_remote(X)):
+    if n <= SAMPLE_ROWS and not (backends.is_foreign(X) or backends.is_remote(X)):
         return HostSample(X, None, n)
     numbers = _drawn(X, evidence, rng)
     return HostSample(access.take_home(X, numbers), numbers, n)

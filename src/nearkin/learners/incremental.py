@@ -26,9 +26,8 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
 from nearkin.rows import access
-from nearkin.rows.blocks import one_core
-from nearkin.rows.given import n_rows_of
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.parallel import one_blas_thread, one_core
+from nearkin.rows.validation import n_rows_of
 from nearkin.spaces.maps import after_scaling
 
 RowNumbers = NDArray[np.integer]

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
 from nearkin.learners.linear import (
     KEPT,
@@ -24,8 +25,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
-from nearkin.rows.arrays import Floats
-from nearkin.rows.once import once
+from nearkin.rows.memo import once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -189,7 +189,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     O(n d² + d³) time, and O(k q²) a sweep over k pairs, with q the smaller of d and the number of
     points in pairs. O(d² + k q) memory. Beyond 1000 columns, d is the number of axes that rows are
-    seen along (:mod:`nearkin.rows.wide`).
+    seen along (:mod:`nearkin.rows.sparse`).
 
     Examples
     --------

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.calibration import (
     MOST_EXAMPLES,
@@ -21,10 +22,9 @@ from nearkin.learners.calibration import (
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats
+from nearkin.rows import access, backends
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.given import n_rows_of
+from nearkin.rows.validation import n_rows_of
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.scores.same_threshold import (
     ESTIMATED,
@@ -125,7 +125,7 @@ class JudgingMixin:
         0.5
         """
         verdicts, distances = verdicts_of(self), self.pair_distance(X_a, X_b)
-        share = _share(prevalence, verdicts, lambda: devices.to_numpy(distances))
+        share = _share(prevalence, verdicts, lambda: backends.to_numpy(distances))
         found: Floats = verdicts.chance(distances, share)
         return found
 
@@ -287,7 +287,7 @@ class JudgingMixin:
         Z = self._embedded_rows(X, rows)
         known = known.restrict(rows)
         same, different = (
-            np.asarray(devices.to_numpy(linked_distances(Z, links)), dtype=np.float64)
+            np.asarray(backends.to_numpy(linked_distances(Z, links)), dtype=np.float64)
             for links in (known.must_link, known.cannot_link)
         )
         return known, same, different, evidence
@@ -300,7 +300,7 @@ class JudgingMixin:
         if not len(rows):
             return np.empty(0)
         Z = self._embedded_rows(X, rows)
-        return devices.to_numpy(linked_distances(Z, places.reshape(links.shape)))
+        return backends.to_numpy(linked_distances(Z, places.reshape(links.shape)))
 
     def _calibrate(
         self,

@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Learned, Taught
 from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows import devices
-from nearkin.rows.arrays import Floats
+from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -137,7 +137,7 @@ class Weighted:
 
     def __call__(self, U: Any) -> Any:
         """Of rows, where they are and in their type."""
-        Z = U * devices.moved(self.weight, U)
+        Z = U * backends.moved(self.weight, U)
         for stage in self.later:
             Z = stage.apply(Z)
         return Z

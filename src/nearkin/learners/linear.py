@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from nearkin._types import Doubles, Floats
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.two_steps import Coordinates, Learned, Taught
-from nearkin.rows import access, devices, wide
-from nearkin.rows.arrays import Doubles, Floats
-from nearkin.rows.blocks import blocks
-from nearkin.rows.centring import centred, mean_row, middle
-from nearkin.rows.notices import notice
-from nearkin.rows.once import once
-from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
-from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.messages import notice
+from nearkin.rows import access, backends, sparse
+from nearkin.rows.distances import centred, mean_row, middle
+from nearkin.rows.memo import once
+from nearkin.rows.parallel import blocks
+from nearkin.rows.sparse import all_equal, along, axes_of_wide_rows, is_sparse, leading_axes
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -64,7 +63,7 @@ class Columns:
     covariance : ndarray of shape (r, r)
         Of the coordinates, where r is d if there are no axes.
     axes : ndarray of shape (r, d) or None
-        Orthonormal, see :func:`nearkin.rows.sparse.leading_axes` and :mod:`nearkin.rows.wide`.
+        Orthonormal, see :func:`nearkin.rows.sparse.leading_axes` and :mod:`nearkin.rows.sparse`.
     """
 
     mean: Floats
@@ -76,8 +75,8 @@ class Columns:
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
             return along(X, self.axes) - center
-        centred: Floats = X - devices.moved(self.mean, devices.wide(X[:0, :]))
-        return centred if self.axes is None else centred @ devices.moved(self.axes, centred).T
+        centred: Floats = X - backends.moved(self.mean, backends.wide(X[:0, :]))
+        return centred if self.axes is None else centred @ backends.moved(self.axes, centred).T
 
     def in_columns(self, components: Floats) -> Floats:
         """A linear map of coordinates, of shape (q, r), as one of centred rows."""
@@ -118,7 +117,7 @@ class Directions:
 
     def coordinates(self, X: Rows) -> Floats:
         """Coordinates of rows in this space, in float64."""
-        found: Floats = devices.wide(self.extension.embed(X, self.landmarks))
+        found: Floats = backends.wide(self.extension.embed(X, self.landmarks))
         return found
 
     @property
@@ -138,10 +137,10 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
     Sparse rows of more than 300 columns have 300 axes in their place, and others of more than 1000
-    columns those of :func:`nearkin.rows.wide.axes_of_wide_rows`; ``rng`` finds them, and is as it
+    columns those of :func:`nearkin.rows.sparse.axes_of_wide_rows`; ``rng`` finds them, and is as it
     was.
     """
-    if devices.is_foreign(X) or devices.is_remote(X):
+    if backends.is_foreign(X) or backends.is_remote(X):
         return Columns(*access.moments(X))
     mean = mean_row(X)
     return columns_along(X, mean, axes_of(X, mean, rng))
@@ -151,7 +150,7 @@ def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats 
     """The few axes that rows of very many columns are seen along; None if there are none."""
     if is_sparse(X):
         return leading_axes(centred(X, middle(X)), deepcopy(rng))
-    if X.shape[1] <= wide.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
+    if X.shape[1] <= sparse.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
         return None
     return axes_of_wide_rows(X, mean, deepcopy(rng))
 
@@ -167,11 +166,11 @@ def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
 
 
 def _all_equal(X: Any, space: Columns) -> bool:
-    if devices.is_remote(X):  # whose moments know no rounding of equal rows
+    if backends.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
     if is_sparse(X):
         return all_equal(X)
-    first, xp = X[:1, :], devices.namespace(X)
+    first, xp = X[:1, :], backends.namespace(X)
     if not xp.all(first == X[-1:, :]):  # as nearly always, without a look at the others
         return False
     return bool(xp.all(first == X))
@@ -207,7 +206,7 @@ class Projection:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return F @ devices.moved(self.matrix, F)
+        return F @ backends.moved(self.matrix, F)
 
     @property
     def matrix(self) -> Floats:
@@ -223,7 +222,7 @@ class Direction:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return unit_rows(F @ devices.moved(self.components.T, F))
+        return unit_rows(F @ backends.moved(self.components.T, F))
 
     @property
     def matrix(self) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.learners.incremental import TeachableMixin, taught_of
 from nearkin.learners.linear import Columns, columns_of
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import one_core
+from nearkin.rows import access, backends
+from nearkin.rows.parallel import one_core
 from nearkin.spaces.linalg import principal_axes
 
 
@@ -176,5 +176,5 @@ class LiveView:
         axes = principal_axes(learned, n_axes)
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens
-        found: Floats = rows @ devices.moved(lens, rows) - devices.moved(origin, rows)
+        found: Floats = rows @ backends.moved(lens, rows) - backends.moved(origin, rows)
         return found

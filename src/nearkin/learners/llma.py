@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.notices import notice
 from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.spaces.maps import Displaced, gaussian_weights

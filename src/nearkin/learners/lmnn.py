@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
-from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.rows.sparse import axes_of_wide_rows
 from nearkin.solvers.impostors import Classes, known_classes
 from nearkin.solvers.large_margin import learn
 from nearkin.spaces.linalg import along_principal_axes, principal_axes

@@ -11,19 +11,25 @@ from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, few
 from nearkin.learners.explaining import ExplainingMixin
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.judging import JudgingMixin
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles
-from nearkin.rows import access, device_math, devices, validation
-from nearkin.rows.arrays import Floats
+from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import rowwise_distances
-from nearkin.rows.given import frame_of, n_rows_of, refuse_what_is_no_table, types_of_words
-from nearkin.rows.one_row import matrix_of_rows, row_by_row
-from nearkin.rows.scaled import scaled
+from nearkin.rows.scaling import scaled
 from nearkin.rows.sparse import is_sparse, plain
+from nearkin.rows.validation import (
+    frame_of,
+    matrix_of_rows,
+    n_rows_of,
+    refuse_what_is_no_table,
+    row_by_row,
+    types_of_words,
+)
 from nearkin.scores import order_kept
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
@@ -101,7 +107,7 @@ class MetricMixin(
         """
         check_is_fitted(self)
         X = self._checked(X)
-        if not devices.is_remote(X):
+        if not backends.is_remote(X):
             found: Floats = self.map_.apply(X)
             return found
         wanted = _get_output_config("transform", self)["dense"]
@@ -332,7 +338,7 @@ class MetricMixin(
 
     def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
         """Embedding of some rows of an X that is not checked yet, as a plain array."""
-        if devices.is_remote(X):  # whose names of columns the rows alone would not have
+        if backends.is_remote(X):  # whose names of columns the rows alone would not have
             return self.map_.apply(self._checked(X).take(rows))
         return self._embedded(access.take(X, rows))
 
@@ -340,23 +346,23 @@ class MetricMixin(
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
         check_is_fitted(self)
         X = self._checked(X)
-        if devices.is_remote(X):
+        if backends.is_remote(X):
             raise InputTypeError(
                 "distances and scores take arrays, not rows that are read block by block: give "
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
         Z = self.map_.apply(X)
-        found: Floats = Z if devices.is_foreign(Z) else plain(Z)
+        found: Floats = Z if backends.is_foreign(Z) else plain(Z)
         return found
 
     def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
         """Embeddings of two sets of rows that are in one place; the first again if X_b is None."""
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
-        if devices.home(Z_a) != devices.home(Z_b):
+        if backends.home(Z_a) != backends.home(Z_b):
             raise InputError(
-                f"X_a is an array of {devices.home(Z_a) or 'NumPy'} and X_b one of "
-                f"{devices.home(Z_b) or 'NumPy'}: bring both to one place."
+                f"X_a is an array of {backends.home(Z_a) or 'NumPy'} and X_b one of "
+                f"{backends.home(Z_b) or 'NumPy'}: bring both to one place."
             )
         return Z_a, Z_b
 
@@ -407,7 +413,7 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
 
 
 def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
-    found: Floats = devices.as_type(
-        distances, devices.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
+    found: Floats = backends.as_type(
+        distances, backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
     )
     return found

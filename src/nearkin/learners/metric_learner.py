@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import few
 from nearkin.learners.along_data import FewRowsWarning
 from nearkin.learners.column_weights import known_groups
@@ -43,6 +44,7 @@ from nearkin.learners.selection_report import (
 )
 from nearkin.learners.stored import stored_metric
 from nearkin.learners.trial import Trial
+from nearkin.messages import leaving_out, notice, progress, tell
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.answerers import Answerer
 from nearkin.pairs.numbering import keys_of
@@ -53,17 +55,12 @@ from nearkin.pairs.supervision import (
     example_pairs,
     gather_evidence,
 )
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import centred, mean_row, middle
-from nearkin.rows.column_scales import scales_of
-from nearkin.rows.given import n_rows_of
-from nearkin.rows.notices import leaving_out, notice
-from nearkin.rows.once import keeping_results
-from nearkin.rows.progress import progress, tell
-from nearkin.rows.scaled import ScaleWarning, divided
-from nearkin.rows.sparse import along, dense, is_sparse, leading_axes
-from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.rows.distances import centred, mean_row, middle
+from nearkin.rows.memo import keeping_results
+from nearkin.rows.parallel import one_blas_thread
+from nearkin.rows.scaling import ScaleWarning, divided, scales_of
+from nearkin.rows.sparse import along, axes_of_wide_rows, dense, is_sparse, leading_axes
+from nearkin.rows.validation import n_rows_of
 from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
 from nearkin.spaces.maps import Affine, Identity, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs

@@ -11,6 +11,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from nearkin._types import Floats
 from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -21,7 +22,6 @@ from nearkin.learners.linear import (
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernels import KernelFunction
 
 # The share of variance that is within classes, where nothing is known.
@@ -141,7 +141,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     :func:`discriminant_metric` is the method. Labels act through pairs drawn from them. Without
     must-links nothing is learned: the distance is that of the directions of rows as they are.
     O((n + k) d² + d³) time for n rows and k must-links, and O((n + k) d) memory. Beyond 1000
-    columns, d is the number of axes that rows are seen along (:mod:`nearkin.rows.wide`).
+    columns, d is the number of axes that rows are seen along (:mod:`nearkin.rows.sparse`).
 
     Examples
     --------

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from nearkin._types import Floats
 from nearkin.learners.selection import is_one_thing
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
-from nearkin.rows.column_scales import differing_units, scales_of
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.scaling import differing_units, scales_of
 from nearkin.scores.comparison import Comparison, compare, ranks
 
 # Axes are too few if pairs are told apart worse by so many standard errors than by all columns.

@@ -15,14 +15,13 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
 
+from nearkin._types import Floats, Ints
 from nearkin.learners.two_steps import Reader, Taught
+from nearkin.messages import leaving_out
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import one_core
-from nearkin.rows.notices import leaving_out
+from nearkin.rows import access, backends
+from nearkin.rows.parallel import one_blas_thread, one_core
 from nearkin.rows.sparse import dense
-from nearkin.rows.thread_limits import one_blas_thread
 
 # How often a part of a metric is learned again, at most; and answers that are tried in any case.
 MOST_TRIED = 400
@@ -159,7 +158,7 @@ def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> t
 
     def seen(learner: Any) -> tuple[Floats, Floats]:
         parts = [access.take(X, points), *rows]
-        Z, first, second = (devices.at_home(dense(learner._embedded(part))) for part in parts)
+        Z, first, second = (backends.at_home(dense(learner._embedded(part))) for part in parts)
         return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
 
     Z, difference = seen(metric)

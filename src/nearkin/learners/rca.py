@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.linear import axes_of, columns_along
 from nearkin.learners.metric import MetricMixin, opened
@@ -18,10 +19,8 @@ from nearkin.learners.stored import stored_learner
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import mean_row
-from nearkin.rows.class_sums import class_sums, within_scatters
+from nearkin.rows import access, backends
+from nearkin.rows.distances import class_sums, mean_row, within_scatters
 from nearkin.rows.sparse import along, is_sparse
 from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
@@ -62,7 +61,7 @@ def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.
     counts = np.bincount(number[rows])[:, None]
     # Around the first row of each: equal rows of a chunklet differ by exactly zero.
     first = rows[np.unique(chunklet, return_index=True)[1]]
-    origins = devices.wide(access.take_home(X, first))
+    origins = backends.wide(access.take_home(X, first))
     means = origins + class_sums(X, number, len(counts), origins=origins)[0] / counts
     weight = np.full((len(counts), 1), 1 / len(rows))
     return np.asarray(within_scatters(X, number, means, weight)[0])
@@ -223,10 +222,10 @@ class RCA(MetricMixin, BaseEstimator):
             )
         covariance = axes = None
         of_all: Floats | None = None
-        if devices.is_remote(X) or devices.is_foreign(X):
+        if backends.is_remote(X) or backends.is_foreign(X):
             mean, of_all = access.moments(X)
             if evidence.classes is None:
-                linked = devices.wide(access.take_home(X, rows))
+                linked = backends.wide(access.take_home(X, rows))
             else:  # perhaps all rows
                 covariance = covariance_in_place(X, rows, chunklet)
         else:

@@ -10,18 +10,18 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.selection_report import EUCLIDEAN, Candidate, Recipe, SelectionReport
 from nearkin.learners.two_steps import embedding
+from nearkin.messages import leaving_out
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows.arrays import Floats, Ints, Mask
-from nearkin.rows.blocks import one_core
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.notices import leaving_out
-from nearkin.rows.once import once
+from nearkin.rows.memo import once
+from nearkin.rows.parallel import one_core
 from nearkin.scores.comparison import Comparison, compare, ranks
 from nearkin.scores.pair_folds import new_point_folds
 from nearkin.scores.shares import learned_shares

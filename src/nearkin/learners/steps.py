@@ -11,9 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from nearkin.errors import about_input
 from nearkin.learners.metric import MetricMixin
-from nearkin.rows import devices, validation
-from nearkin.rows.given import in_order_of_fit, refuse_what_is_no_table
+from nearkin.rows import backends, validation
 from nearkin.rows.sparse import plain
+from nearkin.rows.validation import in_order_of_fit, refuse_what_is_no_table
 from nearkin.spaces.maps import Map, Transformed, composed
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
@@ -50,7 +50,7 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
     reset : bool
         Whether this is ``fit``.
     """
-    if devices.is_remote(X) or devices.is_foreign(X) or not whole._sees_any_rows:
+    if backends.is_remote(X) or backends.is_foreign(X) or not whole._sees_any_rows:
         return validation.validated(
             whole,
             X,
@@ -58,7 +58,7 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
             reset=reset,
             ensure_min_samples=2 if reset else 1,
         )
-    devices.refuse_stranded(X)
+    backends.refuse_stranded(X)
     if not hasattr(X, "__len__") and not hasattr(X, "shape"):
         refuse_what_is_no_table(X)
     if not reset:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.learners.calibration import as_attributes
 from nearkin.learners.portfolio import Ingredient, carrying_over, ingredients, usual_blend
 from nearkin.learners.preparation import (
@@ -16,7 +17,6 @@ from nearkin.learners.preparation import (
 from nearkin.learners.selection import N_FOLDS, HeldOut, choose, hold_out
 from nearkin.learners.selection_report import EUCLIDEAN, Recipe, SelectionReport
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.scores.same_threshold import borne_out, likeliest_verdicts

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats
 from nearkin.learners.calibration import draw_examples
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.once import once
+from nearkin.rows import access, backends
+from nearkin.rows.memo import once
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
 
@@ -263,4 +263,4 @@ def _embedded(
 
 def at_home(coordinates: Any) -> Floats:
     """Coordinates of a few rows on the host, in float64."""
-    return devices.to_numpy(coordinates).astype(np.float64, copy=False)
+    return backends.to_numpy(coordinates).astype(np.float64, copy=False)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.notices import notice
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
 from nearkin.solvers.stress_triplets import OrderedSprings

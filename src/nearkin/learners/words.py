@@ -14,8 +14,8 @@ from nearkin.rows.sparse import dense
 from nearkin.spaces.maps import Map
 
 # Words of a cell that are looked at, the first ones, and of a column that are told.
-_MOST_WORDS = 60
-_MOST_TOLD = 12
+_WORDS_OF_A_CELL = 60
+_WORDS_TOLD = 12
 # A word that changes the squared distance by less than this share of it tells nothing.
 _LEAST = 0.005
 _WORD = re.compile(r"\w+")
@@ -54,7 +54,7 @@ def words_of(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
             if abs(part) >= _LEAST * whole
         ]
         if told:
-            found[name] = sorted(told, key=lambda word: -abs(word.part))[:_MOST_TOLD]
+            found[name] = sorted(told, key=lambda word: -abs(word.part))[:_WORDS_TOLD]
     return found
 
 
@@ -93,7 +93,7 @@ def _without(cells: Any, text: str, words: list[str]) -> Any:
 def _words(texts: list[str]) -> Iterator[str]:
     """The first words of both texts, each once."""
     found = [dict.fromkeys(_WORD.findall(text)) for text in texts]
-    yield from dict.fromkeys([word for some in found for word in list(some)[:_MOST_WORDS]])
+    yield from dict.fromkeys([word for some in found for word in list(some)[:_WORDS_OF_A_CELL]])
 
 
 def _where(word: str, texts: list[str]) -> str:

@@ -18,8 +18,8 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
-from nearkin.rows.arrays import Floats, Ints, Mask
 
 # The share of wrong answers is thought to be Beta(a, b) before any is seen.
 _IMAGINED_ANSWERS = (2.0, 8.0)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.errors import InputError, counted
 from nearkin.pairs.agreement import judge
 from nearkin.pairs.answerers import Answerer
@@ -16,7 +17,6 @@ from nearkin.pairs.checks import checked_count, checked_pairs, refuse_difference
 from nearkin.pairs.frames import read_answers
 from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints, Mask
 
 # No pair is quite without weight.
 _LEAST_WEIGHT = 1e-3

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, counted
-from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
 def first_true(bad: Mask | np.bool_) -> int | None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError
 from nearkin.pairs.numbering import (
     LARGEST_END,
@@ -27,7 +28,6 @@ from nearkin.pairs.numbering import (
     positions_of,
     sorted_once,
 )
-from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
 class Conflict(NamedTuple):

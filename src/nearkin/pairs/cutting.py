@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.utils import check_random_state
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import (
     as_tuple,
@@ -24,7 +25,6 @@ from nearkin.pairs.checks import (
 from nearkin.pairs.closure import normalised
 from nearkin.pairs.numbering import places_among
 from nearkin.pairs.triplets import normalised_triplets
-from nearkin.rows.arrays import Doubles, Ints
 
 # Calls between where scikit-learn learns from a fold and where it cuts a parameter, at most.
 _FRAMES_OF_A_CUT = 12

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.checks import (
@@ -21,9 +22,8 @@ from nearkin.pairs.checks import (
     refuse_difference_from_itself,
 )
 from nearkin.pairs.triplets import refuse_repeated_points
-from nearkin.rows.arrays import Doubles, Ints, Mask
-from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import plain_values
+from nearkin.rows.validation import refuse_what_is_no_table
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 # The columns of a table of triplets.

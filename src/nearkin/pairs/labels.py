@@ -13,9 +13,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nearkin.errors import InputError, about_input
+from nearkin.messages import notice
 from nearkin.pairs.numbering import draw_numbers, pairs_across, pairs_within
-from nearkin.rows import devices
-from nearkin.rows.notices import notice
+from nearkin.rows import backends
 
 # More pairs than this are not listed at once.
 MOST_LISTED = 10_000_000
@@ -79,9 +79,9 @@ def renumbered(classes: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def as_labels(y: Any) -> NDArray[Any]:
     """Labels as an array on the host, masked if they are."""
-    if devices.library(y) is not None:
-        devices.refuse_stranded(y, "y")
-        y = devices.to_numpy(y)
+    if backends.library(y) is not None:
+        backends.refuse_stranded(y, "y")
+        y = backends.to_numpy(y)
     if np.ma.isMA(y):
         return np.ma.asarray(y)
     # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.

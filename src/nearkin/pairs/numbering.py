@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Ints
+from nearkin._types import Ints
 
 # Tables with a place for each number are made for no more than so many times the numbers looked up
 # there, and for more numbers than this.

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows import devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.class_sums import class_sums
+from nearkin.rows import backends
+from nearkin.rows.distances import class_sums
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def measure_spread(
     that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
-    at_points = devices.to_numpy(coordinates(pairs.points)).astype(np.float64)
+    at_points = backends.to_numpy(coordinates(pairs.points)).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError, counted
 from nearkin.pairs.checks import (
     checked_count,
@@ -36,7 +37,6 @@ from nearkin.pairs.triplets import (
     normalised_triplets,
     refuse_repeated_points,
 )
-from nearkin.rows.arrays import Doubles, Ints
 
 __all__ = ["Conflict", "Pairs", "TripletCircle"]
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError, counted
+from nearkin.messages import is_heard, notice, noticed
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.closure import contradictions
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import against_labels as triplets_against_labels
 from nearkin.pairs.triplets import against_pairs, circles_in
-from nearkin.rows.arrays import Ints
-from nearkin.rows.notices import is_heard, notice, noticed
 
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.checks import as_tuple, first_true
 from nearkin.pairs.closure import Groups
 from nearkin.pairs.numbering import keys_of
-from nearkin.rows.arrays import Doubles, Ints
 
 # What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
 WEAK = 0.5

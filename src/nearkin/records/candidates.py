@@ -23,13 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.estimates import Estimate
 from nearkin.pairs.numbering import ends_of, keys_of, sorted_once
 from nearkin.records.grams import Grams, Words, grams_of, is_searched
 from nearkin.records.views import pairs_of_rare_values, value_keys
-from nearkin.rows.arrays import Floats, Ints, Mask
-from nearkin.rows.blocks import blocks, for_each_block
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import blocks, compiled, for_each_block
 from nearkin.tables.columns import Column
 
 # Up to so many records, more orders and wider neighbourhoods cost next to nothing.

@@ -8,10 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.records.given import are_columns
-from nearkin.rows.arrays import Ints
 from nearkin.rows.column_roles import names_rows
-from nearkin.rows.given import frame_of
+from nearkin.rows.validation import frame_of
 from nearkin.tables.reading import read_table
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, few, needing
 from nearkin.records.grams import texts_of
-from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole

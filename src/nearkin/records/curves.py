@@ -29,22 +29,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, log_expit, logsumexp
 
-from nearkin.rows.arrays import Doubles, Ints
+from nearkin._types import Doubles, Ints
 
 LIMIT = 30.0
 _N_DRAWS = 200
 # Slopes and middles of curves, and how likely they are before any answer: trees are surer than the
 # share of their votes says, and of pairs that were drawn by kind the same ones are too frequent.
-_SLOPE, _MIDDLE = (
+_SLOPES, _MIDDLE = (
     grid.ravel() for grid in np.meshgrid(np.geomspace(0.7, 8, 31), np.linspace(-3, 3, 41))
 )
 _LIKELY_SLOPE, _SLOPE_SPREAD = 2.5, 0.4
 _COMPARED, _BY_KIND = (0.0, 0.7), (0.5, 0.5)
 # Between these scores pairs are asked about equally often, however they are chosen.
-_EDGES = np.array([-np.inf, -4, -2, -1, 0, 1, 2, 4, np.inf])
+_SCORE_EDGES = np.array([-np.inf, -4, -2, -1, 0, 1, 2, 4, np.inf])
 # Who does not know the answer asks about doubtful pairs, up to this score, and checks some of the
 # sure ones of either kind; this is believed as if so many questions had been seen.
-_DOUBTFUL, _CHECKS, _IMAGINED = 2.0, 0.15, 10.0
+_DOUBTFUL, _CHECKS, _IMAGINED_QUESTIONS = 2.0, 0.15, 10.0
 # Logarithm of the odds of the second account before any answer: ten doubtful pairs tell against it.
 _BEFORE = 5.0
 # As many are the same as is known without answers, give or take this share, if that is not far off.
@@ -105,12 +105,12 @@ def likely_curves(
         evidence = float(logsumexp(by_kind))
         # Where all were asked, none were chosen.
         share = float(expit(_BEFORE + evidence - logsumexp(compared))) if len(others) else 0.0
-    weight = (1 - share) * _shares(compared) + share * _shares(by_kind)
+    weight = (1 - share) * _posterior_shares(compared) + share * _posterior_shares(by_kind)
     # Equally spaced numbers draw with less noise than random ones.
     places = (np.arange(_N_DRAWS) + 0.5) / _N_DRAWS
     drawn = np.searchsorted(np.cumsum(weight), places).clip(max=len(weight) - 1)
     drawn = np.random.RandomState(seed).permutation(drawn)
-    return Likely(np.column_stack([_SLOPE[drawn], _MIDDLE[drawn]]), share, evidence)
+    return Likely(np.column_stack([_SLOPES[drawn], _MIDDLE[drawn]]), share, evidence)
 
 
 def chances_by(draws: Doubles, scores: Doubles) -> Doubles:
@@ -120,16 +120,16 @@ def chances_by(draws: Doubles, scores: Doubles) -> Doubles:
 
 def _prior(middle: float, spread: float) -> Doubles:
     """Log-probabilities of curves before any answer."""
-    likely = -((np.log(_SLOPE / _LIKELY_SLOPE) / _SLOPE_SPREAD) ** 2) / 2
+    likely = -((np.log(_SLOPES / _LIKELY_SLOPE) / _SLOPE_SPREAD) ** 2) / 2
     likely -= ((_MIDDLE - middle) / spread) ** 2 / 2
     return np.asarray(likely - logsumexp(likely))
 
 
 def _likelihood(scores: Doubles, same: Doubles) -> Doubles:
     """Logarithm of the chance of these answers, by each curve."""
-    total = np.zeros(len(_SLOPE))
+    total = np.zeros(len(_SLOPES))
     for score, share in zip(scores, same, strict=True):
-        at = _SLOPE * (score - _MIDDLE)
+        at = _SLOPES * (score - _MIDDLE)
         total += share * log_expit(at) + (1 - share) * log_expit(-at)
     return total
 
@@ -141,8 +141,8 @@ def _where_asked(scores: Doubles, candidates: Doubles) -> float:
     is usual, whose mean over all shares has a closed form. Within a range all candidates are
     equally likely.
     """
-    asked, there = (np.histogram(values, _EDGES)[0] for values in (scores, candidates))
-    imagined = _IMAGINED * _usually_asked(there)
+    asked, there = (np.histogram(values, _SCORE_EDGES)[0] for values in (scores, candidates))
+    imagined = _IMAGINED_QUESTIONS * _usually_asked(there)
     known = there > 0
     asked, there, imagined = asked[known], there[known], imagined[known]
     shares = (gammaln(imagined + asked) - gammaln(imagined) - gammaln(asked + 1)).sum()
@@ -153,7 +153,7 @@ def _where_asked(scores: Doubles, candidates: Doubles) -> float:
 
 def _usually_asked(there: Ints) -> Doubles:
     """The share of questions between any two edges: most are doubtful, some check sure ones."""
-    low, high = _EDGES[:-1], _EDGES[1:]
+    low, high = _SCORE_EDGES[:-1], _SCORE_EDGES[1:]
     kinds = [(low >= -_DOUBTFUL) & (high <= _DOUBTFUL), high <= -_DOUBTFUL, low >= _DOUBTFUL]
     total = np.zeros(len(there))
     for share, kind in zip((1 - 2 * _CHECKS, _CHECKS, _CHECKS), kinds, strict=True):
@@ -166,7 +166,7 @@ def _which_asked(same: Doubles, candidates: Doubles, expected: float) -> Doubles
     frequent = np.histogram(candidates.clip(-LIMIT, LIMIT), _STEPS)[0]
     there = frequent > 0
     middles = ((_STEPS[1:] + _STEPS[:-1]) / 2)[there]
-    n_same = chances_by(np.column_stack([_SLOPE, _MIDDLE]), middles) @ frequent[there]
+    n_same = chances_by(np.column_stack([_SLOPES, _MIDDLE]), middles) @ frequent[there]
     n_different = len(candidates) - n_same
     drawn = _log_choices(n_same, same.sum()) + _log_choices(n_different, (1 - same).sum())
     # As many of one kind as of the other, or any other number of them.
@@ -181,5 +181,5 @@ def _log_choices(n: Doubles, k: Doubles) -> Doubles:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def _shares(likely: Doubles) -> Doubles:
+def _posterior_shares(likely: Doubles) -> Doubles:
     return np.asarray(np.exp(likely - logsumexp(likely)))

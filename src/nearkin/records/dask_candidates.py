@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Ints, Mask
 from nearkin.records.candidates import (
     BLOCK,
     Best,
@@ -42,8 +43,7 @@ from nearkin.records.grams import (
 )
 from nearkin.records.packed import Packed, unpacked
 from nearkin.records.views import Keys, pairs_of_rare_values, value_keys
-from nearkin.rows.arrays import Ints, Mask
-from nearkin.rows.blocks import one_core
+from nearkin.rows.parallel import one_core
 from nearkin.tables.columns import Column
 
 # Records that are compared with their neighbours in one task, and pairs in another.

@@ -10,9 +10,9 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Ints
-from nearkin.rows.blocks import blocks, one_core
-from nearkin.rows.dask_cluster import explained
+from nearkin._types import Ints
+from nearkin.rows.dask_rows import explained
+from nearkin.rows.parallel import blocks, one_core
 
 # Blocks of pairs whose records are sent to where they are compared at a time.
 _BLOCKS_AT_A_TIME = 16

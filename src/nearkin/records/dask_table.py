@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import noticed
 from nearkin.records.comparisons import Comparisons, comparisons_of, value_counts, with_counts
 from nearkin.records.dask_parts import Parts, computed, kept, task
 from nearkin.records.packed import Packed, packed, unpacked
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.arrays import Doubles, Ints
-from nearkin.rows.blocks import one_core
-from nearkin.rows.dask_cluster import check_processes, client_in_use
-from nearkin.rows.notices import noticed
+from nearkin.rows.dask_rows import check_processes, client_in_use
+from nearkin.rows.parallel import one_core
 from nearkin.tables.columns import Column, Kind, Order, Reading
 from nearkin.tables.reading import read_table
 from nearkin.tables.values import column_of, columns_of

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.records.candidates import Candidates
 from nearkin.records.comparisons import Comparisons, Table32, compare, prepared
 from nearkin.records.dask_candidates import candidates_on_dask
@@ -13,10 +14,9 @@ from nearkin.records.dask_parts import Parts, computed
 from nearkin.records.dask_table import DaskTable
 from nearkin.records.matching import Matching
 from nearkin.records.packed import Packed, unpacked
-from nearkin.rows.arrays import Doubles, Ints, Mask
 
 # Pairs that are compared in one task.
-_PAIRS = 1 << 16
+_PAIRS_OF_A_TASK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class DaskWork:
     def scored(self, matching: Matching, chosen: Ints) -> Doubles:
         """Scores of some candidates, which the workers compare."""
         pairs, out = self.candidates.pairs[chosen], np.empty(len(chosen))
-        for cut, scores in self.parts.of_pairs(pairs, _scores, self.plan, matching, size=_PAIRS):
+        for cut, scores in self.parts.of_pairs(
+            pairs, _scores, self.plan, matching, size=_PAIRS_OF_A_TASK
+        ):
             out[cut] = scores
         return out
 

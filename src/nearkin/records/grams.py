@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Ints
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import compiled
+from nearkin._types import Ints
+from nearkin.rows.parallel import compiled, for_each_block
 from nearkin.tables.columns import WORDS, Column
 
 Bytes = NDArray[np.uint8]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.estimates import Estimate
 from nearkin.records.candidates import missed
 from nearkin.records.entities import group_records, mean_between
@@ -15,7 +16,6 @@ from nearkin.records.matching import Matching
 from nearkin.records.results import Duplicates, Links, MatchReport
 from nearkin.records.scoring import Answered, AnyWork, scores_of
 from nearkin.records.stating import Stated, stated
-from nearkin.rows.arrays import Doubles, Ints, Mask
 
 # What an answer makes of the score of a pair.
 _KNOWN = 8.0

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from nearkin.rows.arrays import Doubles, Ints, Mask
+from nearkin._types import Doubles, Ints, Mask
 
 
 def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:

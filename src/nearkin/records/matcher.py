@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.checks import checked_count
@@ -33,7 +34,6 @@ from nearkin.records.judged import Judged
 from nearkin.records.results import Duplicates, Links
 from nearkin.records.review import doubtful_first, questions
 from nearkin.records.scoring import Answered, AnyWork, Work, answered, learned, scored, work_on
-from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, of_older_files, one_of, stored, text

@@ -20,11 +20,11 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.records.comparisons import Comparisons, Table32
 from nearkin.records.curves import LIMIT, chances_by, likely_curves
 from nearkin.records.mixture import Mixture, find_mixture, levels_of
 from nearkin.records.trees import Trees, grow, grow_against
-from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import chance, floats, maybe, stored

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from nearkin._types import Doubles, Ints
 from nearkin.records.comparisons import MISSING, Comparisons, Table32, n_similarities
-from nearkin.rows.arrays import Doubles, Ints
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import floats, share, stored
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearkin._types import Doubles, Ints
 from nearkin.records.grams import Bytes, joined_runs
-from nearkin.rows.arrays import Doubles, Ints
 from nearkin.tables.columns import WORDS, Column, Kind
 
 _CODING = ("utf-8", "surrogatepass")
@@ -45,7 +45,7 @@ class Packed:
 
     def take(self, records: Ints) -> Packed:
         """Some of the records."""
-        return Packed([_taken(column, records) for column in self.columns], len(records))
+        return Packed([_take_packed(column, records) for column in self.columns], len(records))
 
 
 def packed(columns: Sequence[Column]) -> Packed:
@@ -83,7 +83,7 @@ def _packed(column: Column) -> PackedColumn:
     return PackedColumn(column.name, column.kind, buffer, ends, no_values)
 
 
-def _taken(column: PackedColumn, records: Ints) -> PackedColumn:
+def _take_packed(column: PackedColumn, records: Ints) -> PackedColumn:
     if column.kind not in WORDS:
         values = column.values[records]
         return PackedColumn(column.name, column.kind, column.buffer, column.ends, values)

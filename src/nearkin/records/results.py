@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import counted
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
-from nearkin.rows.arrays import Doubles, Ints
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, real, stored, whole
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearkin.rows.arrays import Doubles, Ints, Mask
+from nearkin._types import Doubles, Ints, Mask
 
 # Of the pairs that are asked, so many are checks of sure ones, drawn at random.
 _CHECKS = 0.2

@@ -9,22 +9,22 @@ from typing import Protocol
 
 import numpy as np
 
+from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.numbering import keys_of
 from nearkin.records.candidates import Candidates, candidates_of
 from nearkin.records.comparisons import Comparisons, Prepared, Table32, compare, prepared
 from nearkin.records.matching import Matching, learn_matching
-from nearkin.rows.arrays import Doubles, Ints, Mask
-from nearkin.rows.blocks import blocks
+from nearkin.rows.parallel import blocks
 from nearkin.tables.columns import Column
 
-_BLOCK = 1 << 18
+_PAIRS_OF_A_BLOCK = 1 << 18
 # Candidates that are learned from; and above how many those that share little are not compared.
 _SAMPLE = 100_000
 _MANY = 1_000_000
 # Candidates whose comparisons are kept.
 _KEPT = 200_000
 # The score of those, and from which on a pair is worth comparing.
-_SETTLED, _WORTH = -20.0, -3.0
+_SETTLED_SCORE, _WORTH = -20.0, -3.0
 # Share of the least overlap of a pair worth comparing, below which others are not.
 _MARGIN = 0.8
 # There are not more pairs that are the same than half of the records, if that is in doubt.
@@ -164,7 +164,7 @@ def scored(
 ) -> Doubles:
     """The score of each of some pairs, which are compared block by block."""
     out = np.empty(len(chosen))
-    for part in blocks(len(chosen), _BLOCK):
+    for part in blocks(len(chosen), _PAIRS_OF_A_BLOCK):
         out[part] = matching.scores(plan, compared(chosen[part]))
     return out
 
@@ -175,7 +175,7 @@ def scores_of(matching: Matching, work: AnyWork) -> Doubles:
     Those that share a rare value share enough.
     """
     n, overlap, by_view = len(work.candidates), work.candidates.overlap, work.candidates.views > 0
-    out = np.full(n, _SETTLED)
+    out = np.full(n, _SETTLED_SCORE)
     chosen = np.arange(n)
     if n > _MANY:
         some = np.random.RandomState(0).permutation(n)[:_SAMPLE]

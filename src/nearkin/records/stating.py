@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearkin._types import Doubles, Mask
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
 from nearkin.records.curves import chances_by
-from nearkin.rows.arrays import Doubles, Mask
 
 # Mistakes that scores do not show are a share of all that is as likely as if so many pairs had been
 # checked beside those answered, and this part of one had been wrong.
@@ -95,10 +95,10 @@ def stated(
     total = n_called + known_right + known_wrong
     right = total - wrong
     if total == 0:
-        return Stated(Estimate(1.0, 0.0, 1.0), _between(0 / np.maximum(lost, 1)))
-    return Stated(_between(right / total), _between(right / np.maximum(right + lost, 1)))
+        return Stated(Estimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
+    return Stated(_interval_of(right / total), _interval_of(right / np.maximum(right + lost, 1)))
 
 
-def _between(values: Doubles) -> Estimate:
+def _interval_of(values: Doubles) -> Estimate:
     low, middle, high = np.quantile(values, _ENDS)
     return Estimate(float(middle), float(low), float(high))

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import ExtraTreeClassifier
 
+from nearkin._types import Doubles, Ints
 from nearkin.records.comparisons import Table32
-from nearkin.rows.arrays import Doubles, Ints
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import compiled, for_each_block
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import floats, ints, numbers, stored
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Ints
 from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
 from nearkin.records.grams import Bytes, cells_of
-from nearkin.rows.arrays import Ints
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import compiled
 from nearkin.tables.columns import Column
 
 Keys = NDArray[np.uint64]

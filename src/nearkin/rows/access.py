@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from nearkin.errors import OutOfMemoryError
-from nearkin.rows import blocks as host_blocks
-from nearkin.rows.base import Parts, Rows, added
-from nearkin.rows.devices import (
+from nearkin.rows import parallel as host_blocks
+from nearkin.rows.backends import (
+    Parts,
+    Rows,
+    added,
     empty,
     is_foreign,
     is_remote,
@@ -25,7 +27,7 @@ from nearkin.rows.devices import (
     to_numpy,
     wide,
 )
-from nearkin.rows.given import frame_of
+from nearkin.rows.validation import frame_of
 
 Array = Any  # an array of NumPy, torch or CuPy
 # Working memory of a block of rows: on an accelerator at most this, and this share of all it has;
@@ -42,7 +44,7 @@ MIDDLE_ROWS = 101
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Rows in memory, on the host or a device, as :class:`nearkin.rows.base.Rows`.
+    """Rows in memory, on the host or a device, as :class:`nearkin.rows.backends.Rows`.
 
     Attributes
     ----------

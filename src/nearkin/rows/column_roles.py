@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:  # the command line reads this before it does anything
-    from nearkin.rows.arrays import Floats
+    from nearkin._types import Floats
 
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from nearkin.rows import fused
+from nearkin.messages import note
+from nearkin.rows import backends
 from nearkin.rows.access import blocks, for_each_block, middle
-from nearkin.rows.devices import (
+from nearkin.rows.backends import (
     dtype_name,
     is_foreign,
     library,
@@ -23,6 +30,109 @@ from nearkin.rows.devices import (
 )
 from nearkin.rows.sparse import distances as sparse_distances
 from nearkin.rows.sparse import is_sparse
+
+# Kernels of our own on CUDA devices: whether they can run, and arrays as they read them.
+
+
+Found = TypeVar("Found")
+# Fewer rows are done sooner by functions that are there already.
+FEW_ROWS = 4096
+
+
+def usable(X: Any, dtype: str = "float32") -> bool:
+    """Whether kernels can be tried on an array: foreign, of that type, on a CUDA device."""
+    if not backends.is_foreign(X) or backends.dtype_name(X) != dtype or _state.broken:
+        return False
+    if backends.library(X) not in ("torch", "cupy") or not _is_there():
+        return False
+    return interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
+
+
+def interpreted() -> bool:
+    """Whether Triton runs kernels as Python on the host, as tests do without a device."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+@cache
+def _is_there() -> bool:
+    return find_spec("torch") is not None and find_spec("triton") is not None
+
+
+def tensor(X: Any) -> Any:
+    """The array as a tensor of torch, in the same memory."""
+    if backends.library(X) == "torch":
+        return X
+    import torch
+
+    return torch.from_dlpack(X)
+
+
+def as_given(found: Any, like: Any) -> Any:
+    """A tensor as an array of ``like``'s library, in the same memory."""
+    if backends.library(like) == "torch":
+        return found
+    import cupy
+
+    return cupy.from_dlpack(found)
+
+
+def marks(like: Any) -> Any:
+    """A tensor for a mark of each row, to be filled."""
+    import torch
+
+    return torch.empty(like.shape[0], dtype=torch.int8, device=tensor(like[:0, :]).device)
+
+
+def marked(marks: Any, like: Any) -> Any:
+    """Numbers of the rows that have a mark, as an array of ``like``'s library."""
+    return as_given(marks.nonzero().ravel(), like)
+
+
+def attempted(X: Any, work: Callable[[], Found]) -> Found | None:
+    """What kernels find for X, on its device and stream; None if one cannot be compiled there.
+
+    That is said once, and not tried again in this process.
+    """
+    from triton.compiler.errors import CompilationError
+    from triton.runtime.errors import OutOfResources, PTXASError
+
+    try:
+        with _on_its_stream(X):
+            return work()
+    except (CompilationError, OutOfResources, PTXASError, ImportError) as error:
+        _state.broken = True
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        note(f"nearkin: slower functions are used, since Triton does not compile here: {lines[0]}")
+        return None
+
+
+@contextmanager
+def _on_its_stream(X: Any) -> Iterator[None]:
+    """Launch on the device and stream that X's library works on."""
+    if backends.on_host(X):
+        yield
+        return
+    import torch
+
+    if backends.library(X) == "cupy":
+        import cupy
+
+        number = X.device.id
+        there = torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr, device=number)
+        stream: Any = torch.cuda.stream(there)
+    else:
+        number, stream = X.device.index or 0, nullcontext()
+    with torch.cuda.device(number), stream:
+        yield
+
+
+@dataclass
+class _State:
+    broken: bool = False
+
+
+_state = _State()
+
 
 Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
@@ -182,8 +292,8 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     O(n m q) time; memory for a block of distances. They are in float64, and those of the k
     nearest are computed again from differences.
     """
-    if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and fused.usable(A, dtype_name(A)):
-        found = fused.attempted(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
+    if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and usable(A, dtype_name(A)):
+        found = attempted(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
         if found is not None:
             return found
     xp = namespace(A)
@@ -210,15 +320,15 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
     xp, wanted = namespace(A), k + skip_self
     starts = range(0, B.shape[0], _POINTS_AT_ONCE)
     parts = [B[start : start + _POINTS_AT_ONCE, :] for start in starts]
-    center = fused.tensor(wide(middle(B)))
-    searches = [Search(fused.tensor(part), center, 1.0) for part in parts]
+    center = tensor(wide(middle(B)))
+    searches = [Search(tensor(part), center, 1.0) for part in parts]
     squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
     places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
 
     def among(block: Array, part: Array, search: Search) -> tuple[Array, Array]:
         least = min(wanted, len(search))
-        found, is_open = search.nearest(fused.tensor(block), least, PRECISIONS[-1])
-        found, left = fused.as_given(found, A), fused.marked(is_open, A)
+        found, is_open = search.nearest(tensor(block), least, PRECISIONS[-1])
+        found, left = as_given(found, A), marked(is_open, A)
         if left.shape[0]:
             exact, _ = squared_distances(block[left, :], part, middle(part))
             found = replaced(found, left, smallest(exact, least)[1])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
 
-from nearkin.rows import access, devices
+from nearkin._types import Doubles, Floats, Integers
+from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
-from nearkin.rows.arrays import Floats
+from nearkin.rows.sparse import is_sparse, squared_norms
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15
@@ -27,7 +31,7 @@ def rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) ->
     See :func:`squared_rowwise_distances`.
     """
     squared = squared_rowwise_distances(A, B, rows_A, rows_B)
-    return devices.namespace(squared).sqrt(squared)
+    return backends.namespace(squared).sqrt(squared)
 
 
 def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
@@ -49,15 +53,276 @@ def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = 
         rows_A = np.arange(A.shape[0]) if rows_A is None else rows_A
         rows_B = np.arange(B.shape[0]) if rows_B is None else rows_B
         return sparse_rows.squared_rowwise_distances(A, B, rows_A, rows_B)
-    xp = devices.namespace(A)
-    numbers = [None if rows is None else devices.moved(rows, A) for rows in (rows_A, rows_B)]
+    xp = backends.namespace(A)
+    numbers = [None if rows is None else backends.moved(rows, A) for rows in (rows_A, rows_B)]
     n = A.shape[0] if rows_A is None else len(rows_A)
-    out = devices.empty((n,), A, devices.wide(A[:0, :]).dtype)
+    out = backends.empty((n,), A, backends.wide(A[:0, :]).dtype)
     for block in access.blocks(out, 40 * A.shape[1]):
         left, right = (
             Z[block, :] if rows is None else xp.take(Z, rows[block], axis=0)
             for Z, rows in zip((A, B), numbers, strict=True)
         )
-        difference = devices.wide(left) - devices.wide(right)
+        difference = backends.wide(left) - backends.wide(right)
         out[block] = xp.sum(difference * difference, axis=1)
     return out
+
+
+# Rows around their middle: far from zero, squares lose the digits that tell rows apart.
+
+
+# Columns are far from zero if it is more than so many times as far as they are wide.
+_FAR = 16.0
+
+
+def middle(X: Any, *, if_far: bool = False) -> Doubles:
+    """Where most rows are: the median of each column, over 101 evenly spaced rows.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    if_far : bool, default=False
+        Give 0 for columns that are not far from it, beside how wide they are: rows of which none
+        is far need not be moved, which spares a copy. So it is for sparse rows in any case, which
+        moving fills up.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Entries of X, so that rows less it are exact where they are near. A few rows far out do not
+        move it, as they would move a mean.
+    """
+    n, d = X.shape
+    if n == 0:
+        return np.zeros(d)
+    if backends.is_foreign(X):
+        return backends.to_numpy(access.middle(X)).astype(np.float64)
+    rows = access.evenly_spaced(n, access.MIDDLE_ROWS)
+    if not is_sparse(X):
+        return _medians(X[rows], if_far)
+    X = sp.csr_array(X)[rows]
+    found = np.zeros(d)
+    # Of all other columns, half the entries or more are 0.
+    filled = np.flatnonzero(2 * np.bincount(X.indices, minlength=d) > len(rows))
+    if len(filled):
+        found[filled] = _medians(X[:, filled].toarray(), if_far=True)
+    return found
+
+
+def _medians(rows: Floats, if_far: bool) -> Doubles:
+    ordered = np.sort(rows, axis=0).astype(np.float64)
+    found = ordered[len(rows) // 2]
+    if not if_far:
+        return np.asarray(found)
+    width = ordered[(3 * len(rows)) // 4] - ordered[len(rows) // 4]
+    # Columns without width do no harm but beside the widths of all others.
+    width = np.where(width > 0, width, np.linalg.norm(width))
+    return np.where(np.abs(found) > _FAR * width, found, 0.0)
+
+
+def centred(X: Any, middle: Floats) -> Any:
+    """Rows less their middle, in their own type; sparse ones stay sparse.
+
+    A sparse matrix gets an entry in each row for the columns whose middle is not 0.
+    """
+    if not middle.any():
+        return X
+    if backends.is_foreign(X):
+        return X - backends.moved(middle, X)
+    if is_sparse(X):
+        columns = np.flatnonzero(middle)
+        n, k = X.shape[0], len(columns)
+        entries = np.tile(middle[columns], n), np.tile(columns, n), np.arange(0, n * k + 1, k)
+        return sp.csr_array(X - sp.csr_array(entries, shape=X.shape)).astype(X.dtype)
+    return np.subtract(X, middle, dtype=np.float64).astype(X.dtype, copy=False)
+
+
+def mean_row(X: Any) -> Doubles:
+    """Mean of the rows of an array or a sparse matrix, in float64; of equal rows, exactly that row.
+
+    By blocks of rows.
+    """
+    origin = middle(X)
+
+    def sums(rows: Any) -> tuple[Doubles]:
+        moved = centred(rows, origin)
+        return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
+
+    return np.asarray(origin + access.reduced(X, sums)[0] / X.shape[0])
+
+
+def squared_distances(A: Any, B: Any) -> Any:
+    """Squared Euclidean distances between all rows of A and all rows of B, around B's middle.
+
+    Parameters
+    ----------
+    A, B : arrays or sparse matrices of shape (n_a, d) and (n_b, d)
+
+    Returns
+    -------
+    array of shape (n_a, n_b)
+    """
+    if backends.is_foreign(A):
+        return device_math.squared_distances(A, B, access.middle(B))[0]
+    return _squared_distances_and_lengths(A, B)[0]
+
+
+def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
+    """Squared distances, and for each row of A the size below which one is rounding.
+
+    On the host distances that are rounding are 0 already, each by its own two rows: one row far
+    out does not hide the differences of others.
+    """
+    if backends.is_foreign(A):
+        return device_math.squared_distances(A, B, access.middle(B))
+    squared, own, others = _squared_distances_and_lengths(A, B)
+    rounding = 8 * float(np.finfo(squared.dtype).eps)
+    squared[squared <= rounding * (own[:, None] + others)] = 0.0
+    return squared, rounding * own
+
+
+def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Doubles]:
+    origin = middle(B)
+    A, B = centred(A, origin), centred(B, origin)
+    own, others = squared_lengths(A), squared_lengths(B)
+    magnitude = own + others.max(initial=0.0)
+    is_plain = all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in (A, B))
+    if not is_plain or not np.isfinite(magnitude).all():
+        return euclidean_distances(A, B, squared=True), own, others
+    # As scikit-learn has it, without its checks, and in the memory of one matrix: new memory takes
+    # as long as the product.
+    squared = A @ (-2 * B).T
+    squared += own[:, None]
+    squared += others
+    return np.maximum(squared, 0, out=squared), own, others
+
+
+def squared_lengths(X: Any) -> Doubles:
+    """Squared length of each row, in float64."""
+    if backends.is_foreign(X):
+        X = backends.wide(X)
+        found: Doubles = backends.namespace(X).sum(X * X, axis=1)
+        return found
+    if is_sparse(X):
+        return np.asarray(squared_norms(X))
+    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+# Sums over the rows of each class, for rows in memory, on a device, in files or elsewhere.
+
+
+def class_sums(
+    X: Any,
+    classes: Integers,
+    n_classes: int,
+    coordinates: Callable[[Any], Any] = lambda rows: rows,
+    origins: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Sums of the rows of each class, and of their squares.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), sparse matrix or RemoteRows
+    classes : int ndarray of shape (n,)
+        Class number of each row; negative for rows that are left out.
+    n_classes : int
+    coordinates : callable, optional
+        Of a block of rows; the rows themselves by default.
+    origins : ndarray of shape (n_classes, q), optional
+        What to subtract from the rows of each class first.
+
+    Returns
+    -------
+    sums, squares : ndarray of shape (n_classes, q), float64
+    """
+
+    def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
+        z, own = _of_known_class(block, number, coordinates)
+        sums, squares = _Sum(), _Sum()
+        for rows in _pieces(z, 8 * (n_classes + 3 * z.shape[1])):
+            piece = backends.wide(z[rows, :])
+            if origins is not None:
+                piece = piece - _taken(origins, own[rows], piece)
+            members = _indicator(own[rows], n_classes, piece)
+            sums.add(members @ piece)
+            squares.add(members @ (piece * piece))
+        return sums.at_home, squares.at_home
+
+    sums, squares = access.reduced(X, of_block, classes)
+    return sums, squares
+
+
+def within_scatters(
+    X: Any,
+    classes: Integers,
+    means: Floats,
+    weight: Floats,
+    coordinates: Callable[[Any], Any] = lambda rows: rows,
+) -> Floats:
+    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class.
+
+    Parameters
+    ----------
+    X, classes, coordinates
+        As for :func:`class_sums`.
+    means : ndarray of shape (c, q)
+    weight : ndarray of shape (c, k)
+        k weights for the rows of each class: as many matrices are returned.
+
+    Returns
+    -------
+    ndarray of shape (k, q, q), float64
+    """
+
+    def of_block(block: Any, number: Integers) -> tuple[Floats]:
+        z, own = _of_known_class(block, number, coordinates)
+        totals = [_Sum() for _ in weight.T]
+        for rows in _pieces(z, 40 * z.shape[1]):
+            piece = backends.wide(z[rows, :])
+            centered = piece - _taken(means, own[rows], piece)
+            for total, weights in zip(totals, weight.T, strict=True):
+                total.add((_taken(weights, own[rows], piece)[:, None] * centered).T @ centered)
+        return (np.stack([total.at_home for total in totals]),)
+
+    return np.asarray(access.reduced(X, of_block, classes)[0])
+
+
+class _Sum:
+    """A sum that is made where its parts are."""
+
+    def __init__(self) -> None:
+        self._total: Any = 0.0
+
+    def add(self, part: Any) -> None:
+        self._total = self._total + part
+
+    @property
+    def at_home(self) -> Floats:
+        return backends.to_numpy(self._total)
+
+
+def _of_known_class(
+    block: Any, number: Integers, coordinates: Callable[[Any], Any]
+) -> tuple[Any, Integers]:
+    """Coordinates of the rows whose class is known, and its number."""
+    known = np.flatnonzero(number >= 0)
+    return coordinates(access.take(block, known)), number[known]
+
+
+def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
+    """As much at a time as a device should hold; on the host a block is that already."""
+    return access.blocks(z, bytes_per_row) if backends.is_foreign(z) else [slice(0, z.shape[0])]
+
+
+def _taken(values: Floats, own: Integers, like: Any) -> Any:
+    """What belongs to the class of each row, where the rows are."""
+    there = backends.moved(values, like)
+    return backends.namespace(like).take(there, backends.moved(own, like), axis=0)
+
+
+def _indicator(own: Integers, n_classes: int, like: Any) -> Any:
+    """1 where a row is of a class, of shape (n_classes, n); sparse on the host."""
+    if not backends.is_foreign(like):
+        n = len(own)
+        return sp.csr_array((np.ones(n), (own, np.arange(n))), shape=(n_classes, n))
+    numbers, each = backends.moved(own, like), backends.moved(np.arange(n_classes), like)
+    return backends.as_type(each[:, None] == numbers[None, :], like.dtype)

@@ -22,7 +22,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
-from nearkin.rows.progress import note
+from nearkin.messages import note
 
 _DIGEST_BYTES = 16
 # All loops of this process that were called.

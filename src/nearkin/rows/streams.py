@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,371 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.ahead import ahead
-from nearkin.rows.arrays import Floats
-from nearkin.rows.base import Block, Parts, RememberingRows, added
-from nearkin.rows.gathered import SAMPLE_ROWS, GatheredRows, gathered
-from nearkin.rows.parquet_writing import write_parquet
-from nearkin.rows.progress import progress
+from nearkin._types import Floats
+from nearkin.errors import InputError, InputIndexError, InputTypeError, needing
+from nearkin.messages import progress
+from nearkin.rows.backends import (
+    Block,
+    Parts,
+    RememberingRows,
+    RemoteRows,
+    added,
+    block_moments,
+    dispatched,
+    merged_moments,
+    namespace,
+    to_numpy,
+)
+from nearkin.rows.parallel import ahead, closed
+from nearkin.rows.parquet import write_parquet
 from nearkin.storage.whole_file import StrPath, whole_file
 
 if TYPE_CHECKING:
-    from nearkin.rows.feed import Feed
+    pass  # MERGED
+
+
+from itertools import chain
+from tokenize import TokenError
+from typing import TYPE_CHECKING
+
+from nearkin.rows.parquet import ParquetFiles
+from nearkin.rows.validation import checked_dtype, rows_of_a_block
+from nearkin.rows.validation import require_finite_block as checked_rows
+
+if TYPE_CHECKING:
+    from nearkin.rows.dask_rows import DaskRows
+    # MERGED
+
+
+# What one pass leaves of rows that can be read only once: some of them, and the moments of all.
+
+
+# Rows that are kept, beside those that are asked for.
+SAMPLE_ROWS = 50_000
+
+
+def gathered(
+    blocks: Iterable[Block],
+    n_columns: int,
+    names: list[str] | None,
+    keep: Iterable[int],
+    size: int,
+    random_state: Any,
+    source: str,
+) -> GatheredRows:
+    """Pass over blocks once, and keep some of their rows.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        In the order of their rows.
+    n_columns : int
+    names : list of str or None
+        Of the columns.
+    keep : row numbers
+        Rows that are kept in any case.
+    size : int
+        Rows drawn beside them, each with the same chance.
+    random_state : int, RandomState or None
+    source : str
+        Where blocks come from, for messages.
+    """
+    from sklearn.utils import check_random_state  # for which files that are opened do not wait
+
+    wanted = np.unique(np.fromiter(keep, dtype=np.int64))
+    sample = Sample(size, check_random_state(random_state))
+    named: list[Floats] = []
+    total: Parts | None = None
+    n_rows = 0
+    for block in blocks:
+        n_rows = block.start + len(block.rows)
+        first, last = np.searchsorted(wanted, [block.start, n_rows])
+        if first < last:
+            named.append(block.rows[wanted[first:last] - block.start])
+        sample.add(block)
+        moments = block_moments(block.rows)
+        total = moments if total is None else merged_moments(total, moments)
+    if total is None:
+        raise InputError(f"{source} has no rows.")
+    if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
+        outside = wanted[0] if wanted[0] < 0 else wanted[-1]
+        raise InputIndexError(
+            f"row {outside} is named in pairs or to be kept, but {source} has {n_rows} rows."
+        )
+    numbers, first_at = np.unique(np.concatenate([wanted, sample.numbers]), return_index=True)
+    rows = np.concatenate([*named, sample.rows])[first_at]
+    return GatheredRows((n_rows, n_columns), names, numbers, rows, total)
+
+
+class GatheredRows(RemoteRows):
+    """Some rows of many, and the moments of all: what one pass leaves to learn from.
+
+    Attributes
+    ----------
+    numbers : int ndarray of shape (k,)
+        Of the rows that were kept.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: list[str] | None,
+        numbers: NDArray[np.int64],
+        rows: Floats,
+        moments: Parts,
+    ) -> None:
+        self.shape = shape
+        self.dtype = rows.dtype
+        self.names = names
+        self.numbers = numbers
+        self._rows = rows
+        self._moments = moments
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some of the rows that were kept."""
+        assert self.numbers is not None
+        places = np.searchsorted(self.numbers, rows)
+        places = np.minimum(places, len(self.numbers) - 1)
+        absent = self.numbers[places] != rows
+        if absent.any():
+            raise InputIndexError(
+                f"row {np.asarray(rows)[absent][0]} was not kept: name it in gathered(keep=...)."
+            )
+        return self._rows[places]
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """Not possible: the rows have passed."""
+        raise InputError(
+            "this needs a second pass over the rows, as labels do, but they could be read only "
+            "once. Give a list of blocks, or a function that returns a new iterable of them."
+        )
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """Not possible: the rows have passed."""
+        return self.reduced(lambda rows: (function(rows),))
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and covariance of all rows."""
+        n, mean, scatter = self._moments
+        return mean, scatter / n
+
+    def squared_deviations(self) -> float:
+        """Sum of squared distances from the mean, of all rows."""
+        return float(np.trace(self._moments[2]))
+
+
+class Sample:
+    """A uniform sample without replacement of rows that pass by: those of the smallest lots."""
+
+    def __init__(self, size: int, rng: np.random.RandomState) -> None:
+        self._size, self._rng = size, rng
+        self._lots = np.empty(0)
+        self._parts: list[tuple[NDArray[np.int64], Floats]] = []
+        self._limit = np.inf
+
+    def add(self, block: Block) -> None:
+        """Draw lots for further rows."""
+        lots = self._rng.uniform(size=len(block.rows))
+        drawn = np.flatnonzero(lots < self._limit)
+        if not len(drawn):
+            return
+        self._lots = np.concatenate([self._lots, lots[drawn]])
+        self._parts.append((block.start + drawn, block.rows[drawn]))
+        if len(self._lots) > 2 * self._size:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        numbers = np.concatenate([numbers for numbers, _ in self._parts])
+        rows = np.concatenate([rows for _, rows in self._parts])
+        if len(numbers) > self._size:
+            kept = np.sort(np.argpartition(self._lots, self._size)[: self._size])
+            self._lots, numbers, rows = self._lots[kept], numbers[kept], rows[kept]
+            self._limit = float(self._lots.max(initial=0.0))
+        self._parts = [(numbers, rows)]
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Row numbers of the sample, increasing."""
+        self._shrink()
+        return self._parts[0][0]
+
+    @property
+    def rows(self) -> Floats:
+        """The sample, in the order of its numbers."""
+        self._shrink()
+        return self._parts[0][1]
+
+
+# Blocks of rows on their way to a device and back, while the one before is worked on.
+
+
+Tensor = Any
+
+
+class Feed:
+    """A device of torch that blocks of rows are sent to.
+
+    Parameters
+    ----------
+    device : str
+        ``"cuda"``, ``"cuda:1"`` or ``"cpu"``.
+
+    Notes
+    -----
+    Three blocks at most are on the device at a time, beside what a function makes of them, and
+    four in pinned memory, with as many results.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._torch = _torch()
+        self.device = _checked(self._torch, device)
+        self._is_cuda = self.device.type == "cuda"
+
+    def empty(self, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
+        """Room for rows on the host: columns one after the other, pinned if that is of use.
+
+        Pinned memory is used again once nobody holds it any more: torch keeps it.
+        """
+        kind = getattr(self._torch, dtype.name)
+        columns = self._torch.empty((n_columns, n_rows), dtype=kind, pin_memory=self._is_cuda)
+        found: Floats = columns.numpy().T
+        return found
+
+    def mapped(
+        self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
+    ) -> Iterator[Block]:
+        """Blocks with what a function on the device makes of their rows, back on the host."""
+        outward = self._lane()
+        leaving: deque[tuple[Block, Tensor, Any]] = deque()
+        with closing(self.sent(blocks)) as all_sent:
+            for block, rows in all_sent:
+                leaving.append((block, *self._fetching(self.call(function, rows), outward)))
+                if len(leaving) > 1:
+                    yield self._fetched(*leaving.popleft())
+            while leaving:
+                yield self._fetched(*leaving.popleft())
+
+    def sent(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
+        """Blocks, with their rows on the device; the next one is on its way meanwhile."""
+        inward = self._lane()
+        coming: deque[tuple[Block, Tensor, Any]] = deque()
+        with closed(blocks):
+            for block in blocks:
+                block = replace(block, rows=self._landed(block.rows))
+                coming.append((block, *self._sending(block.rows, inward)))
+                if len(coming) > 1:
+                    yield self._arrived(*coming.popleft())
+            while coming:
+                yield self._arrived(*coming.popleft())
+
+    def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
+        """What a function makes of rows on the device, which are foreign to it."""
+        with dispatched(), self._current():
+            return function(rows, *aligned)
+
+    def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
+        """What a function on the device makes of a few rows of the host, on the host."""
+        with dispatched():
+            (_, there), *_ = self.sent([Block(0, rows)])
+            return to_numpy(self.call(function, there))
+
+    def _landed(self, rows: Floats) -> Floats:
+        """Rows as :meth:`empty` makes room for them, copied unless they are."""
+        if rows.flags.f_contiguous and rows.flags.writeable:
+            return rows
+        landed = self.empty(len(rows), rows.shape[1], rows.dtype)
+        landed[...] = rows
+        return landed
+
+    def _sending(self, rows: Floats, inward: Any) -> tuple[Tensor, Any]:
+        """Columns on their way to the device, and what says that they are there."""
+        with self._on(inward):
+            columns = self._torch.from_numpy(rows.T).to(self.device, non_blocking=True)
+            return columns, self._mark(inward)
+
+    def _arrived(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
+        if there is not None:
+            current = self._torch.cuda.current_stream(self.device)
+            current.wait_event(there)
+            columns.record_stream(current)  # which it was not made for
+        # A copy, so that no function can write to rows of the host.
+        return block, columns.T.clone(memory_format=self._torch.contiguous_format)
+
+    def _fetching(self, result: Tensor, outward: Any) -> tuple[Tensor, Any]:
+        """Columns of a result on their way home, and what says that they are there."""
+        columns = result.T.contiguous()
+        if outward is None:
+            return columns, None
+        outward.wait_stream(self._torch.cuda.current_stream(self.device))
+        with self._on(outward):
+            home = self._torch.empty(columns.shape, dtype=columns.dtype, pin_memory=True)
+            home.copy_(columns, non_blocking=True)
+            columns.record_stream(outward)
+            return home, self._mark(outward)
+
+    def _fetched(self, block: Block, columns: Tensor, home: Any) -> Block:
+        if home is not None:
+            home.synchronize()
+        return replace(block, rows=columns.numpy().T)
+
+    def _lane(self) -> Any:
+        """A stream of work of its own; None on the host, which has but one."""
+        return self._torch.cuda.Stream(self.device) if self._is_cuda else None
+
+    def _on(self, lane: Any) -> AbstractContextManager[Any]:
+        return nullcontext() if lane is None else self._torch.cuda.stream(lane)
+
+    def _mark(self, lane: Any) -> Any:
+        return None if lane is None else lane.record_event()
+
+    def _current(self) -> AbstractContextManager[Any]:
+        return self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
+
+
+def placed(rows: Any, device: str) -> Any:
+    """A copy of an array of the host on a device of torch."""
+    torch = _torch()
+    return torch.tensor(rows, device=_checked(torch, device))
+
+
+def _torch() -> Any:
+    with needing("rows on a device need torch", "torch"):
+        import torch
+    namespace(torch.empty(0))  # or what it needs besides
+    return torch
+
+
+def _checked(torch: Any, device: str) -> Any:
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        found = None
+    if found is None or found.type not in ("cuda", "cpu"):
+        raise InputError(
+            f"device={device!r} is not known: use 'cuda', 'cuda:1' (the second one) or 'cpu', or "
+            "None to work with NumPy on the host."
+        )
+    if found.type == "cpu":
+        return found
+    n_there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if n_there == 0:
+        raise InputError(
+            f"device={device!r}, but torch {torch.__version__} finds no CUDA device: install a "
+            "torch that was built for CUDA on a machine that has one, or leave device out to work "
+            "on the host."
+        )
+    if found.index is not None and found.index >= n_there:
+        raise InputError(
+            f"device={device!r}, but torch finds {n_there} CUDA device(s), the last of which is "
+            f"'cuda:{n_there - 1}'."
+        )
+    return torch.device("cuda", torch.cuda.current_device() if found.index is None else found.index)
+
 
 # Blocks that are read, and those that are computed, before they are asked for.
 _BLOCKS_AHEAD = 2
@@ -309,3 +664,272 @@ def _write_npy(
         np.lib.format.write_array_header_2_0(file, header)
         for block in blocks:
             file.write(np.ascontiguousarray(block.rows).data)
+
+
+# Rows from files and iterables, opened for learners to read block by block.
+
+
+def open_rows(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    carry: Sequence[str] = (),
+    client: Any = None,
+    device: str | None = None,
+) -> RowStream | DaskRows:
+    """Open rows that need not fit into memory, for ``fit`` and ``transform``.
+
+    Parameters
+    ----------
+    source : path, pyarrow dataset, dask collection, array or iterable of arrays
+        - ``.parquet``, a folder of such files, or a pyarrow dataset of them (needs pyarrow).
+          Columns of numbers, or one of vectors (lists of one length).
+        - ``.npy``, or an array such as ``numpy.memmap``.
+        - A list of blocks, arrays of shape (k, d), or a function without arguments that returns a
+          new iterable of blocks each time it is called.
+        - An iterator of blocks, which can be read only once: a learner keeps 50 000 rows of it at
+          random, those named in pairs, and the moments of all rows.
+        - A dask array or data frame (needs dask): its rows stay on the workers.
+    columns : list of str, optional
+        Columns of a Parquet file to use, in this order; all by default but what was the index of a
+        data frame of pandas.
+    carry : list of str, optional
+        Columns of a Parquet file that are not rows' features but go along with them into files
+        written from the stream, such as an id.
+    client : distributed.Client, optional
+        Of a dask collection; the one that dask would use by default.
+    device : str, optional
+        Where ``fit`` sums over rows and ``transform`` maps them: ``"cuda"``, ``"cuda:1"`` or
+        ``"cpu"``, devices of torch (needs torch and scikit-learn 1.7). NumPy on the host by
+        default. Rows go there block by block, and may be more than it holds.
+
+    Returns
+    -------
+    RowStream, or DaskRows for a dask collection
+        Of these ``transform`` gives a stream, or a dask array; neither is computed yet.
+
+    Notes
+    -----
+    KernelBeta, ITML, GMML, CosineMetric, PLDA, ColumnWeights, RCA, Euclidean and Generative learn
+    from streams. They pass over the rows two to five times and give what they would for the same
+    rows in memory. Memory holds a few blocks of 65 536 rows, or 32 MB if that is less (or of the
+    largest that is given), and what the learner needs: landmarks, rows of pairs, and with labels
+    the rows of up to 10 000 pairs, which ``threshold_`` looks at, or for ITML of about ten pairs
+    for each labelled row. MetricLearner passes once and learns from 5000 rows.
+
+    With a device, rows are read, worked on and written at the same time, each in a thread, in the
+    order of the rows; memory holds up to sixteen blocks and as many of what ``transform`` makes of
+    them, pinned for a CUDA device, which itself holds three. Results are those of the host up to
+    rounding. Rows that are taken by their numbers, and what is learned from them, stay on the host.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import KernelBeta, Pairs, open_rows
+    >>> rng = np.random.default_rng(0)
+    >>> rows = open_rows([rng.normal(size=(500, 3)) for _ in range(4)])
+    >>> metric = KernelBeta(n_landmarks=50, random_state=0).fit(rows, pairs=Pairs([(0, 1700)]))
+    >>> Z = metric.transform(rows)  # computed as it is read
+    >>> sum(len(block) for block in Z)
+    2000
+    """
+    if hasattr(type(source), "__dask_graph__"):
+        from nearkin.rows.dask_rows import DaskRows
+
+        _refuse_choice(columns, carry)
+        if device is not None:
+            raise InputError("device is for rows that this machine reads, not for those of dask.")
+        return DaskRows(source, client=client)
+    if client is not None:
+        raise InputError("client is for the rows of dask arrays and data frames only.")
+    return open_stream(source, columns=columns, carry=carry, device=device)
+
+
+def open_stream(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    carry: Sequence[str] = (),
+    device: str | None = None,
+) -> RowStream:
+    """What :func:`open_rows` gives for all but dask collections."""
+    if device is None:
+        return _opened(source, columns, carry, None)
+    # MERGED
+
+    feed = Feed(device)
+    return _opened(source, columns, carry, feed).on(feed)
+
+
+def _opened(
+    source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
+) -> RowStream:
+    if isinstance(source, RowStream):
+        _refuse_choice(columns, carry)
+        return source
+    if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
+        _refuse_choice(columns, carry)
+        return npy_rows(source)
+    if isinstance(source, str | os.PathLike) or _is_arrow(source):
+        files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
+        return RowStream(
+            files.read,
+            n_rows=files.n_rows,
+            n_columns=files.n_columns,
+            dtype=files.dtype,
+            names=files.names,
+            source=files.name,
+        )
+    _refuse_choice(columns, carry)
+    if isinstance(source, np.ndarray):
+        return _array_rows(source)
+    if callable(source):
+        return _block_rows(lambda: _made_by(source), "the blocks that the function gives")
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return _block_rows(lambda: source, "the list of blocks")
+    if isinstance(source, Iterator):
+        return _passing_rows(source)
+    if isinstance(source, Iterable) and not hasattr(source, "shape"):
+        return _block_rows(lambda: source, "the blocks")
+    raise InputTypeError(
+        f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
+        "pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, an "
+        "iterator or a function."
+    )
+
+
+def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
+    if columns is not None or carry:
+        raise InputError("columns and carry choose columns of Parquet files only.")
+
+
+def _is_arrow(source: Any) -> bool:
+    return type(source).__module__.startswith("pyarrow")
+
+
+def npy_rows(path: StrPath) -> RowStream:
+    """Rows of an array in a file, whatever its name ends in."""
+    name = os.fspath(path)
+    X = mapped_array(path, name)
+    found = _stamp(name)
+
+    def refuse_changed() -> None:
+        # A map of a file that became shorter would end the process.
+        if _stamp(name) != found:
+            raise InputError(f"{name} has changed since it was opened: open it again.")
+
+    return _array_rows(X, name, refuse_changed)
+
+
+def mapped_array(path: StrPath, name: str) -> NDArray[Any]:
+    """An array in a file, of which nothing is read yet; its name is for errors."""
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, SyntaxError, TokenError, TypeError, OverflowError) as error:
+        raise InputError(f"{name} cannot be read as an array of numbers: {error}") from error
+
+
+def _stamp(name: str) -> tuple[int, int, int]:
+    status = os.stat(name)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _made_by(function: Callable[[], Any]) -> Iterable[Any]:
+    made = function()
+    if not isinstance(made, Iterable) or hasattr(made, "shape"):
+        raise InputTypeError(
+            f"the function must return an iterable of blocks, got {type(made).__name__}."
+        )
+    return made
+
+
+def _array_rows(
+    X: NDArray[Any], source: str = "the array", check: Callable[[], None] = lambda: None
+) -> RowStream:
+    """Rows of an array in memory or in a file, which ``check`` looks at before each pass."""
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise InputError(f"{source} must have shape (n, d), got {X.shape}.")
+    if len(X) == 0:
+        raise InputError(f"{source} has no rows.")
+    dtype = checked_dtype(X.dtype, source)
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        check()
+        size = rows_of_a_block(X.shape[1], dtype)
+        for start in range(0, len(X), size):
+            if wanted is not None:
+                inside = wanted[slice(*np.searchsorted(wanted, [start, start + size]))]
+                # One by one, so that of a file only their pages are read.
+                for number in inside.tolist():
+                    row = np.asarray(X[number : number + 1], dtype=dtype)
+                    yield Block(number, checked_rows(row, number, source))
+                continue
+            rows = np.asarray(X[start : start + size], dtype=dtype)
+            yield Block(start, checked_rows(rows, start, source))
+
+    return RowStream(read, n_rows=len(X), n_columns=X.shape[1], dtype=dtype, source=source)
+
+
+def _block_rows(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
+    """Blocks that can be gone through again: once now, to count the rows and check them."""
+    n_rows, width, dtype = 0, None, None
+    for number, block in enumerate(make()):
+        rows = _checked_block(block, number, n_rows, width, dtype, source)
+        width, dtype = rows.shape[1], rows.dtype
+        n_rows += len(rows)
+    if width is None or n_rows == 0:
+        raise InputError(f"{source} has no rows.")
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        start = 0
+        for number, block in enumerate(make()):
+            rows = _checked_block(block, number, start, width, dtype, source)
+            yield Block(start, rows)
+            start += len(rows)
+
+    return RowStream(read, n_rows=n_rows, n_columns=width, dtype=dtype, source=source)
+
+
+def _passing_rows(blocks: Iterator[Any]) -> RowStream:
+    source = "the iterator of blocks"
+    try:
+        first = _checked_block(next(blocks), 0, 0, None, None, source)
+    except StopIteration:
+        raise InputError(f"{source} has no rows.") from None
+    left = [chain([first], blocks)]
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        if not left:
+            raise InputError(
+                f"{source} has been read already, and can be read only once. Give a list of "
+                "blocks, or a function that returns a new iterable of them."
+            )
+        start = 0
+        for number, block in enumerate(left.pop()):
+            rows = _checked_block(block, number, start, first.shape[1], first.dtype, source)
+            yield Block(start, rows)
+            start += len(rows)
+
+    return RowStream(read, n_rows=None, n_columns=first.shape[1], dtype=first.dtype, source=source)
+
+
+def _checked_block(
+    block: Any, number: int, start: int, width: int | None, dtype: Any, source: str
+) -> Floats:
+    """A block in float32 or float64, as wide and of the same type as those before."""
+    given = np.asarray(block)
+    where = f"block {number} of {source}"
+    if given.ndim != 2 or given.shape[1] == 0:
+        raise InputError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
+    if width is not None and given.shape[1] != width:
+        raise InputError(
+            f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks must "
+            "have the same columns."
+        )
+    found = checked_dtype(given.dtype, where)
+    if dtype is not None and found != dtype:
+        raise InputTypeError(
+            f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
+            "one type, for example with block.astype(numpy.float32)."
+        )
+    return checked_rows(given.astype(found, copy=False), start, source)

@@ -15,7 +15,7 @@ rows and points that have moved a little: by the triangle inequality a distance 
 than they moved. So it is known whether anything could have been missed. If it could, the row is
 *open*, to be looked at again with all digits and other slots, and then in another way.
 
-This module needs Triton: :mod:`nearkin.rows.fused` says whether it is there.
+This module needs Triton: :mod:`nearkin.rows.device_math` says whether it is there.
 """
 
 # Kernels read their annotations and globals themselves: nothing is annotated but constants.

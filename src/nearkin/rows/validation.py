@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from numbers import Real
+from os import PathLike
+from typing import Any, TypeVar, cast
 
+import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from nearkin.errors import InputError, InputTypeError, about_input
+from nearkin._types import Floats
+from nearkin.errors import InputError, InputTypeError, about_input, few
 from nearkin.registry import LEARNERS
-from nearkin.rows.base import RemoteRows
-from nearkin.rows.devices import (
+from nearkin.rows.backends import (
     LIBRARIES,
+    RemoteRows,
     dtype_name,
     float_dtypes,
     home,
@@ -22,8 +29,340 @@ from nearkin.rows.devices import (
     library,
     refuse_stranded,
 )
-from nearkin.rows.given import in_order_of_fit, refuse_gaps, refuse_what_is_no_table, refuse_words
-from nearkin.rows.sparse import canonical, is_sparse
+from nearkin.rows.sparse import canonical, dense, is_sparse
+
+# What is given as rows but cannot be learned from: what it is, where, and code that mends it.
+
+
+# Squares of larger numbers, and sums of these, may leave the range of their type.
+_LARGEST = {"float64": 1e150, "float32": 1e18}
+# BLAS sums up so many numbers in one thread.
+_FEW_NUMBERS = 10_000
+# Columns are named up to so many in a sentence; code names them all.
+_MOST_NAMED = 5
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows of an X that is not checked yet."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
+    """Raise for what holds rows, or says where they are, but is no array or data frame.
+
+    Nor may an array hide some of its cells.
+    """
+    if isinstance(X, np.ndarray) or is_sparse(X):
+        if np.ma.is_masked(X):
+            raise InputError(
+                f"{name} is a masked array, and what it hides would be taken for numbers: "
+                f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, "
+                f"by {name}.astype(float).filled(float('nan')), and fill these in."
+            )
+        return
+    what, remedy = _no_table(X, name)
+    if what:
+        raise InputTypeError(
+            f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
+        )
+
+
+def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool = False) -> None:
+    """Name the columns of a data frame that are not numbers, and what to do about them.
+
+    scikit-learn would name the first value that it cannot read, and take dates, categories that
+    are numbers and texts such as "7" for numbers without a word.
+
+    Parameters
+    ----------
+    X : rows
+    name : str
+    learner : estimator, optional
+        That is given X.
+    fitted : bool
+        Whether it was fitted already, to numbers.
+    """
+    types = types_of_words(X)
+    if not types:
+        return
+    found = (
+        f"{len(types)} of the {X.shape[1]} columns of {name} are not numbers: "
+        f"{_some(f'{column!r} ({kind})' for column, kind in types.items())}. "
+    )
+    if fitted:
+        raise InputError(
+            f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
+            "to. A nearkin.Chain with a transformer as its first step does so by itself."
+        )
+    code = _indented(
+        [
+            "from nearkin import TableEncoder",
+            "encoder = TableEncoder()",
+            "X = encoder.fit_transform(X)",
+        ]
+    )
+    raise InputError(
+        f"{found}Turn them into numbers first:\n\n{code}\n\n{_kept_together(learner, 'encoder')}"
+    )
+
+
+def types_of_words(X: Any) -> dict[Any, str]:
+    """Columns of a data frame that are not numbers, with the names of their types."""
+    frame = frame_of(X)
+    if frame is None:
+        return {}
+    return {
+        column.name: str(column.dtype).partition("(")[0]
+        for column in frame.iter_columns()
+        if not _may_be_numbers(column)
+    }
+
+
+def refuse_gaps(
+    X: Any, given: Any, name: str = "X", *, learner: Any = None, fitted: bool = False
+) -> None:
+    """Say where numbers are missing or infinite, how many there are, and what to do about them.
+
+    Numbers whose squares would be infinite are refused, too.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of numbers
+        Checked but for that.
+    given : rows
+        As they came, perhaps with names of columns.
+    name : str
+    learner : estimator, optional
+        That is given X.
+    fitted : bool
+        Whether it was fitted already.
+    """
+    values: Any = X.data if is_sparse(X) else X
+    if values.dtype.kind != "f":
+        return
+    flat = values.ravel(order="K")
+    # By parts for which BLAS starts no threads: they would stay awake for longer than small fits.
+    size = _FEW_NUMBERS if len(flat) <= 100 * _FEW_NUMBERS else len(flat)
+    parts = (flat[start : start + size] for start in range(0, len(flat), size or 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(sum(np.vdot(part, part) for part in parts)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        _refuse_overflow(X, given, name)
+        return
+    cells = _cells(X, bad)
+    nan = bool(np.isnan(values[bad]).any())
+    first_row, first_column = cells[0]
+    columns, counts = np.unique(cells[:, 1], return_counts=True)
+    names = _names(given, X.shape[1])
+    row_value = X[first_row, first_column]
+    kind = "NaN" if np.isnan(row_value) else "infinity"
+    found = (
+        f"{name} contains {kind} in row {first_row}, column {names[first_column]}. "
+        f"{_counted(len(cells), 'cell')} of {_counted(len(columns), 'column')} of {X.shape[1]} "
+        f"{'are' if len(cells) > 1 else 'is'} {'missing' if nan else 'infinite'}"
+        f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
+        f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
+    )
+    as_table = "" if frame_of(given) is None else _known_gaps(learner)
+    if fitted:
+        raise InputError(
+            f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
+            "leave these rows out. A nearkin.Chain with an imputer as its first step does so by "
+            f"itself.{as_table}"
+        )
+    code = _imputing(given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0])
+    raise InputError(
+        f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
+        f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}{as_table}"
+    )
+
+
+def _refuse_overflow(X: Any, given: Any, name: str) -> None:
+    low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0)))
+    largest = np.maximum(-low, high)
+    column, limit = int(largest.argmax()), _LARGEST.get(X.dtype.name, np.inf)
+    if largest[column] > limit:
+        raise InputError(
+            f"column {_names(given, X.shape[1])[column]} of {name} reaches {largest[column]:.3g}, "
+            f"whose square overflows: divide it, so that no value is beyond {limit:g}."
+        )
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a frame of narwhals, or None if it is no data frame that is in memory."""
+    if isinstance(X, np.ndarray):
+        return None
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            _ = frame.schema
+            return frame
+    except ValueError:  # two columns of one name, which scikit-learn minds or does not
+        pass
+    return None
+
+
+def in_order_of_fit(learner: Any, X: Any) -> Any:
+    """A data frame with the columns of ``fit`` in its order, if it has them all; else X as it is.
+
+    Columns of a frame are known by their names: they may be in another order, with others beside.
+    """
+    names = getattr(learner, "feature_names_in_", None)
+    frame = None if names is None else frame_of(X)
+    if frame is None or names is None:
+        return X
+    wanted, there = [str(name) for name in names], frame.columns
+    if wanted == there or not set(wanted) <= set(there):
+        return X
+    return frame.select(wanted).to_native()
+
+
+def refuse_twins(X: Any) -> None:
+    """Raise if two columns of a frame have one name."""
+    given: Any = ()
+    if nw.dependencies.is_pandas_dataframe(X):
+        given = X.columns
+    elif nw.dependencies.is_pyarrow_table(X):
+        given = X.column_names
+    names = [str(name) for name in given]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
+
+
+def _no_table(X: Any, name: str) -> tuple[str, str]:
+    """What X is, and what to do; two empty texts if it may be a table."""
+    kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
+    if isinstance(X, str | bytes | PathLike):
+        return (
+            f"{X!r:.60}, a text or a path",
+            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path).",
+        )
+    if isinstance(X, Mapping):
+        return (
+            f"a {type(X).__name__}",
+            f"give pandas.DataFrame({name}) if it maps names to columns.",
+        )
+    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        return f"a {type(X).__name__} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
+    if isinstance(X, Iterator):
+        return (
+            f"a {type(X).__name__}",
+            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
+            "gives blocks of rows.",
+        )
+    if hasattr(X, "__dask_graph__"):
+        return (
+            kind,
+            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
+            "leave it on the workers.",
+        )
+    if kind.startswith("pyarrow") and hasattr(X, "to_table"):
+        return (
+            kind,
+            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
+            "read it block by block.",
+        )
+    refuse_twins(X)
+    table = nw.from_native(X, allow_series=True, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        return kind, f"give {name}.collect(), which brings it into memory."
+    if isinstance(table, nw.Series):
+        return (
+            f"{kind}, a single column or row",
+            f"give {name}.to_frame() if it is a column, or a frame of one row.",
+        )
+    return "", ""
+
+
+def _may_be_numbers(column: nw.Series[Any]) -> bool:
+    """Whether all are numbers, or missing; of Python objects, if NumPy can read them as numbers."""
+    if (
+        column.dtype.is_numeric()
+        or column.dtype == nw.Boolean
+        or column.null_count() == len(column)
+    ):
+        return True
+    if column.dtype not in (nw.Object, nw.Unknown):
+        return False
+    values = column.to_list()
+    if any(isinstance(value, str | bytes) for value in values):  # which it would try to read
+        return False
+    try:
+        return np.array(values, dtype=np.float64).ndim == 1
+    except (TypeError, ValueError):
+        return False
+
+
+def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:
+    """Code that fills in what is missing."""
+    lines = ["from sklearn.impute import SimpleImputer"]
+    if infinite and hasattr(given, "iloc"):
+        lines += ["X = X.replace([float('inf'), -float('inf')], float('nan'))"]
+    elif infinite and is_sparse(given):
+        lines += ["X = X.copy()", "X.data[abs(X.data) == float('inf')] = float('nan')"]
+    elif infinite:
+        lines = ["import numpy as np", *lines, "X = np.where(np.isfinite(X), X, np.nan)"]
+    options = ", keep_empty_features=True" if empty else ""
+    lines += [
+        f'imputer = SimpleImputer(strategy="median"{options})',
+        "X = imputer.fit_transform(X)",
+    ]
+    return _indented(lines)
+
+
+def _kept_together(learner: Any, transformer: str) -> str:
+    """How new rows are treated alike."""
+    if learner is None:
+        return f"and new rows by {transformer}.transform(X_new)."
+    whole = "nearkin.Chain" if hasattr(learner, "pair_distance") else "scikit-learn Pipeline"
+    return (
+        f"and new rows by {transformer}.transform(X_new); a {whole} of both, {transformer} and "
+        "learner, does so by itself."
+    )
+
+
+def _known_gaps(learner: Any) -> str:
+    """How a data frame is learned from with its gaps."""
+    if not hasattr(learner, "pair_distance"):
+        return ""
+    name = type(learner).__name__
+    whole = f"{name}(table=TableEncoder())" if hasattr(learner, "table") else ""
+    whole = whole or f"Chain([TableEncoder(), {name}()])"
+    return f" To learn from a table with its gaps as they are, fit {whole}."
+
+
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows and columns of bad cells, by rows."""
+    if not is_sparse(X):
+        return np.argwhere(bad)
+    whole = X.tocsr()
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(whole.indptr))
+    bad = ~np.isfinite(whole.data)
+    cells = np.column_stack([rows[bad], whole.indices[bad]]).astype(np.int64)
+    return np.asarray(cells[np.lexsort(cells.T[::-1])])
+
+
+def _names(given: Any, n_columns: int) -> list[str]:
+    """Columns as messages name them: by name where there are names, otherwise by number."""
+    frame = frame_of(given)
+    columns = range(n_columns) if frame is None else frame.columns
+    return [str(column) if isinstance(column, int) else repr(column) for column in columns]
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _some(texts: Any) -> str:
+    return few(texts, _MOST_NAMED)
+
 
 Array = Any  # an array of torch or CuPy
 # What takes sparse rows, in words.
@@ -181,3 +520,106 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
             "Choose the same columns in the same order."
         )
     return X
+
+
+# Checks of blocks of rows as they are read.
+
+
+# Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
+BLOCK_ROWS = 65_536
+BLOCK_BYTES = 2**25
+
+
+def rows_of_a_block(n_columns: int, dtype: np.dtype[Any]) -> int:
+    """How many rows are read at a time."""
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (n_columns * dtype.itemsize)))
+
+
+def checked_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
+    """float32 for float32, float64 for other numbers, or an error."""
+    if dtype == np.float16:
+        raise InputTypeError(
+            f"{where} is of type float16, which is too coarse for distances: give float32."
+        )
+    if dtype.kind not in "biuf":
+        raise InputTypeError(f"{where} is of type {dtype}, not of numbers.")
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def require_finite_block(
+    rows: Floats, start: int, where: str, names: Sequence[str] | None = None
+) -> Floats:
+    """The same rows, or an error that says where a number is missing or infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(rows.sum())
+    if suspicious and not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        name = column if names is None else repr(names[column])
+        raise InputError(
+            f"row {start + row}, column {name} of {where} is {rows[row, column]}: fill or drop "
+            "rows with missing numbers first."
+        )
+    return rows
+
+
+# One row where rows are taken: the result has no axis for it.
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def matrix_of_rows(method: Method) -> Method:
+    """Let ``method(X_a, X_b=None)``, which gives a matrix, take single rows.
+
+    Of a row x, ``method(x, X)`` is of shape (n,), and of two rows it is a number.
+    """
+
+    @wraps(method)
+    def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
+        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
+        found = method(self, rows_a, rows_b)
+        one_a = rows_a is not X_a
+        one_b = one_a if X_b is None else rows_b is not X_b
+        if not (one_a or one_b):
+            return found
+        return found[0 if one_a else slice(None), 0 if one_b else slice(None)]
+
+    return cast(Method, taking)
+
+
+def row_by_row(method: Method) -> Method:
+    """Let ``method(X_a, X_b)``, which gives a distance for each row, take single rows.
+
+    A row x is compared with all of the other's rows, and of two rows it is a number.
+    """
+
+    @wraps(method)
+    def taking(self: Any, X_a: Any, X_b: Any) -> Any:
+        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
+        one_a, one_b = rows_a is not X_a, rows_b is not X_b
+        if one_a != one_b:
+            return self.distance(X_a, X_b)
+        found = method(self, rows_a, rows_b)
+        return found[0] if one_a else found
+
+    return cast(Method, taking)
+
+
+def as_rows(learner: Any, x: Any) -> Any:
+    """A single row as an array or frame of one; everything else as it is.
+
+    Where rows are texts, which have no columns, one axis is that of rows.
+    """
+    if not hasattr(learner, "n_features_in_"):
+        return x
+    if hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a frame of pandas
+        knows_names = hasattr(learner, "feature_names_in_") or hasattr(learner, "table_")
+        named = knows_names and all(isinstance(k, str) for k in x.index)
+        return x.to_frame().T.infer_objects() if named else x.to_numpy().reshape(1, -1)
+    if isinstance(x, list | tuple):
+        return [x] if len(x) and isinstance(x[0], Real) else x
+    if getattr(x, "ndim", None) != 1:
+        return x
+    if library(x) is not None:
+        return x[None, :]
+    return x.reshape(1, -1) if hasattr(x, "reshape") else x

@@ -11,15 +11,14 @@ from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_consistent_length
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.rows import access, device_math, devices, validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.distances import linked_distances
+from nearkin.rows import access, backends, device_math, validation
+from nearkin.rows.distances import centred, linked_distances, middle
+from nearkin.rows.parallel import block_rows, for_each_block
 
 __all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability", "triplets_kept"]
 
@@ -73,7 +72,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
             f"classes and a class with two points, got {len(counts)} classes of at most "
             f"{counts.max(initial=0)} points."
         )
-    if devices.is_foreign(Z):
+    if backends.is_foreign(Z):
         sum_within, sum_between = _foreign_sums(Z, starts, counts, distance)
         return _ratio(sum_within, sum_between, counts)
     if distance is None:
@@ -108,16 +107,16 @@ def _foreign_sums(
     distance: Callable[[Any, Any], Any] | None,
 ) -> tuple[float, float]:
     """Sums of the distances within classes and between them; rows are in the order of classes."""
-    xp = devices.namespace(Z)
+    xp = backends.namespace(Z)
     within, total = 0.0, 0.0
     ends = starts + counts
     if distance is None:
-        Z = devices.wide(Z)
+        Z = backends.wide(Z)
         distance = device_math.distances
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         members = Z[start:end, :]
         for rows in access.blocks(members, 16 * Z.shape[0]):
-            distances = devices.wide(distance(members[rows, :], Z))
+            distances = backends.wide(distance(members[rows, :], Z))
             within += float(xp.sum(distances[:, start:end]))
             total += float(xp.sum(distances))
     return within, total - within
@@ -239,7 +238,7 @@ def pair_auc(
     same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
-    distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
+    distances = _without_rounding(backends.to_numpy(linked_distances(Z, links)))
     return min(float(roc_auc_score(same, -distances, sample_weight=weight)), 1.0)  # rounding
 
 
@@ -271,7 +270,7 @@ def triplets_kept(Z: Any, pairs: Pairs) -> float:
         raise InputError("triplets_kept needs triplets: Pairs(closer=[(a, b, c), ...]).")
     pairs.check_rows(Z.shape[0])
     links = np.concatenate([pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]])
-    distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
+    distances = _without_rounding(backends.to_numpy(linked_distances(Z, links)))
     near, far = np.split(distances, 2)
     kept = (np.sign(far - near) + 1) / 2
     return float(np.average(kept, weights=pairs.closer_weight))

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-from nearkin.rows.arrays import Floats, Mask
+from nearkin._types import Floats, Mask
 
 # What learning usually gains in pair AUC over the distance at hand: mean and deviation.
 USUAL_GAIN = (0.1, 0.06)

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm, rankdata
 
+from nearkin._types import Floats
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
-from nearkin.rows.arrays import Floats
 
 # Gains are told for so many answers at a time, and are worth the asking down to this.
 STEP = 10

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
-from nearkin.rows.arrays import Doubles, Ints
+from nearkin._types import Doubles, Ints
 
 # The share of wrong answers is thought to be Beta(a, b) before any is seen, and so is that of rows
 # whose distances say nothing.

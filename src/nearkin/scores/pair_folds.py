@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, depth_first_order
 
+from nearkin._types import Integers, Mask
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Integers, Mask
 
 
 def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[tuple[Mask, Mask]]:

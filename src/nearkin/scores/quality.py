@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.storage.schema import a, real, stored, whole
 
 # Pairs that are imagined beside those judged, half of them within the radius: nothing is certain

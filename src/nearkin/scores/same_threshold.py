@@ -10,10 +10,10 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
+from nearkin._types import Doubles, Floats, Mask
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.numbering import random_pairs
-from nearkin.rows import devices
-from nearkin.rows.arrays import Doubles, Floats, Mask
+from nearkin.rows import backends
 from nearkin.rows.distances import linked_distances
 
 _MOST_SHARP = 1e4
@@ -69,7 +69,7 @@ class Verdicts:
         u = (self.threshold - distances) / (self.threshold or 1.0)
         odds = (near + far) / 2 * u + (near - far) / 2 * abs(u) + float(logit(share))
         # tanh does not overflow, and arrays of every library have it.
-        return 0.5 + 0.5 * devices.namespace(odds).tanh(odds / 2)
+        return 0.5 + 0.5 * backends.namespace(odds).tanh(odds / 2)
 
     @property
     def radius(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearkin.rows.arrays import Floats, Mask
+from nearkin._types import Floats, Mask
 
 # A share is added in steps of one; what there is before any pair is looked at weighs as many.
 _INERTIA = 10.0

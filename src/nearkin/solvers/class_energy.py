@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Floats, Integers
+from nearkin._types import Floats, Integers
+from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import squared_rowwise_distances
 from nearkin.solvers.energy_sums import Members, Sums, sums_of
 from nearkin.solvers.impostors import nearest_alike
@@ -36,7 +36,7 @@ _MOST_JUDGED = 5000
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
     """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
     order = np.argsort(number, kind="stable")
-    Z, number = devices.wide(access.take(Z, order)), number[order]
+    Z, number = backends.wide(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
     found = _nearest_alike(Z, number, starts, n_neighbors + 1)
     return Members(Z, starts, *found), order
@@ -44,14 +44,14 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
 
 def _nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
     """Nearest other rows of the same class, then −1, and their squared distances, then ∞."""
-    if not devices.is_foreign(Z):
+    if not backends.is_foreign(Z):
         nearest = nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
         for place, rows in enumerate(nearest.T):
             known = np.flatnonzero(rows >= 0)
             squared[known, place] = squared_rowwise_distances(Z, Z, known, rows[known])
         return nearest, squared
-    xp, shape = devices.namespace(Z), (Z.shape[0], k)
+    xp, shape = backends.namespace(Z), (Z.shape[0], k)
     there: Any = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
     apart: Any = xp.full(shape, xp.inf, dtype=Z.dtype, device=Z.device)
     for start, stop in pairwise(starts.tolist()):
@@ -82,7 +82,7 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
     shape = (Z.shape[0], members.n_classes, members.n_neighbors)
 
     def found(sums: Sums) -> Any:
-        out = devices.empty(shape, members.Z)
+        out = backends.empty(shape, members.Z)
 
         def work(rows: slice) -> None:
             absent = None if left_out is None else left_out[rows]
@@ -123,7 +123,7 @@ def energies(
     margins = np.asarray(margins, dtype=np.float64)
 
     def found(sums: Sums) -> Any:
-        out = devices.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
+        out = backends.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
 
         def work(rows: slice) -> None:
             absent = None if left_out is None else left_out[rows]
@@ -137,12 +137,12 @@ def energies(
 
 def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
     """Energies (n_margins, n_points, n_classes) from the sums that they are made of."""
-    xp, k = devices.namespace(own), own.shape[2]
+    xp, k = backends.namespace(own), own.shape[2]
     n_own: Any = 0.0
     pulled: Any = 0.0
     for t in range(k):
         there = xp.isfinite(own[:, :, t])
-        n_own = n_own + devices.as_type(there, own.dtype)
+        n_own = n_own + backends.as_type(there, own.dtype)
         pulled = pulled + xp.where(there, own[:, :, t], 0.0)
     scale = k / device_math.clipped(n_own, 1.0)
     everywhere: Any = 0.0
@@ -178,7 +178,7 @@ def choose_margin(
     if len(judged) == 0:  # one row in every class
         return 0.0, np.zeros(len(FACTORS))
     Z = access.take(members.Z, judged)
-    nearest = devices.to_numpy(class_distances(Z, members, judged)[:, :, 0])
+    nearest = backends.to_numpy(class_distances(Z, members, judged)[:, :, 0])
     rows = np.arange(len(judged))
     same = nearest[rows, number]
     nearest = device_math.left_out(nearest, number)
@@ -187,7 +187,7 @@ def choose_margin(
     if gap <= 0:
         gap = float(np.median(np.abs(gaps)))
     margins = gap * np.array(FACTORS)
-    found = devices.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
+    found = backends.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
     errors = (found != number).mean(axis=1)
     return float(margins[errors.argmin()]), errors
 

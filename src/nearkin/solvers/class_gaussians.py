@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.base import Parts, block_moments, merged_moments
-from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows import access, backends, device_math
+from nearkin.rows.backends import Parts, block_moments, merged_moments
+from nearkin.rows.parallel import block_rows, for_each_block
 from nearkin.storage.schema import floats, ints, stored
 
 # How much of the covariance within all classes a class may take over.
@@ -85,9 +85,9 @@ class ClassModels:
         """These Gaussians where a foreign array is, in its type."""
         return replace(
             self,
-            means=devices.moved(self.means, like),
-            precisions=devices.moved(self.precisions, like),
-            log_determinants=devices.moved(self.log_determinants, like),
+            means=backends.moved(self.means, like),
+            precisions=backends.moved(self.precisions, like),
+            log_determinants=backends.moved(self.log_determinants, like),
         )
 
     def log_densities(self, X: Floats) -> Floats:
@@ -230,16 +230,16 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
         rows = _precise(block, np.flatnonzero(number >= 0))
-        return (devices.to_numpy(devices.namespace(rows).sum(rows, axis=0)),)
+        return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduced(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         block = _precise(block, np.arange(block.shape[0]))
-        xp = devices.namespace(block)
-        center, axis = devices.moved(mean, block), devices.moved(direction, block)
-        squared = devices.to_numpy(xp.sum((block - center) ** 2, axis=1))
-        return row, devices.to_numpy(xp.sum(block * axis, axis=1)), squared
+        xp = backends.namespace(block)
+        center, axis = backends.moved(mean, block), backends.moved(direction, block)
+        squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
+        return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
 
     def joined(one: Parts, other: Parts) -> Parts:
         return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
@@ -299,22 +299,22 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows in float64, where they are."""
-    return devices.wide(access.take(X, rows))
+    return backends.wide(access.take(X, rows))
 
 
 def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     shifted = X - X[0, :]  # equal rows now differ by exactly zero
-    mean = devices.namespace(X).mean(shifted, axis=0)
+    mean = backends.namespace(X).mean(shifted, axis=0)
     centered = shifted - mean
-    return devices.to_numpy(mean + X[0, :]), devices.to_numpy(centered.T @ centered)
+    return backends.to_numpy(mean + X[0, :]), backends.to_numpy(centered.T @ centered)
 
 
 def _whitened_squares(factor: Floats, rows: Any) -> Floats:
     """Squared lengths of rows divided by a lower triangular factor."""
-    if devices.is_foreign(rows):
+    if backends.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        whitened = rows @ devices.moved(root.T, rows)
-        return devices.to_numpy(devices.namespace(rows).sum(whitened * whitened, axis=1))
+        whitened = rows @ backends.moved(root.T, rows)
+        return backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
     whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
     return np.asarray((whitened**2).sum(axis=0))
 
@@ -352,7 +352,7 @@ def _pooled_shares(
                 continue
             center, factors = trials[c][fold]
             rows = _precise(block, members)
-            center = devices.moved(center, rows)
+            center = backends.moved(center, rows)
             likelihoods = np.stack(
                 [
                     -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()

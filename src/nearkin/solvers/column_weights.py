@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nearkin.rows.arrays import Floats, Mask
+from nearkin._types import Floats, Mask
 
 # Where nothing is known, the odds of being the same fall by so much with the mean squared distance.
 USUAL = 2.0

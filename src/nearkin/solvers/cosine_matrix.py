@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nearkin.rows.arrays import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask
 
 # Where nothing is known, the log-odds of being the same are so many times the cosine.
 _USUAL_SLOPE = 4.0

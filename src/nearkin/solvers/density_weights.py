@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import squared_distances
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin._types import Floats, Integers
+from nearkin.rows.distances import squared_distances
+from nearkin.rows.parallel import block_rows, for_each_block, one_blas_thread
 from nearkin.solvers.class_gaussians import ClassModels
 from nearkin.solvers.local_metrics import (
     bias_matrices,

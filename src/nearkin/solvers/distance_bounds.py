@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
 from nearkin.solvers.logdet_triplets import Triplets
 

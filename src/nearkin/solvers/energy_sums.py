@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nearkin.rows import access, device_math, devices, fused
+from nearkin._types import Floats, Integers
+from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.centring import squared_lengths
+from nearkin.rows.distances import squared_lengths
+from nearkin.rows.parallel import for_each_block
 from nearkin.solvers.hinge_sums import impostor_hinges, intrusion_hinges, nearest_by_class
 
 # Working memory of a block of points.
@@ -46,13 +46,13 @@ class Members:
 
     def beside(self, X: Any) -> Members:
         """The same where other rows are."""
-        arrays = (devices.beside(one, X) for one in (self.Z, self.nearest, self.squared))
+        arrays = (backends.beside(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
 
     def __getstate__(self) -> dict[str, Any]:
         # Devices differ from machine to machine.
-        return {name: devices.at_home(value) for name, value in vars(self).items()}
+        return {name: backends.at_home(value) for name, value in vars(self).items()}
 
     @property
     def n_neighbors(self) -> int:
@@ -85,12 +85,12 @@ class Sums(Protocol):
 
 def sums_of(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
     """What a function makes of sums: by kernels if they can be, or else by a table."""
-    if devices.is_foreign(Z) and fused.usable(devices.wide(Z), "float64"):
+    if backends.is_foreign(Z) and device_math.usable(backends.wide(Z), "float64"):
         from nearkin.solvers.triton_energy import MOST_CLASSES, MOST_NEIGHBORS
 
         few = len(members.starts) - 1 <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS
         if few:
-            by_kernels = fused.attempted(Z, lambda: found(_Kernels(members)))
+            by_kernels = device_math.attempted(Z, lambda: found(_Kernels(members)))
             if by_kernels is not None:
                 return by_kernels
     return found(_Table(members))
@@ -104,7 +104,7 @@ class _Table:
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
         n = int(self.members.Z.shape[0])
-        if devices.is_foreign(Z):
+        if backends.is_foreign(Z):
             access.for_each_block(work, Z, 64 * n)
         else:
             for_each_block(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
@@ -125,14 +125,14 @@ class _Table:
             members.starts,
             members.nearest,
             members.squared,
-            devices.moved(nobody, squared),
+            backends.moved(nobody, squared),
             margins,
         )
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
         """From some points to all members, with ∞ for what is left out."""
-        block, Z = devices.wide(points), self.members.Z
+        block, Z = backends.wide(points), self.members.Z
         if sparse_rows.is_sparse(block):
             squared: Any = sparse_rows.distances(block, Z) ** 2
         else:
@@ -141,7 +141,7 @@ class _Table:
             squared += squared_lengths(Z)
             squared = device_math.clipped(squared, 0.0)
         if absent is not None:
-            squared = device_math.left_out(squared, devices.moved(absent, squared))
+            squared = device_math.left_out(squared, backends.moved(absent, squared))
         return squared
 
 
@@ -151,14 +151,14 @@ class _Kernels:
     def __init__(self, members: Members) -> None:
         from nearkin.solvers.triton_energy import Rows
 
-        Z = fused.tensor(members.Z).contiguous()
+        Z = device_math.tensor(members.Z).contiguous()
         self.like = members.Z
         self.rows = Rows(
             Z,
             (Z * Z).sum(dim=1),
-            fused.tensor(devices.moved(members.starts, members.Z, "int32")),
-            fused.tensor(members.nearest).contiguous(),
-            fused.tensor(members.squared).contiguous(),
+            device_math.tensor(backends.moved(members.starts, members.Z, "int32")),
+            device_math.tensor(members.nearest).contiguous(),
+            device_math.tensor(members.squared).contiguous(),
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
@@ -170,19 +170,19 @@ class _Kernels:
         from nearkin.solvers import triton_energy
 
         found = triton_energy.nearest_by_class(*self._given(points, absent))
-        return fused.as_given(found, self.like)
+        return device_math.as_given(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
         from nearkin.solvers import triton_energy
 
         block, rows, left_out = self._given(points, absent)
         own = triton_energy.nearest_by_class(block, rows, left_out)
-        there = fused.tensor(devices.moved(margins, self.like, "float64"))
+        there = device_math.tensor(backends.moved(margins, self.like, "float64"))
         sums = triton_energy.hinges(block, rows, own, left_out, there, absent is not None)
-        own, pushed, intrusions = (fused.as_given(part, self.like) for part in (own, *sums))
+        own, pushed, intrusions = (device_math.as_given(part, self.like) for part in (own, *sums))
         return own, pushed, intrusions
 
     def _given(self, points: Any, absent: Integers | None) -> Any:
         nobody = np.full(points.shape[0], -1) if absent is None else absent
-        block = fused.tensor(devices.wide(points)).contiguous()
-        return block, self.rows, fused.tensor(devices.moved(nobody, self.like))
+        block = device_math.tensor(backends.wide(points)).contiguous()
+        return block, self.rows, device_math.tensor(backends.moved(nobody, self.like))

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows import device_math, devices
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.compiled import compiled
+from nearkin._types import Floats, Integers
+from nearkin.rows import backends, device_math
+from nearkin.rows.parallel import compiled
 
 
 def nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
@@ -33,8 +33,8 @@ def nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     array of shape (n_points, n_classes, k)
         Nearest first, then ∞ where a class has fewer.
     """
-    xp = devices.namespace(squared)
-    out = devices.empty((squared.shape[0], len(starts) - 1, k), squared)
+    xp = backends.namespace(squared)
+    out = backends.empty((squared.shape[0], len(starts) - 1, k), squared)
     if xp is np:
         _nearest_by_class(squared, starts, out)
         return out
@@ -61,8 +61,8 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
     -------
     array of shape (n_margins, n_points, n_classes)
     """
-    xp = devices.namespace(squared)
-    out = devices.empty((len(margins), *own.shape[:2]), squared)
+    xp = backends.namespace(squared)
+    out = backends.empty((len(margins), *own.shape[:2]), squared)
     if xp is np:
         in_order = np.sort(own.reshape(len(own), -1), axis=1)
         _impostor_hinges(squared, own, in_order, starts, margins, out)
@@ -100,8 +100,8 @@ def intrusion_hinges(
     -------
     array of shape (n_margins, n_points, n_classes)
     """
-    xp = devices.namespace(squared)
-    out = devices.empty((len(margins), squared.shape[0], len(starts) - 1), squared)
+    xp = backends.namespace(squared)
+    out = backends.empty((len(margins), squared.shape[0], len(starts) - 1), squared)
     if xp is np:
         _intrusion_hinges(squared, starts, nearest, reach, left_out, margins, out)
         return out

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.pairs.closure import spread_labels
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import blocks, for_each_block
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.parallel import REORDER, blocks, compiled, for_each_block, one_blas_thread
 from nearkin.rows.sparse import distances, is_sparse
-from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.stress_springs import squared_distance
 
 # The list of rivals has eight bytes for each of these.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.solvers.stress_majorization import Relaxed, relax, stress
 from nearkin.solvers.stress_springs import (

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 
 # Weights below this share of the largest are zero: no further step would bring them back.
 _NEGLIGIBLE = 1e-6

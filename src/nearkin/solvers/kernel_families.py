@@ -28,8 +28,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin._types import Floats
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.distance_bounds import reachable
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult, divergence, project
 

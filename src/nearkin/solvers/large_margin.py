@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin._types import Floats, Integers
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.impostors import AHEAD, Classes, Problem, nearest_alike
 
 # Iterations before the first new search; each later round has twice as many.

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.linalg import helmert, solve_triangular
 from scipy.optimize import minimize_scalar
 
+from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
-from nearkin.rows.arrays import Floats
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds
 from nearkin.solvers.kernel_families import Alternated, alternate
 from nearkin.solvers.logdet import BoundedPairs

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import block_rows, blocks, for_each_block
+from nearkin._types import Floats
+from nearkin.rows import access, backends, device_math
+from nearkin.rows.parallel import block_rows, blocks, for_each_block
 from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import ClassModels
 
@@ -76,7 +76,7 @@ def bias_matrices(X: Any, models: ClassModels) -> Any:
     The factor is such that nothing underflows, however far a row is from every class. O(n c d²)
     time and O(n d (c + d)) memory for c classes.
     """
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     c, d = models.means.shape
     differences, gradients = models.gradients(X)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -115,7 +115,7 @@ def bias_coefficients(log_densities: Any) -> Any:
     -------
     ndarray of shape (n, c)
     """
-    xp = devices.namespace(log_densities)
+    xp = backends.namespace(log_densities)
     top = xp.argmax(log_densities, axis=1)[:, None]
     is_top = top == xp.arange(log_densities.shape[1], device=log_densities.device)[None, :]
     largest = xp.max(log_densities, axis=1, keepdims=True)
@@ -208,7 +208,7 @@ def mean_local_metric(
     blocks of a few megabytes for each core.
     """
     n, d = X.shape
-    if devices.is_foreign(X):
+    if backends.is_foreign(X):
         total = _foreign_sum_of_metrics(X, models, weights)
         total /= n if weights is None else weights.sum()
         mean = (1 - interpolation) * total + interpolation * np.eye(d)
@@ -255,20 +255,20 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
 
 def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
     """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(devices.wide(X[:0, :]))
-    fast = devices.has_fast_float64(X)
+    precise = models.moved(backends.wide(X[:0, :]))
+    fast = backends.has_fast_float64(X)
     dtype = precise.means.dtype if fast else X.dtype
-    mostly_single = fast and d >= _LEAST_WIDE and devices.dtype_name(X) == "float32"
+    mostly_single = fast and d >= _LEAST_WIDE and backends.dtype_name(X) == "float32"
     total: Any = 0.0
     for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
-        Phi = bias_matrices(devices.wide(X[rows, :]), precise)
+        Phi = bias_matrices(backends.wide(X[rows, :]), precise)
         metrics = _mostly_single_metrics(Phi) if mostly_single else _foreign_metrics(Phi, dtype)
         if weights is not None:
-            metrics = metrics * devices.moved(weights[rows], metrics)[:, None, None]
+            metrics = metrics * backends.moved(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
-    return devices.to_numpy(total).astype(np.float64)
+    return backends.to_numpy(total).astype(np.float64)
 
 
 def _mostly_single_metrics(Phi: Any) -> Any:
@@ -277,12 +277,12 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     As exact as rows in float32 are, and as symmetric. With :math:`S^2 = I`, the second factor of
     :func:`local_metrics_by_sign` needs no product.
     """
-    xp, d = devices.namespace(Phi), Phi.shape[-1]
-    identity = devices.moved(np.eye(d), Phi)
+    xp, d = backends.namespace(Phi), Phi.shape[-1]
+    identity = backends.moved(np.eye(d), Phi)
     norm = matrix_sign.norms(Phi)
     scaled = Phi / xp.where(norm > 0, norm, xp.ones_like(norm))
     sign, doubt = matrix_sign.sign_by_single(scaled)
-    sign = devices.wide(sign)
+    sign = backends.wide(sign)
     floor = FLOOR / d**0.5
     balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
     metrics = d * (scaled @ sign) + (balance * scaled + (floor * balance) * sign)
@@ -301,19 +301,19 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     What float32 cannot tell is done in float64, and what is in doubt there too, which is rare, with
     a limit below which eigenvalues are zeros: every metric is that of :func:`local_metrics`.
     """
-    xp = devices.namespace(Phi)
+    xp = backends.namespace(Phi)
     metrics, doubt = _by_sign(xp.astype(Phi, dtype, copy=False), xp)
-    name = devices.dtype_name(metrics)
+    name = backends.dtype_name(metrics)
     those = xp.nonzero(doubt > _DOUBT[name])[0]
     if those.shape[0] == 0:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
         certain = _by_sign(left, xp, with_zeros=True)[0]
-    elif devices.dtype_name(Phi) == "float64":
+    elif backends.dtype_name(Phi) == "float64":
         certain = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
     else:  # a device without float64
-        certain = devices.moved(local_metrics(devices.to_numpy(left)), Phi)
+        certain = backends.moved(local_metrics(backends.to_numpy(left)), Phi)
     return device_math.replaced(metrics, those, certain)
 
 
@@ -364,10 +364,10 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
         above = matrix_sign.sign_function(scaled + limit, _FINEST)
         sign = 0.5 * (above + matrix_sign.sign_function(scaled - limit, _FINEST))
     else:
-        sign = matrix_sign.sign_function(scaled, _SMALLEST_EIGENVALUE[devices.dtype_name(Phi)])
+        sign = matrix_sign.sign_function(scaled, _SMALLEST_EIGENVALUE[backends.dtype_name(Phi)])
     rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
     doubt = d - rank
-    if devices.dtype_name(Phi) == "float64":
+    if backends.dtype_name(Phi) == "float64":
         square = sign @ sign
         doubt = rank - xp.sum(square * square, axis=(-2, -1), keepdims=True)
         # s ← (5 s³ − 3 s⁵) / 2 keeps ±1, and what rounding made of zeros goes back to zero.
@@ -419,14 +419,14 @@ def mean_metric_at(
     X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
     """Mean of the local metrics at rows of known class; the models are those of centred rows."""
-    if not devices.is_remote(X):
-        return mean_local_metric(X - devices.moved(mean, X), models, None, interpolation)
+    if not backends.is_remote(X):
+        return mean_local_metric(X - backends.moved(mean, X), models, None, interpolation)
 
     def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
-        known = devices.wide(access.take(block, np.flatnonzero(number >= 0)))
+        known = backends.wide(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
-        known = known - devices.moved(mean, known)
+        known = known - backends.moved(mean, known)
         return (len(known) * mean_local_metric(known, models, None, interpolation),)
 
     return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())

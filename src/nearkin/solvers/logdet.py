@@ -55,10 +55,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Floats
-from nearkin.rows.compiled import REORDER, compiled
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.parallel import REORDER, compiled, one_blas_thread
 from nearkin.solvers.logdet_triplets import MARGIN, NO_TRIPLETS, Order, Triplets, sweep_triplets
 
 # Two points are one if they differ by no more than this share of their coordinates, which is

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.compiled import compiled
+from nearkin._types import Floats
+from nearkin.rows.parallel import compiled
 
 # m, as a share of the squared distance that cannot-links are to have. On eight sets of classes a
 # tenth of it taught less, with rows and with each kind of kernel; thrice as much, about the same.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows import device_math, devices, fused
-from nearkin.rows.devices import library, namespace
+from nearkin.rows import backends, device_math
+from nearkin.rows.backends import library, namespace
 
 Array = Any  # an array of torch or CuPy
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
@@ -56,16 +56,16 @@ def _iterated(sign: Array, scales: list[float]) -> Array:
 
 def _iterated_by_halves(matrices: Array, scales: list[float]) -> Array | None:
     """The same by kernels, in about single precision; None where there are none."""
-    if not fused.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
+    if not device_math.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
         return None
 
     def work() -> Array:
         from nearkin.solvers import triton_sign
 
-        found = triton_sign.sign_function(fused.tensor(matrices), scales)
-        return fused.as_given(found, matrices)
+        found = triton_sign.sign_function(device_math.tensor(matrices), scales)
+        return device_math.as_given(found, matrices)
 
-    return fused.attempted(matrices, work)
+    return device_math.attempted(matrices, work)
 
 
 def sign_by_single(matrices: Array) -> tuple[Array, Array]:
@@ -108,7 +108,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
 def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
     """Orthonormal bases of the two largest eigenvectors, the matrices there, and what is left."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
-    span = _orthonormal(matrices @ devices.moved(start, matrices))
+    span = _orthonormal(matrices @ backends.moved(start, matrices))
     for _ in range(_TURNS):
         span = _orthonormal(matrices @ span)
     image = matrices @ span
@@ -134,7 +134,7 @@ def _sign_of_two(matrices: Array) -> Array:
     xp = namespace(matrices)
     a, b, c = matrices[:, :1, :1], matrices[:, :1, 1:], matrices[:, 1:, 1:]
     root = xp.sqrt((a - c) ** 2 + 4.0 * b * b)  # the difference of the eigenvalues
-    identity = devices.moved(np.eye(2), matrices)
+    identity = backends.moved(np.eye(2), matrices)
     both = (2.0 * matrices - (a + c) * identity) / xp.where(root > 0, root, xp.ones_like(root))
     return xp.where(xp.abs(a + c) < root, both, xp.sign(a + c) * identity)
 

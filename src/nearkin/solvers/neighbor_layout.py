@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin._types import Floats, Ints
+from nearkin.rows.parallel import REORDER, compiled
 
 # Passes over all edges from the beginning of the schedule to its end.
 EPOCHS = 300

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 from nearkin.solvers.stress_springs import AnySprings, Springs
 from nearkin.solvers.stress_triplets import OrderedSprings
 

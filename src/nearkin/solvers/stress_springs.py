@@ -18,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin._types import Floats
+from nearkin.rows.parallel import REORDER, compiled, for_each_block
 
 _BLOCK, _PRODUCT_BLOCK = 512, 2048
 # A squared length taken from inner products keeps ten digits above this share of them.

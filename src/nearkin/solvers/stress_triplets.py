@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.solvers.stress_springs import AnySprings, Springs
 

@@ -17,7 +17,7 @@ import triton.language as tl
 # What the lower half of a number is multiplied by: its digits follow those of the upper half.
 _LIFT = 2048.0
 # Rows and columns of a block, columns at a time, and the warps that work on it.
-_BLOCK, _PART, _WARPS, _STAGES = 64, 32, 4, 3
+_BLOCK, _SIGN_PART, _SIGN_WARPS, _STAGES = 64, 32, 4, 3
 # Rows are so long that each begins where memory is read well.
 _ALIGNED = 16
 
@@ -78,8 +78,8 @@ def multiply(A: Halves, B: Halves, target: Halves, factor: float = 1.0, kept: fl
     blocks = triton.cdiv(side, _BLOCK)
     _multiply[(blocks * (blocks + 1) // 2, n)](
         *A, *B, *target, factor, kept, _LIFT,
-        SIDE=side, BLOCK=_BLOCK, PART=_PART, KEEPS=kept != 0.0,
-        num_warps=_WARPS, num_stages=_STAGES,
+        SIDE=side, BLOCK=_BLOCK, PART=_SIGN_PART, KEEPS=kept != 0.0,
+        num_warps=_SIGN_WARPS, num_stages=_STAGES,
     )  # fmt: skip
 
 

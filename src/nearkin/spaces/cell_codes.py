@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearkin.rows.arrays import Doubles, Floats, Ints
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin._types import Doubles, Floats, Ints
+from nearkin.rows.parallel import REORDER, compiled, for_each_block
 
 # Cells that are coded, and queries that are answered, at a time: at least so many of these.
-_CELLS, _QUERIES = 32, 32
+_CELLS, _CODE_QUERIES = 32, 32
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
@@ -128,7 +127,7 @@ def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Int
     def work(some: slice) -> None:
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
-    for_each_block(work, len(Q), max(_QUERIES, len(Q) // 64))
+    for_each_block(work, len(Q), max(_CODE_QUERIES, len(Q) // 64))
     return rows
 
 

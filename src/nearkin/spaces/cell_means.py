@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
+from nearkin._types import Floats, Ints
+from nearkin.messages import silenced
 from nearkin.pairs.numbering import draw_numbers
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import block_rows, blocks, for_each_block
-from nearkin.rows.centring import centred, squared_lengths
-from nearkin.rows.compiled import REORDER, compiled
-from nearkin.rows.thread_limits import one_thread
-from nearkin.storage.silence import silenced
+from nearkin.rows.distances import centred, squared_lengths
+from nearkin.rows.parallel import REORDER, block_rows, blocks, compiled, for_each_block, one_thread
 
 # Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
 # looked into.

@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from nearkin.rows import access, device_math, devices, fused
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
+from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import FAR
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows, refuse_overflow
 from nearkin.spaces.kernels import saturated, unit_rows
@@ -50,10 +50,10 @@ def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
 
     By blocks of about a gigabyte, on the host a few megabytes.
     """
-    there = devices.moved(coordinates, X)
+    there = backends.moved(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
-    if euclidean and local.n_neighbors <= _MOST_LISTED and fused.usable(X):
-        found = fused.attempted(X, lambda: _by_kernels(local, X, there))
+    if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.usable(X):
+        found = device_math.attempted(X, lambda: _by_kernels(local, X, there))
         if found is not None:
             return found
     return _by_functions(local, X, there)
@@ -65,26 +65,28 @@ def _by_kernels(local: Local, X: Any, coordinates: Any, *, precise: bool = False
     k, precision = local.n_neighbors, PRECISIONS[precise]
     by_euclid = _on_device(local, X, _Euclidean)
     search, systems = by_euclid.kernels
-    table = fused.tensor(coordinates).contiguous()
-    out = devices.empty((X.shape[0], coordinates.shape[1]), X)
-    is_open = fused.marks(X)
+    table = device_math.tensor(coordinates).contiguous()
+    out = backends.empty((X.shape[0], coordinates.shape[1]), X)
+    is_open = device_math.marks(X)
 
     def work(part: slice) -> None:
-        given, target = fused.tensor(by_euclid.as_compared(X[part, :])), out[part, :]
+        given, target = device_math.tensor(by_euclid.as_compared(X[part, :])), out[part, :]
         if systems is not None:
-            systems.embed(given, k, table, precision, fused.tensor(target), is_open[part])
+            systems.embed(given, k, table, precision, device_math.tensor(target), is_open[part])
         else:
             places, is_open[part] = search.nearest(given, k, precision)
-            target[...] = by_euclid.combined(X[part, :], fused.as_given(places, X), coordinates)
+            target[...] = by_euclid.combined(
+                X[part, :], device_math.as_given(places, X), coordinates
+            )
 
     own = 0 if systems is not None else by_euclid.bytes_per_row
     access.for_each_block(work, X, search.bytes_per_row(k) + own)
-    left = fused.marked(is_open, X)
+    left = device_math.marked(is_open, X)
     if left.shape[0] == 0:
         return out
     some = X[left, :]
     if precise:
-        found = devices.as_type(_by_functions(local, devices.wide(some), coordinates), X.dtype)
+        found = backends.as_type(_by_functions(local, backends.wide(some), coordinates), X.dtype)
     else:
         found = _by_kernels(local, some, coordinates, precise=True)
     return device_math.replaced(out, left, found)
@@ -92,10 +94,10 @@ def _by_kernels(local: Local, X: Any, coordinates: Any, *, precise: bool = False
 
 def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
     """The same by functions of the array standard, in the type of X."""
-    coordinates = devices.as_type(coordinates, X.dtype)
+    coordinates = backends.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
     by_kernel: Any = _on_device(local, X, kind)
-    out = devices.empty((X.shape[0], coordinates.shape[1]), X)
+    out = backends.empty((X.shape[0], coordinates.shape[1]), X)
 
     def work(rows: slice) -> None:
         out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
@@ -107,7 +109,7 @@ def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
 def _on_device(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
     """What was made of the landmarks for such rows, as long as the landmarks are there."""
     made = _made.setdefault(local, {})
-    key = (kind, devices.library(X), str(X.device), devices.dtype_name(X))
+    key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
     if key not in made:
         made[key] = kind(weakref.proxy(local), X)
     found: Found = made[key]
@@ -124,11 +126,11 @@ class _Euclidean:
         self.local = local
         self.saturating = local.landmarks.kernel.name == "rbf"
         self.is_cosine = local.landmarks.kernel.name == "cosine"
-        self.rows = devices.moved(dense_rows(local.landmarks.rows), X)
+        self.rows = backends.moved(dense_rows(local.landmarks.rows), X)
         # Prepared as rows are: a landmark among these is exactly where it was.
         self.points = self._prepared(self.rows)
-        self.lengths = devices.namespace(X).sum(self.points * self.points, axis=1)
-        self.is_single = devices.dtype_name(X) == "float32"
+        self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
+        self.is_single = backends.dtype_name(X) == "float32"
         k, size = local.n_neighbors, 4 if self.is_single else 8
         columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
         self.bytes_per_row = size * columns + 32 * k * k
@@ -142,13 +144,13 @@ class _Euclidean:
         rows, (center, scale) = self.rows, self.local.center_and_scale
         if self.is_cosine:
             rows, center, scale = self.points, np.zeros(rows.shape[1]), 1.0
-        there = devices.moved(center, rows, "float64")
-        search = Search(fused.tensor(rows), fused.tensor(there), scale)
+        there = backends.moved(center, rows, "float64")
+        search = Search(device_math.tensor(rows), device_math.tensor(there), scale)
         few = self.local.n_neighbors <= _MOST_IN_REGISTERS
         if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
             return search, None
-        among = fused.tensor(self.among())
-        numbers = fused.tensor(devices.moved([EPSILON, NEARER], rows, "float64"))
+        among = device_math.tensor(self.among())
+        numbers = device_math.tensor(backends.moved([EPSILON, NEARER], rows, "float64"))
         return search, Systems(search, among, self.saturating, numbers)
 
     def as_compared(self, X: Any) -> Any:
@@ -157,14 +159,14 @@ class _Euclidean:
 
     def among(self) -> Any:
         """Half squared distances among the landmarks in feature space, in float64."""
-        xp, points = devices.namespace(self.points), devices.wide(self.points)
+        xp, points = backends.namespace(self.points), backends.wide(self.points)
         squared, rounding = device_math.squared_distances(points, points, access.middle(points))
         squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
         return -xp.expm1(-squared) if self.saturating else 0.5 * squared
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
         """Weighted sums of coordinates for a block of rows."""
-        xp = devices.namespace(X)
+        xp = backends.namespace(X)
         prepared = self._prepared(X)
         ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
         if not self.is_single:  # in single precision rounding decides among equals in any case
@@ -175,18 +177,18 @@ class _Euclidean:
 
     def combined(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
         """The same where the nearest landmarks are known."""
-        xp = devices.namespace(X)
+        xp = backends.namespace(X)
         away = device_math.gathered(self.points, neighbors) - self._prepared(X)[:, None, :]
-        inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+        inner = backends.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
         weights = local_weights(*_feature_distances(xp, inner, self.saturating))
-        return combination(neighbors, devices.as_type(weights, X.dtype), coordinates)
+        return combination(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
     def _prepared(self, X: Any) -> Any:
         """Rows whose Euclidean distances determine the kernel."""
         if self.is_cosine:
             return unit_rows(X)
         center, scale = self.local.center_and_scale
-        return device_math.clipped((X - devices.moved(center, X)) * scale, -FAR, FAR)
+        return device_math.clipped((X - backends.moved(center, X)) * scale, -FAR, FAR)
 
 
 class _AnyKernel:
@@ -194,12 +196,12 @@ class _AnyKernel:
 
     def __init__(self, local: Local, X: Any) -> None:
         self.local = local
-        self.among = devices.moved(local.among, devices.wide(X[:0, :]))
+        self.among = backends.moved(local.among, backends.wide(X[:0, :]))
         self.bytes_per_row = 32 * len(local.landmarks) + 32 * local.n_neighbors**2
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
         """Weighted sums of coordinates for a block of rows."""
-        xp, landmarks = devices.namespace(X), self.local.landmarks
+        xp, landmarks = backends.namespace(X), self.local.landmarks
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
         ranked = _with_ties_by_position(xp, found)
@@ -210,7 +212,7 @@ class _AnyKernel:
         flat = neighbors.T[:, None, :] * len(landmarks) + neighbors.T[None, :, :]
         gram = device_math.gathered(xp.reshape(self.among, (-1,)), flat)
         weights = local_weights(e, gram)
-        return combination(neighbors, devices.as_type(weights, X.dtype), coordinates)
+        return combination(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
 
 def _with_ties_by_position(xp: Any, distances: Any) -> Any:
@@ -220,7 +222,7 @@ def _with_ties_by_position(xp: Any, distances: Any) -> Any:
     """
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
-    later = devices.moved(np.arange(m) * (2.0**-26 / m), distances)
+    later = backends.moved(np.arange(m) * (2.0**-26 / m), distances)
     return coarse * (1.0 + later)
 
 
@@ -251,7 +253,7 @@ def local_weights(e: Any, gram: Any) -> Any:
     -------
     array of shape (K, n)
     """
-    xp = devices.namespace(e)
+    xp = backends.namespace(e)
     k = e.shape[0]
     root = xp.sqrt(e)
     one, other = e[:, None, :], e[None, :, :]
@@ -259,7 +261,7 @@ def local_weights(e: Any, gram: Any) -> Any:
     apart = scale * NEARER > xp.maximum(one, other)
     correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
     correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
-    identity = devices.moved(np.eye(k), e)[:, :, None]
+    identity = backends.moved(np.eye(k), e)[:, :, None]
     matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
     nearest = xp.min(e, axis=0)[None, :]
     ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 from nearkin.spaces.graph import Rows
 from nearkin.spaces.kernels import directions
 

@@ -12,10 +12,10 @@ from scipy.linalg import eigvalsh
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows import access, devices, validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
+from nearkin.messages import notice
+from nearkin.rows import access, backends, validation
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -206,14 +206,14 @@ def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLa
 def rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
-    if devices.is_remote(X) and kernel == "precomputed":
+    if backends.is_remote(X) and kernel == "precomputed":
         raise InputTypeError(
             "kernel='precomputed' takes arrays only, not rows that are read block by block: use a "
             "kernel that is computed from rows."
         )
-    if devices.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
+    if backends.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
         raise InputTypeError(
-            f"kernel={kernel!r} takes NumPy arrays only, got one of {devices.home(X)}: use a "
+            f"kernel={kernel!r} takes NumPy arrays only, got one of {backends.home(X)}: use a "
             "kernel that is computed from rows, by its name."
         )
     X = validation.validated(

@@ -17,13 +17,12 @@ import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
+from nearkin.messages import notice
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import block_rows, blocks
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.notices import notice
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.parallel import block_rows, blocks, one_blas_thread
 from nearkin.spaces.kernels import directions
 from nearkin.spaces.neighbor_cells import SEARCHES, Search, nearest_others
 from nearkin.spaces.neighbors import SEARCH_MEMORY

@@ -24,9 +24,9 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin._types import Floats
+from nearkin.messages import notice
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.spaces.linalg import some_eigenpairs
 from nearkin.spaces.multigrid import (
     NUMERICAL_RANK,

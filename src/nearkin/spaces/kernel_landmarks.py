@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows import devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows import backends
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.spaces.kernels import (
     Kernel,
     Rows,
@@ -82,12 +82,12 @@ class KernelLandmarks:
 
     def _rows_where(self, X: Rows) -> Rows:
         """The landmarks where X is, which is in float64 if its device knows that."""
-        foreign = devices.is_foreign(X)
-        return devices.moved(dense_rows(self.rows), X) if foreign else self._precise_rows
+        foreign = backends.is_foreign(X)
+        return backends.moved(dense_rows(self.rows), X) if foreign else self._precise_rows
 
     @cached_property
     def middle(self) -> Floats:
-        """Where the landmarks are, see :func:`nearkin.rows.centring.middle`."""
+        """Where the landmarks are, see :func:`nearkin.rows.distances.middle`."""
         return middle(self.rows)
 
     def _around_middle(self, X: Rows) -> Rows:
@@ -96,7 +96,7 @@ class KernelLandmarks:
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
-        X = devices.wide(X)
+        X = backends.wide(X)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
         with silent_overflow():
@@ -109,7 +109,7 @@ class KernelLandmarks:
         """
         if self.columns is None:
             with silent_overflow():
-                X = devices.wide(X)
+                X = backends.wide(X)
                 return unsaturated_distances(self.kernel, X, self._rows_where(X))
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
@@ -145,10 +145,10 @@ def dense_rows(rows: Rows) -> Any:
 
 def refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
     """Kernel values can overflow where the data do not: name the first such row."""
-    xp = devices.namespace(values)
+    xp = backends.namespace(values)
     finite = xp.isfinite(values)
     if not bool(xp.all(finite)):
-        finite = devices.to_numpy(xp.all(finite, axis=1))
+        finite = backends.to_numpy(xp.all(finite, axis=1))
         raise InputError(
             f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "
             "are too large for this kernel. Scale the columns first, for example with "

@@ -22,11 +22,16 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
+from nearkin.rows import access, backends, device_math
+from nearkin.rows.distances import (
+    centred,
+    middle,
+    squared_distances,
+    squared_distances_and_rounding,
+)
+from nearkin.rows.parallel import block_rows, for_each_block
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
@@ -83,11 +88,11 @@ class Kernel:
 
     def __call__(self, A: Rows, B: Rows) -> Floats:
         """Kernel matrix between the rows of A and of B, where they are."""
-        if devices.is_foreign(A) and self.name in ("callable", "precomputed"):
+        if backends.is_foreign(A) and self.name in ("callable", "precomputed"):
             named = [name for name in KERNEL_NAMES if name != "precomputed"]
             raise InputTypeError(
                 f"a {self.name} kernel takes NumPy arrays only: use a kernel by name, of {named}, "
-                f"for {devices.home(A)}."
+                f"for {backends.home(A)}."
             )
         if self.function is not None:
             return _called(self.function, A, B)
@@ -125,12 +130,12 @@ class Kernel:
             return self.function.diagonal(A)
         if self.function is not None:
             return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
-        squared_norms = devices.as_type(row_norms(A, squared=True), A.dtype)
+        squared_norms = backends.as_type(row_norms(A, squared=True), A.dtype)
         if self.name in ("rbf", "laplacian"):
-            squared_norms = devices.namespace(A).ones_like(squared_norms)
+            squared_norms = backends.namespace(A).ones_like(squared_norms)
         elif self.name == "cosine":
             lengths = row_norms(unit_rows(A), squared=True)
-            squared_norms = devices.as_type(lengths > 0, A.dtype)
+            squared_norms = backends.as_type(lengths > 0, A.dtype)
         elif self.name == "poly":
             squared_norms = self.polynomial(self.gamma * squared_norms)
         found: Floats = squared_norms
@@ -179,8 +184,8 @@ class _Rows:
         return device_math.products(unit_rows(self.A), unit_rows(self.B))
 
     def exp(self, values: Any) -> Any:
-        if devices.is_foreign(values):
-            return devices.namespace(values).exp(values)
+        if backends.is_foreign(values):
+            return backends.namespace(values).exp(values)
         return np.exp(values, out=values)
 
 
@@ -207,7 +212,7 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
         kernel = kernel.function
     if kernel.name == "laplacian":
         found = kernel.gamma * device_math.distances(A, B, city_block=True)
-        return found, devices.namespace(found).zeros_like(found[:, 0])
+        return found, backends.namespace(found).zeros_like(found[:, 0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
         factor = 0.5 if kernel.name == "linear" else kernel.gamma
@@ -217,7 +222,7 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
 
 def saturated(exponents: Any) -> Any:
     """``1 − exp(−x)``, without cancellation."""
-    return -devices.namespace(exponents).expm1(-exponents)
+    return -backends.namespace(exponents).expm1(-exponents)
 
 
 def unit_rows(X: Rows) -> Rows:
@@ -225,7 +230,7 @@ def unit_rows(X: Rows) -> Rows:
     if is_sparse(X):
         return normalize(normalize(X, norm="max"))
     # Own code, since scikit-learn's leaves rows alone that are short but not zero.
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     largest = xp.max(xp.abs(X), axis=1, keepdims=True)
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
     length = row_norms(X)[:, None]
@@ -251,7 +256,7 @@ def distances_from_kernel(
     K: Floats, diagonal_A: Floats, diagonal_B: Floats
 ) -> tuple[Floats, Floats]:
     """Half squared feature-space distances from kernel values, ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
-    xp = devices.namespace(K)
+    xp = backends.namespace(K)
     distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
     largest = xp.max(device_math.clipped(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0
     rounding = 8 * float(xp.finfo(K.dtype).eps) * (diagonal_A + largest)
@@ -319,7 +324,7 @@ def resolve_gamma(
             rng, numbers = check_random_state(random_state), access.drawable_numbers(X)
             rows = rng.choice(numbers, min(_BANDWIDTH_ROWS, len(numbers)), replace=False)
             X = access.take_home(X, np.sort(rows))
-        elif devices.is_foreign(X) or devices.is_remote(X):
+        elif backends.is_foreign(X) or backends.is_remote(X):
             X = access.take_home(X, np.arange(n))
         distances = (
             device_math.distances(X, X, city_block=True) if manhattan else squared_distances(X, X)
@@ -341,9 +346,9 @@ def resolve_gamma(
 def _mean_squared_distance(X: Rows) -> float:
     """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
     n, d = map(int, X.shape)
-    if devices.is_remote(X):
+    if backends.is_remote(X):
         return 2 * float(X.squared_deviations()) / (n - 1)
-    if devices.is_foreign(X):
+    if backends.is_foreign(X):
         origin, covariance = access.moments(X)
         spread = n * float(np.trace(covariance))
     else:
@@ -441,7 +446,7 @@ def center_new(K_new: Floats, column_means: Floats) -> Floats:
     column_means : ndarray of shape (n,)
         Column means of the training rows' kernel matrix, not centred.
     """
-    xp = devices.namespace(K_new)
+    xp = backends.namespace(K_new)
     row_means = xp.mean(K_new, axis=1, keepdims=True)
     centered: Floats = K_new - row_means - column_means + xp.mean(column_means)
     return centered

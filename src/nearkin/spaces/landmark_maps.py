@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import for_each_block
+from nearkin.rows import access, backends
+from nearkin.rows.parallel import for_each_block
 from nearkin.spaces import device_expansion, device_weights
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
@@ -60,7 +60,7 @@ class LocalExtension:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
-        if devices.is_foreign(X):
+        if backends.is_foreign(X):
             found: Floats = device_weights.embedded(self, X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
@@ -214,17 +214,17 @@ def _expanded(
     by_kernel: Floats | None = device_expansion.expanded(landmarks, X, coefficients, column_means)
     if by_kernel is not None:
         return by_kernel
-    out: Floats = devices.empty((X.shape[0], coefficients.shape[1]), X)
+    out: Floats = backends.empty((X.shape[0], coefficients.shape[1]), X)
 
     def work(rows: slice) -> None:
         K = landmarks.kernel_to(X[rows, :])
         refuse_overflow(K, "row", rows.start)
         with silent_overflow():
             if column_means is not None:
-                K = center_new(K, devices.moved(column_means, K))
-            found = devices.as_type(K @ devices.moved(coefficients, K), X.dtype)
+                K = center_new(K, backends.moved(column_means, K))
+            found = backends.as_type(K @ backends.moved(coefficients, K), X.dtype)
         refuse_overflow(found, "row", rows.start)
         out[rows, :] = found
 
-    access.for_each_block(work, X, len(landmarks) * (32 if devices.is_foreign(X) else 8))
+    access.for_each_block(work, X, len(landmarks) * (32 if backends.is_foreign(X) else 8))
     return out

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
-from nearkin.rows import access, devices
+from nearkin.rows import access, backends
 from nearkin.spaces.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 
 STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
@@ -74,7 +74,9 @@ def choose_landmarks(
         sample = max(_SAMPLE_ROWS, 10 * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
-        if devices.is_foreign(X) or devices.is_remote(X):  # the sample is small enough for the host
+        if backends.is_foreign(X) or backends.is_remote(
+            X
+        ):  # the sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
             place = choose_landmarks(
                 access.take_home(X, seen),

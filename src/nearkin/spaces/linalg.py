@@ -11,8 +11,8 @@ from scipy.linalg.lapack import dstein
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
-from nearkin.rows.arrays import Doubles, Floats
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin._types import Doubles, Floats
+from nearkin.rows.parallel import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500

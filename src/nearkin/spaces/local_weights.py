@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows.arrays import Doubles
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin._types import Doubles
+from nearkin.rows.parallel import REORDER, compiled
 from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, find_smallest, insert
 
 # Conditioning, relative to each neighbour's own squared distance.

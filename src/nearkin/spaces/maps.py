@@ -28,10 +28,10 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.utils.extmath import row_norms
 
-from nearkin.rows import access, devices, validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import for_each_block, one_core
-from nearkin.rows.scaled import divided
+from nearkin._types import Floats
+from nearkin.rows import access, backends, validation
+from nearkin.rows.parallel import for_each_block, one_core
+from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.spaces.kernels import unit_rows
 from nearkin.spaces.landmark_maps import EXTENSION, Extension
@@ -80,8 +80,8 @@ class Identity:
 
     def apply(self, X: Any) -> Any:
         """A copy of the rows; sparse ones stay sparse."""
-        if devices.is_foreign(X):
-            return devices.namespace(X).asarray(X, copy=True)
+        if backends.is_foreign(X):
+            return backends.namespace(X).asarray(X, copy=True)
         return X.copy()
 
 
@@ -138,9 +138,9 @@ class Affine:
 
     def apply(self, X: Any) -> Any:
         """Images of rows, in the type of the rows; in float64, by blocks of rows on all cores."""
-        if devices.is_foreign(X):
-            X = X if self.origin is None else X - devices.moved(self.origin, X)
-            return X @ devices.moved(self.matrix, X).T
+        if backends.is_foreign(X):
+            X = X if self.origin is None else X - backends.moved(self.origin, X)
+            return X @ backends.moved(self.matrix, X).T
         out = np.empty((X.shape[0], len(self.matrix)), dtype=X.dtype)
         sparse_offset = None
         if is_sparse(X) and self.origin is not None:  # less the origin they would not be sparse
@@ -312,7 +312,7 @@ class Transformed:
     def apply(self, X: Any) -> Any:
         """What its ``transform`` gives: perhaps a data frame, or of another type than X."""
         fitted = self.transformer
-        if devices.is_foreign(X) and isinstance(fitted, PCA) and not fitted.whiten:
+        if backends.is_foreign(X) and isinstance(fitted, PCA) and not fitted.whiten:
             # Its own method wants the rows of fit to have been there.
             return Affine(fitted.components_, fitted.mean_).apply(X)
         return fitted.transform(X)
@@ -418,9 +418,9 @@ class Joined:
 
     def _beside_each_other(self, X: Any) -> Any:
         parts = [one.apply(_entering(one, X)) for one in self.maps]
-        if devices.is_foreign(X):
+        if backends.is_foreign(X):
             scaled = zip(self.factors.tolist(), parts, strict=True)
-            return devices.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
+            return backends.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
         scaled = zip(self.factors, map(plain, parts), strict=True)
         beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
         if any(map(is_sparse, beside)):
@@ -458,7 +458,7 @@ def _entering(one: Map, X: Any) -> Any:
     """Rows from elsewhere as a map takes them: finite numbers, unless a transformer sees them."""
     if isinstance(one, Transformed):
         return one.named(X)
-    if devices.is_foreign(X) or _takes_any_rows(one):
+    if backends.is_foreign(X) or _takes_any_rows(one):
         return X
     rows = sp.csr_array(X) if is_sparse(X) else X
     return validation.checked_rows(rows, accept_sparse="csr", ensure_min_samples=0)

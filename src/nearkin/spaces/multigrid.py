@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin._types import Floats
+from nearkin.rows.parallel import REORDER, compiled, for_each_block
 
 # Residuals cannot fall below this share of the largest eigenvalue, by rounding.
 ROUNDING = 1e-13

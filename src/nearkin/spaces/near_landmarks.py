@@ -26,12 +26,11 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
+from nearkin._types import Doubles, Floats
+from nearkin.messages import silenced
 from nearkin.rows import access
-from nearkin.rows.arrays import Doubles, Floats
-from nearkin.rows.blocks import blocks
-from nearkin.rows.compiled import compiled
 from nearkin.rows.distances import FAR
-from nearkin.rows.thread_limits import one_thread
+from nearkin.rows.parallel import blocks, compiled, one_thread
 from nearkin.spaces.kernels import unit_rows
 from nearkin.spaces.local_weights import (
     PART_ROWS,
@@ -40,7 +39,6 @@ from nearkin.spaces.local_weights import (
     prepare_rows,
     weights_from_squares,
 )
-from nearkin.storage.silence import silenced
 
 # Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
 # more rows nothing is faster.

@@ -20,12 +20,11 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats, Ints
 from nearkin.pairs.numbering import draw_numbers
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import blocks, for_each_block
-from nearkin.rows.centring import centred, middle
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.parallel import blocks, for_each_block, one_blas_thread, one_thread
 from nearkin.rows.sparse import is_sparse
-from nearkin.rows.thread_limits import one_blas_thread, one_thread
 from nearkin.spaces.cell_codes import coded, scanned, unwritable
 from nearkin.spaces.cell_means import cell_means, nearest_mean, nearest_means
 from nearkin.spaces.neighbors import SEARCH_MEMORY, are_others, nearest, ranked
@@ -36,8 +35,8 @@ SEARCHES = ("auto", "exact", "approximate")
 # Rows that the number of cells to look into is measured on.
 _SAMPLE = 200
 # Rows that are kept beyond those asked for, since sums are rounded otherwise here.
-_SPARE = 2
-_QUERIES, _BLOCK = 16384, 256
+_CELL_SPARE = 2
+_CELL_QUERIES, _BLOCK = 16384, 256
 # Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
 # be found, and the share of all cells up to which these are faster than products of matrices.
 _MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
@@ -158,7 +157,7 @@ class Cells:
         """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
         found = np.empty((len(Q), wide), dtype=np.int64)
-        for part in blocks(len(Q), _QUERIES):
+        for part in blocks(len(Q), _CELL_QUERIES):
             probes = self._nearest_cells(Q[part], n_probes)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
@@ -186,7 +185,7 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     """
     if 2 * cells.n_probes(k) > cells.n_cells:
         return nearest(Z, Q, k)
-    found = cells.propose(Q, k, spare=_SPARE)
+    found = cells.propose(Q, k, spare=_CELL_SPARE)
     later = Z[cells.n_rows :]
     if len(later):
         rows = nearest(later, Q, min(k, len(later)))[1]
@@ -210,7 +209,7 @@ def nearest_others(
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        Not far from zero, see :mod:`nearkin.rows.centring`.
+        Not far from zero, see :mod:`nearkin.rows.distances`.
     k : int
         Less than n.
     search : {"auto", "exact", "approximate"}, default="auto"
@@ -251,7 +250,7 @@ def nearest_others(
 
 def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
     found = np.empty((len(X), k), dtype=np.int64)
-    for part in blocks(len(X), _QUERIES):
+    for part in blocks(len(X), _CELL_QUERIES):
         some = cells.row_order[part]
         rows = cells.propose(X[some], k + 1)
         short = np.flatnonzero(rows[:, -1] < 0)

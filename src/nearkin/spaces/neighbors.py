@@ -17,12 +17,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import block_rows, blocks, for_each_block
-from nearkin.rows.centring import centred, middle, squared_lengths
-from nearkin.rows.distances import rowwise_distances
+from nearkin._types import Floats, Ints
+from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
+from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_blas_thread
 from nearkin.rows.sparse import dense, is_sparse
-from nearkin.rows.thread_limits import one_blas_thread
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256

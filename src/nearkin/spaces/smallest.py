@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import compiled
 
 # Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
 CHUNK = 8

@@ -21,13 +21,12 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
+from nearkin.messages import notice, silenced
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.notices import notice
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.parallel import for_each_block, one_blas_thread
 from nearkin.spaces.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.spaces.graph_eigenvectors import (
     FULL_EIGH_ROWS,
@@ -38,7 +37,6 @@ from nearkin.spaces.graph_eigenvectors import (
 )
 from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 from nearkin.spaces.multigrid import NUMERICAL_RANK
-from nearkin.storage.silence import silenced
 
 # Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
 _WEIGHT_RIDGE = 1e-3

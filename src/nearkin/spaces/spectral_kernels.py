@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Floats
 
 
 class WeightRule(Protocol):

@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import refuse_triplets
-from nearkin.rows.arrays import Ints
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.compiled import compiled
-from nearkin.rows.scaled import warn_of_units
+from nearkin.rows.parallel import compiled, for_each_block
+from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.validation import checked_rows
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
 from nearkin.spaces.neighbor_cells import Search

@@ -13,7 +13,7 @@ import triton.language as tl
 from nearkin.rows.triton_search import Search, prepared
 
 # Rows, landmarks and columns of the result of a block, and the warps that work on it.
-_ROWS, _TILE, _COLUMNS, _WARPS = 64, 64, 64, 4
+_EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
 
 
 def expanded(
@@ -41,10 +41,10 @@ def expanded(
     padded[:m] = coefficients[order]
     out = torch.empty((n, q), dtype=torch.float32, device=X.device)
     part = min(points.plan.part, 64)
-    _expand[(triton.cdiv(n, _ROWS), triton.cdiv(q, _COLUMNS))](
+    _expand[(triton.cdiv(n, _EXPANSION_ROWS), triton.cdiv(q, _EXPANSION_COLUMNS))](
         rows, lengths, points.tiles, points.lengths, padded, constant, out, n, q,
-        points.tiles.shape[0] // _TILE, ROWS=_ROWS, TILE=_TILE, COLUMNS=points.plan.columns,
-        PART=part, WIDTH=_COLUMNS, num_warps=_WARPS, num_stages=2,
+        points.tiles.shape[0] // _TILE, ROWS=_EXPANSION_ROWS, TILE=_TILE,
+        COLUMNS=points.plan.columns, PART=part, WIDTH=_EXPANSION_COLUMNS, num_warps=_EXPANSION_WARPS, num_stages=2,
     )  # fmt: skip
     return out
 

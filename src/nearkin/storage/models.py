@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin._version import __version__
+from nearkin.messages import silenced
 from nearkin.storage.arrays import (
     StorageError,
     printable,
@@ -36,7 +37,6 @@ from nearkin.storage.model_header import (
 )
 from nearkin.storage.packing import Packed, pack, unpack
 from nearkin.storage.row_marks import Marks, are_marks
-from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
 
 __all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]

@@ -69,8 +69,10 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     """
     unique = list(dict.fromkeys(texts))
     if order == "year first":
-        return Dates(_days(unique, order), order, is_ambiguous=False, matters=True, otherwise="")
-    day, month = _days(unique, "day first"), _days(unique, "month first")
+        return Dates(
+            _days_of_texts(unique, order), order, is_ambiguous=False, matters=True, otherwise=""
+        )
+    day, month = _days_of_texts(unique, "day first"), _days_of_texts(unique, "month first")
     found: Order = order or ("month first" if len(month) > len(day) else "day first")
     known, other = (month, day) if found == "month first" else (day, month)
     # What is a date in the other order only, as the 31st of December is, can be nothing else.
@@ -99,7 +101,7 @@ def date_of(text: str, order: Order) -> float | None:
         return None
 
 
-def _days(texts: list[str], order: Order) -> dict[str, float]:
+def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
     read = ((text, date_of(text, order)) for text in texts)
     return {text: days for text, days in read if days is not None}
 

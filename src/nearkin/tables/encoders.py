@@ -20,10 +20,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import blocks
-from nearkin.rows.column_scales import column_spreads
+from nearkin.rows.parallel import blocks
+from nearkin.rows.scaling import column_spreads
 from nearkin.storage.schema import Spec, a, floats, positive, real, stored, whole, words
 from nearkin.tables.columns import MOST_CATEGORIES
 

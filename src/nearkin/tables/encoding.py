@@ -15,10 +15,10 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, counted, few
+from nearkin.messages import leaving_out
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import leaving_out
 from nearkin.storage.schema import a as stored_as
 from nearkin.storage.schema import (
     dict_of,

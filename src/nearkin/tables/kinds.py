@@ -11,7 +11,7 @@ import numpy as np
 from nearkin.errors import InputError, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.column_roles import counting, names_rows
-from nearkin.rows.column_scales import column_spreads, without_rounding
+from nearkin.rows.scaling import column_spreads, without_rounding
 from nearkin.tables.columns import KINDS, MOST_CATEGORIES, Kind, Order
 from nearkin.tables.dates import read_dates
 from nearkin.tables.numerals import read_numerals
@@ -33,7 +33,7 @@ _WORDS_OF_A_TEXT, _CHARACTERS_OF_A_TEXT = 9, 80
 
 YES = frozenset({"yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "sim", "wahr"})
 NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "non", "não", "falsch"})
-_DIGITS = re.compile(r"[0-9]{1,15}")
+_ONLY_DIGITS = re.compile(r"[0-9]{1,15}")
 _LEADING_ZERO = re.compile(r"[-+]?0\d+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{32,}")
@@ -113,7 +113,9 @@ def _rounding(table: Sequence[Cells]) -> list[str]:
 
 def _number_rows(texts: Any) -> bool:
     """Whether texts are numbers that go up by one from row to row, as 0001, 0002 and so on."""
-    if len(texts) < _FEWEST_NUMBERED or not all(map(_DIGITS.fullmatch, (t or "" for t in texts))):
+    if len(texts) < _FEWEST_NUMBERED or not all(
+        map(_ONLY_DIGITS.fullmatch, (t or "" for t in texts))
+    ):
         return False
     return bool((np.diff(texts.astype(np.int64)) == 1).all())
 

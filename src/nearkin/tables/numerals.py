@@ -18,7 +18,7 @@ _WRITTEN = re.compile(
     rf"([-+−]?)({_CURRENCY})?\.? ?([-+−]?)([\d.,'’ ]*\d[.,]?) ?({_CURRENCY}|{_PERCENT})?\.?"
 )
 # Whole numbers in groups of three digits, and then perhaps a decimal sign and more digits.
-_DIGITS = {
+_GROUPED_DIGITS = {
     decimal: re.compile(
         rf"(?P<whole>[1-9]\d{{0,2}}(?P<between>[{others}])\d{{3}}(?:(?P=between)\d{{3}})*|\d*)"
         rf"(?P<decimals>{sign}\d*)?"
@@ -74,8 +74,8 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     unique = list(dict.fromkeys(texts))
     units = _units(unique)
     is_known = decimal is not None
-    point = _read(unique, "decimal point", units[:1], are_numbers=is_known)
-    comma = _read(unique, "decimal comma", units[:1], are_numbers=is_known)
+    point = _read_numerals(unique, "decimal point", units[:1], are_numbers=is_known)
+    comma = _read_numerals(unique, "decimal comma", units[:1], are_numbers=is_known)
     found: Decimal = decimal or ("decimal comma" if len(comma) > len(point) else "decimal point")
     values, other = (comma, point) if found == "decimal comma" else (point, comma)
     differ = [text for text, value in values.items() if other.get(text, value) != value]
@@ -94,7 +94,7 @@ def _units(texts: list[str]) -> tuple[str, ...]:
     return tuple(unit for unit, _ in counts.most_common())
 
 
-def _read(
+def _read_numerals(
     texts: list[str], decimal: Decimal, units: tuple[str, ...], *, are_numbers: bool
 ) -> dict[str, float]:
     """Numbers of texts that have one of these units, or none where that is a currency."""
@@ -106,7 +106,7 @@ def _read(
                 read[text] = float(text)
             continue
         written = _WRITTEN.fullmatch(text)
-        digits = _DIGITS[decimal].fullmatch(written[4].strip()) if written else None
+        digits = _GROUPED_DIGITS[decimal].fullmatch(written[4].strip()) if written else None
         if not written or not digits or (written[2] and written[5]) or (written[1] and written[3]):
             continue
         unit = written[2] or written[5] or ""

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.given import frame_of, refuse_twins
 from nearkin.rows.sparse import is_sparse
+from nearkin.rows.validation import frame_of, refuse_twins
 
 # Characters of a text that count.
 MOST_CHARACTERS = 4000

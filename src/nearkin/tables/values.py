@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Mask
 from nearkin.errors import InputError, counted
-from nearkin.rows.arrays import Floats, Mask
-from nearkin.rows.notices import notice
+from nearkin.messages import notice
 from nearkin.tables.columns import DECIMALS, ORDERS, WORDS, Column, Decimal, Kind, Order, Reading
 from nearkin.tables.dates import read_dates
 from nearkin.tables.kinds import NO, YES, kinds_of, present
@@ -96,11 +96,13 @@ def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
     found: Reading | None = None
     if kind == "number":
         values: NDArray[Any]
-        values, found = _numbers(cells, cast(Decimal, order) if order in DECIMALS else None)
+        values, found = _cells_as_numbers(
+            cells, cast(Decimal, order) if order in DECIMALS else None
+        )
     elif kind == "date":
         values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
-        values = _vectors(cells)
+        values = _cells_as_vectors(cells)
     elif kind in WORDS:
         values = words_of(cells)
         values = _yes_or_no(cells, values) if kind == "yes or no" else values
@@ -122,7 +124,7 @@ def is_missing(column: Column) -> Mask:
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
 
 
-def _numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+def _cells_as_numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
     """Numbers, and what sets off their decimals, if that makes a difference."""
     if cells.form in ("number", "boolean", "date"):
         return np.asarray(cells.values), decimal
@@ -136,7 +138,7 @@ def _numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | N
             "decimals, or without what groups their digits.",
             TableWarning,
         )
-    return _read(cells, cells.values, known.values.get), known.decimal
+    return _read_texts(cells, cells.values, known.values.get), known.decimal
 
 
 def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
@@ -162,10 +164,10 @@ def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
             * (dates is None),
             TableWarning,
         )
-    return _read(cells, texts, known.days.get), known.order if known.matters else None
+    return _read_texts(cells, texts, known.days.get), known.order if known.matters else None
 
 
-def _vectors(cells: Cells) -> Floats:
+def _cells_as_vectors(cells: Cells) -> Floats:
     if cells.form == "vector":
         return np.asarray(cells.values)
     if cells.form == "text":
@@ -195,12 +197,12 @@ def words_of(cells: Cells) -> NDArray[Any]:
 def _yes_or_no(cells: Cells, texts: NDArray[Any]) -> NDArray[Any]:
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)
-    for row, value in enumerate(_read(cells, texts, said.get)):
+    for row, value in enumerate(_read_texts(cells, texts, said.get)):
         found[row] = None if np.isnan(value) else "yes" if value else "no"
     return found
 
 
-def _read(
+def _read_texts(
     cells: Cells, texts: NDArray[Any], read: Callable[[str], float | None]
 ) -> NDArray[np.float64]:
     """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""

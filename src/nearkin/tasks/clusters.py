@@ -15,15 +15,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
+from nearkin.messages import progress, tell
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.given import n_rows_of
-from nearkin.rows.progress import progress, tell
-from nearkin.rows.thread_limits import one_thread
+from nearkin.rows.parallel import one_thread
+from nearkin.rows.validation import n_rows_of
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import joined_tree
 from nearkin.tasks.grouping.choice import Comparison, search

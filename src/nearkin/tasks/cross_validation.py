@@ -20,14 +20,14 @@ from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.labels import without_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.rows import access, devices
-from nearkin.rows.arrays import Ints
-from nearkin.rows.given import n_rows_of
+from nearkin.rows import access, backends
 from nearkin.rows.sparse import plain
+from nearkin.rows.validation import n_rows_of
 from nearkin.scores import order_kept
 from nearkin.scores.pair_folds import row_folds
 
@@ -191,7 +191,7 @@ def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = N
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return order_kept(Z if devices.is_foreign(Z) else plain(Z), y, pairs=pairs)
+    return order_kept(Z if backends.is_foreign(Z) else plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
@@ -349,7 +349,7 @@ def _routed(
     check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
-    if devices.is_remote(X):
+    if backends.is_remote(X):
         raise InputTypeError(
             f"{where} takes rows in memory, not rows that are read block by block: give some of "
             "them, for example rows.take(numbers) with pairs.restrict(numbers)."

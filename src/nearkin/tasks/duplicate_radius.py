@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.centring import centred, middle, squared_lengths
-from nearkin.rows.distances import rowwise_distances
+from nearkin._types import Floats, Ints
+from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
 from nearkin.rows.sparse import is_sparse, variances
 
 # Neighbours of a row that are looked at; the farther half of them are taken to be no copies.

@@ -12,17 +12,17 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, get
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import about_input
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.steps import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import classes_to_tell_apart
-from nearkin.rows import access, device_math, devices, validation
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.given import n_rows_of
-from nearkin.rows.scaled import warn_of_units
+from nearkin.rows import access, backends, device_math, validation
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import plain
+from nearkin.rows.validation import n_rows_of
 from nearkin.solvers.class_energy import choose_margin, energies, gather_members
 from nearkin.storage.pickles import OldPickleError
 from nearkin.tasks.partly_labelled import PartlyLabelled
@@ -185,7 +185,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         array([0, 1])
         """
         found = self._energies(X)
-        least = devices.namespace(found).argmin(found, axis=1)
+        least = backends.namespace(found).argmin(found, axis=1)
         return device_math.named(self.classes_, least, found)
 
     def decision_function(self, X: Any) -> Any:
@@ -244,11 +244,11 @@ def _some(X: Any, rows: Ints) -> Any:
 
 def _plain(Z: Any) -> Any:
     """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
-    return Z if devices.is_foreign(Z) else plain(Z)
+    return Z if backends.is_foreign(Z) else plain(Z)
 
 
 def _centered(Z: Any, center: Floats) -> Any:
-    return centred(devices.wide(Z), center)
+    return centred(backends.wide(Z), center)
 
 
 def _is_fitted(metric: Any) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Floats, Ints
+from nearkin.messages import notice
 from nearkin.rows.ids import Ids
-from nearkin.rows.notices import notice
 from nearkin.scores.same_threshold import checked_share
 from nearkin.spaces.neighbors import (
     by_first_row,

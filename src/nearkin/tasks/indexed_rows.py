@@ -13,17 +13,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.compositions import last_learner
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import sees_any_rows
 from nearkin.pairs.checks import first_true
-from nearkin.rows import access, device_math, devices, validation
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.feed import placed
-from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.ids import Ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
+from nearkin.rows.streams import placed
+from nearkin.rows.validation import refuse_what_is_no_table
 from nearkin.spaces.neighbor_cells import Cells, Search, nearest_by_cells
 from nearkin.spaces.neighbors import nearest
 
@@ -241,8 +241,8 @@ class IndexedRows(WholeState, BaseEstimator):
         if self._there is None or self._there[0] is not Z:
             self._there = Z, placed(Z, str(self.device))
         squared, rows = device_math.nearest_rows(placed(Q, str(self.device)), self._there[1], k)
-        distances = np.sqrt(devices.to_numpy(squared)).astype(Z.dtype)
-        return distances, devices.to_numpy(rows)
+        distances = np.sqrt(backends.to_numpy(squared)).astype(Z.dtype)
+        return distances, backends.to_numpy(rows)
 
     def _is_approximate(self) -> bool:
         if self.device is not None:

@@ -17,14 +17,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,

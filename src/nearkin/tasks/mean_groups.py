@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import blocks
-from nearkin.rows.centring import centred, middle, squared_lengths
+from nearkin._types import Floats, Ints
+from nearkin.rows.distances import centred, middle, squared_lengths
+from nearkin.rows.parallel import blocks
 from nearkin.spaces.neighbors import by_first_row
 
 _BLOCK_SIZE = 2**20

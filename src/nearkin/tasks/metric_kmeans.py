@@ -15,15 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
+from nearkin.messages import notice
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import centred, middle, squared_distances
-from nearkin.rows.column_scales import scales_of
-from nearkin.rows.notices import notice
-from nearkin.rows.scaled import divided, warn_of_units
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.distances import centred, middle, squared_distances
+from nearkin.rows.parallel import one_blas_thread
+from nearkin.rows.scaling import divided, scales_of, warn_of_units
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 

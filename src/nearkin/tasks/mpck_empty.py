@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from nearkin.rows.arrays import Floats, Integers
+from nearkin._types import Floats, Integers
 from nearkin.rows.sparse import dense
-
 
 # Rows nearer to their centre than this share of their spread are there.
 _ROUNDING = 1e-12

@@ -18,18 +18,17 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
+from nearkin.messages import notice
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles, example_pairs, gather_evidence
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.column_scales import scales_of
-from nearkin.rows.notices import notice
-from nearkin.rows.scaled import warn_of_units
+from nearkin.rows.distances import centred, middle
+from nearkin.rows.scaling import scales_of, warn_of_units
 from nearkin.tasks.mpck_objective import Problem, descend, nearest
 from nearkin.tasks.mpck_seeding import Seeds, squared_distances
 

@@ -33,10 +33,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Integers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import block_rows, blocks, for_each_block
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import block_rows, blocks, compiled, for_each_block
 from nearkin.rows.sparse import dense, is_sparse, variances
 from nearkin.tasks.mpck_empty import refilled
 from nearkin.tasks.mpck_seeding import fill_distances, squared_distances

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin._types import Floats, Integers
 from nearkin.rows import sparse as sparse_rows
-from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.parallel import REORDER, block_rows, compiled, for_each_block
 from nearkin.rows.sparse import dense, is_sparse
 
 

@@ -18,14 +18,14 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
 from nearkin.learners.fitting import WholeState
+from nearkin.messages import notice
 from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats
-from nearkin.rows.centring import centred, middle, squared_distances
-from nearkin.rows.notices import notice
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.distances import centred, middle, squared_distances
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
 from nearkin.solvers.local_metrics import mean_local_metric

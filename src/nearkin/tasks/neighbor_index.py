@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.compositions import last_learner
+from nearkin.messages import notice
 from nearkin.pairs.checks import checked_count
-from nearkin.rows.arrays import Floats
-from nearkin.rows.given import refuse_gaps
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
-from nearkin.rows.notices import notice
+from nearkin.rows.validation import refuse_gaps
 from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.neighbors import (
     nearest,

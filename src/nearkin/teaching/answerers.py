@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.pairs.answered import Agreement, Answers
 from nearkin.pairs.answerers import UNNAMED, advice
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Ints
 from nearkin.scores.suspects import chance_by_metric
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.quality import Trial, ranks_of

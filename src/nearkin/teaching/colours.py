@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from nearkin.errors import InputError
-from nearkin.rows.blocks import blocks
-from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.storage.silence import silenced
+from nearkin.messages import silenced
+from nearkin.rows.parallel import blocks, one_blas_thread
 from nearkin.teaching.taught_metric import View
 
 # Features that one may colour by.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.blocks import blocks
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.parallel import blocks, one_blas_thread
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.spaces.neighbors import nearest
 from nearkin.teaching.taught_metric import TaughtMetric

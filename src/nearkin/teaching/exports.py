@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.pairs.frames import TRIPLET
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.results import Duplicates
-from nearkin.rows.arrays import Floats
 from nearkin.storage.formulas import quoted
 from nearkin.teaching.history import Voice
 

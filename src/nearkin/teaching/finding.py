@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Ints
 from nearkin.teaching import colours
 from nearkin.teaching.doubt import doubtful_rows
 from nearkin.teaching.record_fields import as_text

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Ints
 from nearkin.teaching.row_checks import Pair, checked_answer, checked_pair, rows_once
 
 # Cannot-links that two groups are turned into at most.

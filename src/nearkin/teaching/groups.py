@@ -10,11 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import pairwise_distances_argmin
 
+from nearkin._types import Doubles, Floats, Ints
 from nearkin.learners.euclidean import Euclidean
-from nearkin.rows.arrays import Doubles, Floats, Ints
-from nearkin.rows.notices import noticed
-from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.storage.silence import silenced
+from nearkin.messages import noticed, silenced
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.grouping.names import carried, numbered_as_before
 from nearkin.teaching.knowledge import Knowledge

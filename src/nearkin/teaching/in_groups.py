@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Ints
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.group_links import split_of_groups
 from nearkin.teaching.groups import (

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Ints
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
-from nearkin.rows.arrays import Ints
 from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
 from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair
 from nearkin.teaching.row_checks import Pair, Triplet

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.closure import Groups
-from nearkin.rows.arrays import Ints
 from nearkin.tasks.grouping.names import carried
 from nearkin.tasks.questions.strategies import all_different
 from nearkin.teaching.groups import shown_name

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of, chances_of, heard

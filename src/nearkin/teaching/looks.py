@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Ints
 from nearkin.teaching import colours
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.known_groups import known_groups

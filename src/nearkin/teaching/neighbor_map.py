@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearkin.rows.arrays import Floats, Ints
+from nearkin._types import Floats, Ints
 from nearkin.solvers.neighbor_layout import (
     EPOCHS,
     Places,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from nearkin.errors import InputError
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.rows.notices import notice
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.journal import JournalInUse, OtherData

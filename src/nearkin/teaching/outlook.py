@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
 from nearkin.scores.learning_curve import STEP, TOLERANCE
 from nearkin.tasks.questions.outlook import Outlook, Verdict, outlook
 
 # Answers ahead at which the curve has points; it is flat beyond what is known.
-_AHEAD = (0, 10, 20, 50, 100)
+_AHEAD_ON_PAGE = (0, 10, 20, 50, 100)
 # Answers ahead that are looked at.
 _FARTHEST = 200
 
@@ -44,7 +44,7 @@ def outlook_of(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any]:
         ahead = [[(n - len(pairs)) / each, rise] for n, rise in curve]
         verdict, n_more, rise = _by_answers(ahead)
         scale = rise / gain.value if gain.value > 0 else 1.0
-        curve = [[n_answers + n, float(np.interp(n, *np.transpose(ahead)))] for n in _AHEAD]
+        curve = [[n_answers + n, float(np.interp(n, *np.transpose(ahead)))] for n in _AHEAD_ON_PAGE]
         reason = f"the next {STEP} answers are expected to raise pair AUC by {rise:.3f}."
     return {
         "verdict": verdict,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 from nearkin.teaching.thumbnails import FilePictures
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 
 Plane = NDArray[np.float32]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
+from nearkin.messages import noticed
 from nearkin.pairs.numbering import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.notices import noticed
-from nearkin.rows.pauses import pause
+from nearkin.rows.parallel import pause
 from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.misplaced import Placed, distances_from_groups, placed
 from nearkin.scores.pair_folds import pair_folds

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Doubles
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.arrays import Doubles
 from nearkin.rows.column_roles import names_rows
 from nearkin.tables.differences import differing_spans, marked_parts, plain
 from nearkin.teaching.thumbnails import PixelPictures

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nearkin.messages import noticed
 from nearkin.pairs.estimates import Estimate
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
-from nearkin.rows.notices import noticed
 from nearkin.tables.columns import Column
 from nearkin.tables.values import columns_of
 from nearkin.teaching.knowledge import Knowledge
@@ -97,7 +97,7 @@ class RecordReview:
     def _taught(self, known: Knowledge) -> RecordMatcher:
         if self._version is None:
             with noticed() as notes:
-                self._matcher.fit(_columns(self._records), known.pairs)
+                self._matcher.fit(_compared_columns(self._records), known.pairs)
             told = self._records.notes
             self._notes = [note.text for note in notes if note.text not in told]
         elif self._version != known.version:
@@ -106,7 +106,7 @@ class RecordReview:
         return self._matcher
 
 
-def _columns(records: Records) -> list[Column]:
+def _compared_columns(records: Records) -> list[Column]:
     """What is compared, read as the encoder of the records has read it, if there is one."""
     cells, encoder = records.to_compare(), records.encoder
     if encoder is None:

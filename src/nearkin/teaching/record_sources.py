@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import noticed
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import blocks
 from nearkin.rows.column_roles import (
     Roles,
     counting,
@@ -22,14 +22,14 @@ from nearkin.rows.column_roles import (
     names_rows,
     roles_of,
 )
-from nearkin.rows.notices import noticed
+from nearkin.rows.parallel import blocks
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.reading import cells_of
 from nearkin.teaching.identity import Identity
 from nearkin.teaching.learned_columns import NOT_CHOSEN, roles_by_cells
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 
-_BLOCK = 16_384
+_ROWS_OF_A_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Frame:
         """What tells some of its rows apart."""
 
         def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
-            for rows in blocks(len(numbers), _BLOCK):
+            for rows in blocks(len(numbers), _ROWS_OF_A_BLOCK):
                 some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
                 yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
 
@@ -160,7 +160,7 @@ def parts_of(
         raise InputError("learn_from is for frames: an array is learned from as it is.")
     if of_words:
         raise InputError(f"records=True: {source} is an array of numbers, not a frame of records.")
-    numbers = _numbers(X, source)
+    numbers = _require_numbers(X, source)
     return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
 
 
@@ -292,7 +292,9 @@ def _stacked(column: Any, name: str, source: str) -> Floats:
         raise InputError(
             f"column {name!r} of {source} has vectors of different lengths, or none in some rows."
         )
-    return _numbers(np.stack([np.asarray(row) for row in rows]), f"column {name!r} of {source}")
+    return _require_numbers(
+        np.stack([np.asarray(row) for row in rows]), f"column {name!r} of {source}"
+    )
 
 
 def _side_by_side(columns: Sequence[Any]) -> Floats:
@@ -322,7 +324,7 @@ def _cells(series: Any, kind: str) -> Any:
     return series.to_list()
 
 
-def _numbers(X: ArrayLike, source: str) -> Floats:
+def _require_numbers(X: ArrayLike, source: str) -> Floats:
     array = np.asarray(X)
     if array.ndim != 2:
         raise InputError(f"X must have rows and columns, but has shape {array.shape}.")

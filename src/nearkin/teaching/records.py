@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.column_roles import hardly_features, sentence
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.arrays import Ints
 
 # Two rows, the smaller first.
 Pair = tuple[int, int]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from nearkin.rows.column_scales import differing_units
-from nearkin.rows.scaled import fitted_scaler, in_words
+from nearkin.rows.scaling import differing_units, fitted_scaler, in_words
 from nearkin.teaching.records import Records
 
 

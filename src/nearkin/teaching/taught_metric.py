@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import Normalizer, StandardScaler
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin, begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
+from nearkin.messages import Note, hand_on, leaving_out, notice, noticed
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import blocks
-from nearkin.rows.notices import Note, hand_on, leaving_out, notice, noticed
-from nearkin.rows.scaled import ScaleWarning
+from nearkin.rows.parallel import blocks
+from nearkin.rows.scaling import ScaleWarning
 from nearkin.scores.same_threshold import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.teaching.records import Records

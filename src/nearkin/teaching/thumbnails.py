@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.errors import InputError, needing
-from nearkin.rows.arrays import Floats
-from nearkin.storage.silence import silenced
+from nearkin.messages import silenced
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.picture_sizes import bytes_to_open
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.contributions import parts_by_column
 from nearkin.learners.explaining import numbered_groups
 from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.words import words_of
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import one_core
-from nearkin.rows.notices import leaving_out
+from nearkin.messages import leaving_out
+from nearkin.rows.parallel import one_core
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.spaces.maps import Affine, Map, composed
 from nearkin.teaching.knowledge import Knowledge

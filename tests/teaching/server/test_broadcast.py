@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from nearkin.rows.pauses import pause
+from nearkin.rows.parallel import pause
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.server.background import Refits
 from nearkin.teaching.server.broadcast import Live, Mailbox

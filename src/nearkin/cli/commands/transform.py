@@ -28,7 +28,7 @@ def checked_output(
 
 def on_device(rows: RowStream, device: str) -> RowStream:
     """The same rows, worked on on a device of torch; an error if it is not there."""
-    from nearkin.rows.feed import Feed
+    from nearkin.rows.streams import Feed
 
     return rows.on(Feed(device))
 

@@ -14,7 +14,7 @@ def warm_up(seed: o.Seed = 0) -> None:
     """
     del seed  # nothing is random
     from nearkin.cli.messages import is_watched, say
-    from nearkin.rows.progress import hush
+    from nearkin.messages import hush
     from nearkin.warm_up import warm_up
 
     hush()  # that it is compiled is what was asked for

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Feature
 from nearkin.cli.files.features import Features, Unseen
@@ -19,10 +20,8 @@ from nearkin.cli.files.inputs import Input
 from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
 from nearkin.cli.messages import say
 from nearkin.errors import counted
-from nearkin.rows.arrays import Floats
-from nearkin.rows.base import Block
-from nearkin.rows.open import npy_rows, open_stream
-from nearkin.rows.streams import RowStream
+from nearkin.rows.backends import Block
+from nearkin.rows.streams import RowStream, npy_rows, open_stream
 
 
 @dataclass(frozen=True)

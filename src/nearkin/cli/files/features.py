@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Feature
 from nearkin.cli.files.formats import Source
-from nearkin.rows.arrays import Floats
-from nearkin.rows.checks import checked_dtype, rows_of_a_block
+from nearkin.rows.validation import checked_dtype, rows_of_a_block
 
 Rows = Iterator[tuple[Floats, Any]]
 

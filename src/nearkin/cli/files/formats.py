@@ -15,11 +15,11 @@ from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import PICTURES, Input, form_of_name, found_input, is_stream
 from nearkin.cli.files.json_lines import JsonLinesFile
 from nearkin.cli.files.npz import NpzArrays
-from nearkin.rows.open import mapped_array
-from nearkin.rows.parquet_columns import readable_as
+from nearkin.rows.parquet import readable_as
+from nearkin.rows.streams import mapped_array
 
 # Rows of a batch; vectors are wide.
-_ROWS, _ROWS_OF_VECTORS = 2**16, 2**12
+_ROWS_OF_A_BATCH, _ROWS_OF_VECTORS = 2**16, 2**12
 
 
 def _by_number(row: int) -> str:
@@ -105,7 +105,7 @@ def _parquet(given: Input) -> Source:
         with readable_as("Parquet", given.name):
             for batch in dataset.to_batches(
                 columns=columns,
-                batch_size=_ROWS_OF_VECTORS if wide else _ROWS,
+                batch_size=_ROWS_OF_VECTORS if wide else _ROWS_OF_A_BATCH,
                 batch_readahead=1,
                 fragment_readahead=1,
             ):

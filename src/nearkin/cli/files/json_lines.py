@@ -14,7 +14,7 @@ from nearkin.cli.files.column_choice import Kinds
 from nearkin.cli.files.inputs import Input
 
 # Rows of a batch.
-_ROWS = 2**14
+_ROWS_OF_JSON = 2**14
 
 
 def json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -76,7 +76,7 @@ class JsonLinesFile:
         }  # fmt: skip
         names = list(dict.fromkeys([*numbers, *others]))
         rows = (cells for _, cells in json_lines(self._source))
-        while some := list(islice(rows, _ROWS)):
+        while some := list(islice(rows, _ROWS_OF_JSON)):
             columns = {}
             for name in names:
                 form = self._forms[name]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
-from nearkin.rows.arrays import Floats
 
 # Values that medians are found from, in all columns together: 64 MB.
 _MOST_VALUES = 2**23

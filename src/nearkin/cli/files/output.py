@@ -21,7 +21,7 @@ import pyarrow.csv
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
-from nearkin.rows.progress import progress
+from nearkin.messages import progress
 from nearkin.storage.formulas import FORMULA, MARK, NUMBER, quoted
 from nearkin.storage.whole_file import is_written_through, whole_file
 

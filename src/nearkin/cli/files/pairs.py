@@ -24,7 +24,7 @@ from nearkin.pairs.answered import Answers
 from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.parquet_columns import readable_as
+from nearkin.rows.parquet import readable_as
 from nearkin.storage.formulas import unquoted
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from nearkin._types import Ints
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.column_choice import (
     Choice,
@@ -25,7 +26,6 @@ from nearkin.cli.messages import say
 from nearkin.records.canonical import canonical
 from nearkin.records.given import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
-from nearkin.rows.arrays import Ints
 from nearkin.rows.column_roles import names_rows
 from nearkin.tables.columns import Column
 from nearkin.tables.values import columns_of

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import (
     Choice,
@@ -34,11 +35,10 @@ from nearkin.cli.files.features import (
 )
 from nearkin.cli.files.formats import Source, open_source
 from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
-from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 
 # Columns that one column of text may become.
-_MOST_VALUES = 1000
+_MOST_CATEGORIES = 1000
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ def _distinct(source: Source, column: str) -> list[str]:
     values: set[Any] = set()
     for batch in source.batches([], [column]):
         values |= set(pc.unique(as_text(batch.column(column))).to_pylist())
-        if len(values) > _MOST_VALUES:
+        if len(values) > _MOST_CATEGORIES:
             raise UserError(
-                f"--one-hot {column}: the column of {source.file} has more than {_MOST_VALUES} "
+                f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
                 "values, each of which would be a column. Is it an id?"
             )
     return sorted(values - {None})

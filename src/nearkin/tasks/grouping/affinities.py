@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.rows.arrays import Floats
+from nearkin._types import Floats
 
 # Neighbours of a row, and the one whose distance is the row's scale.
 N_NEIGHBORS = 15

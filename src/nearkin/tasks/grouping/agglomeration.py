@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.numbering import in_order_of_appearance
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
 Linkage = Literal["average", "complete"]

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
+from nearkin._types import Ints
 from nearkin.pairs.numbering import in_order_of_appearance
-from nearkin.rows.arrays import Ints
 
 
 def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:

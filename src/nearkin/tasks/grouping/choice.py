@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
+from nearkin._types import Floats, Ints
+from nearkin.messages import silenced
 from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.thread_limits import one_thread
-from nearkin.storage.silence import silenced
+from nearkin.rows.parallel import for_each_block, one_thread
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.grouped import Grouping, Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together

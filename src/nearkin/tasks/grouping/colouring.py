@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from nearkin.rows.arrays import Ints
+from nearkin._types import Ints
 
 # Choices that are taken back in all before a search is given up.
 MOST_STEPS = 200_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats, Ints
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.grouped import Grouping, Groupings, split_up
 from nearkin.tasks.grouping.kept_pairs import Blocks, kept
 from nearkin.tasks.grouping.placing import Placed, costs_of

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.compiled import compiled
+from nearkin._types import Floats, Ints
+from nearkin.rows.parallel import compiled
 
 # Rounds of exchanges, which end long before as a rule.
 _MOST_ROUNDS = 50

@@ -19,9 +19,9 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils.graph import _fix_connected_components
 
+from nearkin._types import Floats, Ints
+from nearkin.messages import silenced
 from nearkin.pairs.numbering import in_order_of_appearance
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.storage.silence import silenced
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import Tree, joined_tree, leaves_joined
 from nearkin.tasks.grouping.kept_pairs import Blocks

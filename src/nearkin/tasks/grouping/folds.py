@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
-from nearkin.rows.arrays import Floats
 from nearkin.scores.pair_folds import new_point_folds
 from nearkin.tasks.grouping.choice import Fold
 from nearkin.tasks.grouping.grouped import Groupings

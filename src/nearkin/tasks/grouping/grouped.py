@@ -17,9 +17,9 @@ from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.families import FAMILIES, Coordinates, Cut
 from nearkin.tasks.grouping.kept_pairs import Blocks, TooFewGroupsError, blocks_of, kept
@@ -35,7 +35,7 @@ _UNNAMED = 0.1
 _MOST_TURNS = 6
 _CHOSEN_ANEW = 3
 # Leading axes that rows are grouped along, at most.
-_MOST_AXES = 100
+_MOST_AXES_OF_ROWS = 100
 # Cannot-links, counted both ways, up to which so many groups are looked for that may be enough.
 _FEW_APART = 5000
 # Neighbours that say where an outlier goes.
@@ -135,7 +135,7 @@ class Groupings:
         most: int | None = None,
     ) -> None:
         with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
-            axes = PCA(min(_MOST_AXES, *Z.shape), random_state=seed).fit(Z)
+            axes = PCA(min(_MOST_AXES_OF_ROWS, *Z.shape), random_state=seed).fit(Z)
         Z = axes.transform(Z)
         self.pairs, self.families, self.seed, self.strength = pairs, families, seed, strength
         self.least, self.most = least, most

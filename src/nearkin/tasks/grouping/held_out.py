@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearkin.rows.arrays import Floats, Ints, Mask
+from nearkin._types import Floats, Ints, Mask
 
 # Pairs of either kind that are imagined beside those judged, together as often as any two rows.
 _IMAGINED = 1.0

@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.colouring import MOST_STEPS, all_differ, coloured
 from nearkin.tasks.grouping.exchanges import exchange, taken
 

@@ -8,20 +8,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 
+from nearkin._types import Floats
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.preparation import scales_of_differing
 from nearkin.learners.selection_report import SelectionWarning
+from nearkin.messages import leaving_out, noticed
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows import validation
-from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.given import types_of_words
-from nearkin.rows.notices import leaving_out, noticed
-from nearkin.rows.scaled import divided
+from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import about
+from nearkin.rows.validation import types_of_words
 from nearkin.scores.same_threshold import estimated_prevalence, verdicts_of
 from nearkin.tables.encoding import TableEncoder
 

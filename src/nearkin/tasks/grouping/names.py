@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from nearkin.rows.arrays import Ints
+from nearkin._types import Ints
 
 # Groups that are compared with those of before.
 _MOST_MATCHED = 2000

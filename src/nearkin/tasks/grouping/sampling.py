@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nearkin._types import Floats, Ints
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
-from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.metrics import coordinates
 

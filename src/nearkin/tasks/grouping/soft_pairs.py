@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin._types import Floats, Ints
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.compiled import compiled
+from nearkin.rows.parallel import compiled
 
 # Rounds of moves, which end long before as a rule.
-_MOST_ROUNDS = 100
+_MOST_ROUNDS_OF_MOVES = 100
 
 
 class Broken(NamedTuple):
@@ -72,7 +72,7 @@ def softly_kept(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     together[rows] = np.repeat(sums.argmin(axis=1), np.diff(starts))
     best, least = apart, np.inf
     for labels in (apart, together):  # as if no must-link counted, and as if all did
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MOST_ROUNDS_OF_MOVES):
             moved = _move_rows(costs, links.indptr, links.indices, links.data, labels)
             moved += _move_groups(costs, links.indptr, links.indices, links.data, labels, *tied)
             if not moved:

@@ -13,19 +13,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
+from nearkin.messages import leaving_out, notice, noticed, tell
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
-from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.given import types_of_words
-from nearkin.rows.notices import leaving_out, notice, noticed
-from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
+from nearkin.rows.validation import types_of_words
 from nearkin.scores.same_threshold import usual_distance
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.values import TableWarning

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from nearkin._types import Floats
+from nearkin.messages import noticed
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
-from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import noticed
 from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.grouping.metrics import coordinates, share_of_same
 from nearkin.tasks.questions.inferred import in_balance

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin._types import Doubles, Ints
 from nearkin.pairs.numbering import draw_numbers, ends_of, keys_of, pairs_within
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Doubles, Ints
-from nearkin.rows.centring import centred, middle
+from nearkin.rows.distances import centred, middle
 
 # Pairs that are drawn at a time, or eight times as many as are asked for where that is more.
 _POOL = 20_000

@@ -8,19 +8,19 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.incremental import begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
+from nearkin.messages import noticed
 from nearkin.pairs.estimates import Estimate
 from nearkin.pairs.numbering import draw_numbers, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
-from nearkin.rows.arrays import Floats, Ints, Mask
-from nearkin.rows.column_scales import differing_units
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.given import n_rows_of
-from nearkin.rows.notices import noticed
-from nearkin.rows.pauses import pause
+from nearkin.rows.parallel import pause
+from nearkin.rows.scaling import differing_units
+from nearkin.rows.validation import n_rows_of
 from nearkin.scores.comparison import ranks
 from nearkin.scores.learning_curve import (
     STEP,

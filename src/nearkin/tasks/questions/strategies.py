@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
+from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError
 from nearkin.pairs.numbering import ends_of, keys_of
-from nearkin.rows.arrays import Doubles, Ints
-from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.parallel import blocks
 from nearkin.scores.same_threshold import guessed_chance
 from nearkin.tasks.questions.candidates import Scene
 from nearkin.tasks.questions.super_instances import by_clusters

@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
+from nearkin.messages import notice
 from nearkin.pairs.checks import checked_count, checked_pairs
 from nearkin.pairs.numbering import draw_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
-from nearkin.rows.arrays import Ints
-from nearkin.rows.given import refuse_what_is_no_table
-from nearkin.rows.notices import notice
 from nearkin.rows.sparse import about
+from nearkin.rows.validation import refuse_what_is_no_table
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 

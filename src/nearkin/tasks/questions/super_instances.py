@@ -33,10 +33,10 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
+from nearkin._types import Doubles, Ints, Mask
+from nearkin.messages import silenced
 from nearkin.pairs.numbering import keys_of, random_pairs
-from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.rows.distances import linked_distances
-from nearkin.storage.silence import silenced
 from nearkin.tasks.questions.candidates import Scene, some_of_each
 
 # Known rows that others are compared with.

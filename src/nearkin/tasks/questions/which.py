@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import entr
 
-from nearkin.rows.arrays import Doubles, Ints
+from nearkin._types import Doubles, Ints
 from nearkin.tasks.questions.candidates import Scene, some_of_each
 from nearkin.tasks.questions.strategies import compared, farthest_first, neighborhoods_of
 from nearkin.tasks.questions.super_instances import by_clusters, memberships

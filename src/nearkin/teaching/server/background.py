@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from nearkin.rows.pauses import pausing
+from nearkin.rows.parallel import pausing
 
 # Seconds that a report waits for what is seen next, at each of its steps.
 _LONGEST_PAUSE = 0.5

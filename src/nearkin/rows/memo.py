@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearkin.rows.notices import Note, hand_on, noticed
+from nearkin.messages import Note, hand_on, noticed
 
 Result = TypeVar("Result")
 # Arrays up to this many bytes are compared by what they hold, larger ones must be the same.
@@ -60,7 +60,7 @@ def once(function: Callable[..., Result], *arguments: Any) -> Result:
 
     Examples
     --------
-    >>> from nearkin.rows.once import keeping_results, once
+    >>> from nearkin.rows.memo import keeping_results, once
     >>> def drawn(rng):
     ...     print("drawing")
     ...     return rng.randint(10)

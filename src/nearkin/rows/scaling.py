@@ -1,17 +1,8 @@
-"""How wide the columns of a table are, and whether they have one unit.
-
-Distances add up what columns say, so that a column in grams outweighs one in kilograms a million
-times. Two numbers of a column are told apart here:
-
-- its *spread*, the standard deviation, in which outliers count little: what it adds to distances,
-  and what columns are divided by to have equal weight;
-- its *unit*, how far entries that are not the column's middle reach from it, however seldom they
-  are. Pixels at the corner of an image and rare words hardly spread, but have the unit of all
-  others.
-"""
+"""Column scales: the one mechanism."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
+from sklearn.preprocessing import StandardScaler
 
-from nearkin.rows import access, device_math, devices
-from nearkin.rows.arrays import Doubles
-from nearkin.rows.base import ROWS_FOR_UNITS, evenly_spaced
+from nearkin._types import Doubles, Floats
+from nearkin.errors import InputError
+from nearkin.messages import is_heard, notice
+from nearkin.rows import access, backends, device_math
+from nearkin.rows.backends import ROWS_FOR_UNITS, Parts, RemoteRows, added, evenly_spaced
 from nearkin.rows.sparse import is_sparse
+
+# How wide the columns of a table are, and whether they have one unit.
+
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
@@ -74,7 +71,7 @@ def column_spreads(X: Any) -> Doubles:
     million numbers.
     """
     X = _some_rows(X, MOST_ROWS)
-    if devices.is_foreign(X):
+    if backends.is_foreign(X):
         return without_rounding(_home(_foreign_spreads(X)))
     if not is_sparse(X):
         return without_rounding(_by_blocks(X, _spreads))
@@ -94,7 +91,7 @@ def without_rounding(spreads: Doubles) -> Doubles:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.rows.column_scales import without_rounding
+    >>> from nearkin.rows.scaling import without_rounding
     >>> without_rounding(np.array([1.0, 3e-33, 0.0, 5.0]))
     array([1., 0., 0., 5.])
     """
@@ -186,7 +183,7 @@ def column_units(X: Any) -> Doubles:
         ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
     X = _some_rows(X, ROWS_FOR_UNITS)
-    if devices.is_foreign(X):
+    if backends.is_foreign(X):
         return _home(_foreign_units(X))
     if not is_sparse(X):
         return _by_blocks(X, _units)
@@ -205,7 +202,7 @@ def column_units(X: Any) -> Doubles:
 def _some_rows(X: Any, most: int) -> Any:
     """Evenly spaced rows of those that can be taken, where X is."""
     numbers = access.drawable_numbers(X)
-    if len(numbers) <= most and not devices.is_remote(X):
+    if len(numbers) <= most and not backends.is_remote(X):
         return X
     if len(numbers) > most:
         numbers = numbers[evenly_spaced(len(numbers), most)]
@@ -299,14 +296,14 @@ def _ordered(units: Doubles) -> bool:
 
 
 def _home(found: Any) -> Doubles:
-    return devices.to_numpy(found).astype(np.float64)
+    return backends.to_numpy(found).astype(np.float64)
 
 
 def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
     """Columns less their medians, what they were divided by, and what is rounding."""
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     eps = float(xp.finfo(X.dtype).eps)
-    X = devices.wide(X)
+    X = backends.wide(X)
     largest = xp.max(xp.abs(X), axis=0)
     factor = xp.where(largest > 0, largest, xp.ones_like(largest))
     X = X / factor
@@ -315,7 +312,7 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _foreign_spreads(X: Any) -> Any:
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     n = centred.shape[0]
     ordered = xp.sort(centred, axis=0)
@@ -329,14 +326,190 @@ def _foreign_spreads(X: Any) -> Any:
 
 
 def _foreign_units(X: Any) -> Any:
-    xp = devices.namespace(X)
+    xp = backends.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     distances = xp.abs(centred)
     distances = xp.where(distances > rounding, distances, xp.zeros_like(distances))
     n, d = distances.shape
-    differing = devices.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
+    differing = backends.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
     place = np.minimum(n - differing + _within_unit(differing), n - 1) * d + np.arange(d)
     ordered = xp.reshape(xp.sort(distances, axis=0), (-1,))
-    reach = device_math.gathered(ordered, devices.moved(place, X))
-    known = devices.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
+    reach = device_math.gathered(ordered, backends.moved(place, X))
+    known = backends.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
     return reach * known * factor
+
+
+# Rows as learners see them: with columns of one width, or a word if they have not.
+
+
+class ScaleWarning(UserWarning):
+    """Spreads of columns differ so much that the widest columns dominate distances.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import nearkin as nk
+    >>> X = np.random.default_rng(0).normal(size=(40, 2)) * [1, 1000]
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     metric = nk.ITML(random_state=0).fit(X, X[:, 0] > 0)
+    >>> [warning.category.__name__ for warning in told]
+    ['ScaleWarning']
+    >>> metric = nk.ITML(scale=True, random_state=0).fit(X, X[:, 0] > 0)  # no warning
+    """
+
+
+def scaled(learner: Any, X: Any, *, reset: bool) -> Any:
+    """Checked rows as a learner sees them, their columns divided if that is wanted.
+
+    Parameters
+    ----------
+    learner : estimator
+        With the parameter ``scale``.
+    X : array, sparse matrix or RemoteRows
+    reset : bool
+        Whether this is ``fit``, which sets ``column_scale_``: None with ``scale=False``.
+
+    Warns
+    -----
+    ScaleWarning
+        In ``fit`` with ``scale=False``, if units differ by more than 100.
+    """
+    if reset:
+        learner.column_scale_ = _column_scale(learner, X)
+    return divided(X, getattr(learner, "column_scale_", None))
+
+
+def divided(X: Any, scale: Floats | None) -> Any:
+    """Rows whose columns are divided, in the type of X; sparse rows stay sparse."""
+    if scale is None:
+        return X
+    if backends.is_remote(X):
+        return DividedRows(X, scale)
+    if backends.is_foreign(X):
+        return X / backends.moved(scale, X)
+    if is_sparse(X):
+        X = sparse.csr_array(X, copy=True)
+        X.data = (X.data / scale[X.indices]).astype(X.dtype)
+        return X
+    return (X / scale).astype(X.dtype, copy=False)
+
+
+def fitted_scaler(blocks: Iterable[Floats]) -> StandardScaler:
+    """What standardises rows: columns of rounding noise are centred, but not blown up.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray of shape (n, d)
+        The rows, or some of them at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.rows.scaling import fitted_scaler
+    >>> fitted_scaler([np.array([[0.0, 0.0], [4.0, 1e-33]])]).scale_
+    array([2., 1.])
+    """
+    scaler = StandardScaler()
+    for block in blocks:
+        scaler.partial_fit(block)
+    scaler.scale_[without_rounding(np.sqrt(scaler.var_)) == 0] = 1.0
+    return scaler
+
+
+def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
+    """Warn if the columns of checked rows have units that differ by more than 100."""
+    if not is_heard(ScaleWarning):
+        return
+    found = differing_units(X)
+    if found is not None:
+        names = getattr(learner, "feature_names_in_", None)
+        notice(f"{in_words(found, names)}. {remedy}", ScaleWarning)
+
+
+def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
+    """Which columns differ, and by how much."""
+    widest, narrowest = (
+        f"column {column if names is None else repr(str(names[column]))}"
+        for column in (found.widest, found.narrowest)
+    )
+    return (
+        f"{widest} reaches {found.ratio:.3g} times as far as {narrowest}, so that distances hardly "
+        "see the latter"
+    )
+
+
+def _column_scale(learner: Any, X: Any) -> Floats | None:
+    if hasattr(learner, "table_"):  # whose columns have one width
+        return None
+    if getattr(learner, "kernel", None) == "precomputed":
+        if learner.scale:
+            raise InputError(
+                "scale=True divides columns, but the columns of a precomputed kernel are rows: "
+                "scale them before the kernel is computed."
+            )
+        return None
+    if learner.scale:
+        return scales_of(X)
+    remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
+    warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
+    return None
+
+
+@dataclass(frozen=True)
+class _OfDivided:
+    """A function of blocks of rows, of the same rows divided."""
+
+    function: Callable[..., Any]
+    scale: Floats
+
+    def __call__(self, rows: Floats, *aligned: NDArray[Any]) -> Any:
+        return self.function(divided(rows, self.scale), *aligned)
+
+
+class DividedRows(RemoteRows):
+    """Remote rows whose columns are divided as they are read."""
+
+    def __init__(self, rows: RemoteRows, scale: Floats) -> None:
+        self._rows, self._scale = rows, scale
+        self.dtype, self.names, self.numbers = rows.dtype, rows.names, rows.numbers
+        self.device = rows.device
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """Numbers of rows and columns; rows are counted when this is first asked for."""
+        return self._rows.shape
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some rows by their numbers, in that order."""
+        return np.asarray(divided(self._rows.take(rows), self._scale))
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined."""
+        return self._rows.reduced(_OfDivided(function, self._scale), *aligned, combine=combine)
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """The same rows after a function of blocks of them, which is called when they are read."""
+        return self._rows.mapped(_OfDivided(function, self._scale), names)
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean (d) and covariance (d, d), not corrected for the mean."""
+        mean, covariance = self._rows.moments()
+        return mean / self._scale, covariance / np.multiply.outer(self._scale, self._scale)
+
+    def squared_deviations(self) -> float:
+        """Sum of squared distances from the mean."""
+        if self.numbers is None:
+            return super().squared_deviations()
+        return float(self.shape[0] * np.trace(self.moments()[1]))  # the rows have passed
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, which is known even where that of rows is not yet."""
+        return self._rows.n_columns

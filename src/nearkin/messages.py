@@ -1,0 +1,243 @@
+"""Warnings and progress lines."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+# What is noticed on the way, and who hears of it.
+
+
+# Packages whose calls are not the user's.
+_OURS = ("nearkin", "sklearn")
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was noticed.
+
+    Attributes
+    ----------
+    text : str
+    category : type of Warning
+        What it is about.
+    """
+
+    text: str
+    category: type[Warning] = UserWarning
+
+
+# Of this thread, as all that is in a context.
+_listener: ContextVar[list[Note] | None] = ContextVar("listener", default=None)
+_left_out: ContextVar[tuple[type[Warning], ...]] = ContextVar("left_out", default=())
+
+
+def notice(text: str, category: type[Warning] = UserWarning) -> None:
+    """Say what was noticed: to who listens, or else to the user, as a warning.
+
+    Parameters
+    ----------
+    text : str
+    category : type of Warning, default=UserWarning
+    """
+    if not is_heard(category):
+        return
+    notes = _listener.get()
+    if notes is None:
+        warnings.warn(text, category, _users_level())
+    elif Note(text, category) not in notes:
+        notes.append(Note(text, category))
+
+
+def hand_on(notes: Iterable[Note]) -> None:
+    """Say what others noticed."""
+    for note in notes:
+        notice(note.text, note.category)
+
+
+@contextmanager
+def noticed() -> Iterator[list[Note]]:
+    """Listen to what is noticed in a block, in this thread: a list with each note once.
+
+    Examples
+    --------
+    >>> from nearkin.messages import notice, noticed
+    >>> with noticed() as notes:
+    ...     notice("all rows of X coincide.")
+    >>> notes
+    [Note(text='all rows of X coincide.', category=<class 'UserWarning'>)]
+    """
+    notes: list[Note] = []
+    before = _listener.set(notes)
+    try:
+        yield notes
+    finally:
+        _listener.reset(before)
+
+
+@contextmanager
+def leaving_out(*categories: type[Warning]) -> Iterator[None]:
+    """Say nothing of some categories in a block: of what was said already, or is not the user's."""
+    before = _left_out.set((*_left_out.get(), *categories))
+    try:
+        yield
+    finally:
+        _left_out.reset(before)
+
+
+def is_heard(category: type[Warning]) -> bool:
+    """Whether anybody hears of this category, so that it is worth looking for."""
+    return not issubclass(category, _left_out.get())
+
+
+def _users_level() -> int:
+    """The stack level, for a warning of the function that asks for this one, of the user's call."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+# A line that says how far long work has come, or why it takes long.
+
+
+Item = TypeVar("Item")
+_WIDTH = 24
+
+
+def progress(
+    items: Iterable[Item],
+    what: str,
+    *,
+    shown: bool = True,
+    total: int | None = None,
+    amount: Callable[[Item], int] = lambda item: 1,
+) -> Iterator[Item]:
+    """Go through items with a bar on standard error, which is gone in the end.
+
+    Parameters
+    ----------
+    items : iterable
+    what : str
+        What is being done, a few words.
+    shown : bool, default=True
+        Without, nothing is printed.
+    total : int, optional
+        How much there is to do: the number of items by default, if that is known.
+    amount : callable, optional
+        How much of it an item is; 1 by default.
+    """
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    done = 0
+    written = False
+    try:
+        for item in items:
+            if shown:
+                _show(what, done, total)
+                written = True
+            yield item
+            done += amount(item)
+    finally:
+        if written:
+            tell("\r\x1b[K")
+
+
+def tell(text: str) -> None:
+    """Write to standard error, at once; if nobody can read it any more, work goes on without."""
+    if sys.stderr is None:  # closed from the start
+        return
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def note(message: str) -> None:
+    """Write a line to standard error for whoever watches, in a terminal or a notebook.
+
+    Nowhere else: neither files nor pipes get it.
+    """
+    if sys.stderr is None or _notes.hushed:
+        return
+    terminal = sys.stderr.isatty()
+    if terminal or hasattr(builtins, "__IPYTHON__"):
+        start = "\r\x1b[K" if terminal else ""  # a bar may be there
+        tell(f"{start}{message}\n")
+
+
+def hush(hushed: bool = True) -> None:
+    """Leave notes out in this process, or have them again."""
+    _notes.hushed = hushed
+
+
+@dataclass
+class _Notes:
+    hushed: bool = False
+
+
+_notes = _Notes()
+
+
+def _show(what: str, done: int, total: int | None) -> None:
+    if total:
+        full = min(_WIDTH, _WIDTH * done // total)
+        bar = "━" * full + "╌" * (_WIDTH - full)
+        tell(f"\r{what} {bar} {done}/{total}")
+    else:
+        tell(f"\r{what} {done}")
+
+
+# Warnings of other libraries that are left out, in one thread and nowhere else.
+
+
+_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
+
+
+class _AnythingIfSilent:
+    """What stands in a filter for a pattern: it matches anything in a silent thread."""
+
+    def match(self, message: str) -> bool:
+        """Whether a warning is to be left out."""
+        del message
+        return _is_silent.get()
+
+    @property
+    def pattern(self) -> str:
+        """The same as an expression, for those who make filters anew, as scikit-learn does."""
+        return "" if _is_silent.get() else "(?!)"
+
+
+_FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Leave out warnings of this thread, while another library works that warns in vain.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from nearkin.messages import silenced
+    >>> with silenced():
+    ...     warnings.warn("Number of distinct clusters (2) found smaller than n_clusters (3).")
+    """
+    _put_first()
+    before = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(before)
+
+
+def _put_first() -> None:
+    """Whoever set filters since, pytest for one, put them before ours."""
+    filters: Any = warnings.filters
+    if not filters or filters[0] is not _FILTER:
+        # In one step, so that no thread sees the list without it.
+        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]

@@ -1,0 +1,416 @@
+"""Threads, BLAS limits, compiled loops."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache, update_wrapper
+from typing import Any, TypeVar, cast
+
+import numpy.linalg  # noqa: F401
+import scipy.linalg  # noqa: F401
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+# How many threads BLAS may use: a limit that several threads can ask for at once.
+
+
+# Both have a BLAS of their own, and it must be there before it can be limited.
+
+
+class _CountedLimit:
+    """One thread for BLAS while anybody wants that."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wanted_by = 0
+        self._before: list[int] = []
+        # A child that is forked while another thread counts must not inherit a lock held for ever.
+        os.register_at_fork(
+            before=self._lock.acquire,
+            after_in_parent=self._lock.release,
+            after_in_child=self._lock.release,
+        )
+
+    def enter(self) -> None:
+        """Set the limit, unless it is there already."""
+        with self._lock:
+            if self._wanted_by == 0:
+                self._before = [library.num_threads for library in _blas().lib_controllers]
+                _set(1 for _ in self._before)
+            self._wanted_by += 1
+
+    def leave(self) -> None:
+        """Take it away, unless somebody else wants it still."""
+        with self._lock:
+            self._wanted_by -= 1
+            if self._wanted_by == 0:
+                _set(self._before)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """BLAS of NumPy and SciPy: looking for it takes longer than many a use of it."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _no_library() -> ThreadpoolController:
+    return _blas().select(user_api="openmp")
+
+
+def _set(counts: Iterable[int]) -> None:
+    """Give each BLAS its number of threads, and let any thread change that, not only this one.
+
+    threadpoolctl (3.8) ignores other threads until the one that set a limit has left it; but here
+    the thread that leaves last is the one to put things back. A limit of nothing is left at once.
+    (Limits of BLAS, by threadpoolctl, ask it for its version and more every time.)
+    """
+    for library, count in zip(_blas().lib_controllers, counts, strict=True):
+        library.set_num_threads(count)
+    with _no_library().limit(limits=None):
+        pass
+
+
+_one_blas_thread = _CountedLimit()
+
+
+@contextmanager
+def one_blas_thread(wanted: bool = True) -> Iterator[None]:
+    """Keep BLAS to one thread, in the whole process, while this or another such block lasts.
+
+    Parameters
+    ----------
+    wanted : bool, default=True
+        Without, nothing is done: for what gains by threads from some size on.
+
+    Examples
+    --------
+    >>> from nearkin.rows.parallel import one_blas_thread
+    >>> with one_blas_thread():
+    ...     pass  # many small products
+    """
+    if not wanted:
+        yield
+        return
+    _one_blas_thread.enter()
+    try:
+        yield
+    finally:
+        _one_blas_thread.leave()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS and OpenMP to one thread each: sums in one order, always.
+
+    OpenMP has a number for each thread that calls it, so that there is nothing to count. Several
+    libraries may bring an OpenMP, at any time.
+    """
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
+        yield
+
+
+# Work on the rows of large arrays block by block, on every core.
+
+
+# A block's working matrix should stay in a core's cache.
+_BLOCK_BYTES = 4 * 2**20
+_on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
+
+
+def block_rows(bytes_per_row: int) -> int:
+    """How many rows make a block when each needs so many bytes of working memory."""
+    return max(64, min(65536, _BLOCK_BYTES // max(1, bytes_per_row)))
+
+
+def blocks(n_rows: int, size: int) -> Iterator[slice]:
+    """Consecutive slices that cover ``range(n_rows)``."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> None:
+    """Call ``work`` on every block of rows, in as many threads as there are cores.
+
+    ``work`` must write to its own rows only, so that the result does not depend on the order.
+    BLAS runs single-threaded meanwhile: the blocks already keep all cores busy. Within
+    :func:`one_core` there is one thread, the caller's.
+    """
+    slices = list(blocks(n_rows, size))
+    helpers = 0 if len(slices) <= 1 or _on_one_core.get() else min(cpu_count(), len(slices)) - 1
+    if helpers == 0:
+        for rows in slices:
+            work(rows)
+        return
+    with one_blas_thread():
+        _Shared(work, slices).done_by(helpers)
+
+
+class _Shared:
+    """Blocks that several threads take one after the other, the first ones first."""
+
+    def __init__(self, work: Callable[[slice], None], slices: list[slice]) -> None:
+        self._work = work
+        self._left = iter(enumerate(slices))
+        self._errors: dict[int, BaseException] = {}
+
+    def _take(self) -> None:
+        for number, rows in self._left:
+            try:
+                self._work(rows)
+            except BaseException as error:
+                self._errors[number] = error
+            if self._errors:
+                return
+
+    def done_by(self, helpers: int) -> None:
+        """Work with so many threads beside the caller's; of several errors raise the first."""
+        pool = _threads(helpers)
+        started = [pool.submit(self._take) for _ in range(helpers)]
+        self._take()
+        for helper in started:  # one that has not begun has nothing left to do
+            if not helper.cancel():
+                helper.result()
+        if self._errors:
+            raise self._errors[min(self._errors)]
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Threads that wait for work as long as the program runs: to start one takes a millisecond."""
+    return ThreadPoolExecutor(count, "nearkin")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)  # where they are not
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep what this thread does to one core: for tasks of which every core has one already."""
+    before = _on_one_core.set(True)
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _on_one_core.reset(before)
+
+
+# Iterables that are worked on ahead of their use, in threads, with their order kept.
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+_END: Any = object()
+
+
+def ahead(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
+    """The same items, made by a thread of its own while those before are in use.
+
+    An error comes where its item would have been. Once the result is closed, as at an error of who
+    uses it, the thread finishes the item that it is at, closes the items, and is gone.
+
+    Parameters
+    ----------
+    items : iterable
+    most : int, default=1
+        How many wait at most; as many are in memory beside the one in use.
+
+    Examples
+    --------
+    >>> from nearkin.rows.parallel import ahead
+    >>> list(ahead(n**2 for n in range(4)))
+    [0, 1, 4, 9]
+    """
+    iterator, context = iter(items), copy_context()
+    with ThreadPoolExecutor(1) as thread:
+
+        def made() -> Item:
+            return next(iterator, _END)
+
+        def another() -> Future[Item]:
+            return thread.submit(context.run, made)
+
+        waiting = deque(another() for _ in range(most))
+        try:
+            while (item := waiting.popleft().result()) is not _END:
+                waiting.append(another())
+                yield item
+        finally:
+            _cancel(waiting)
+            thread.submit(context.run, _close, iterator)  # where it runs
+
+
+def mapped_ahead(
+    function: Callable[[Item], Made], items: Iterable[Item], n_threads: int
+) -> Iterator[Made]:
+    """``function`` of each item, in their order, in some threads at a time.
+
+    The items themselves are made in the thread of who asks for the results; as many as there are
+    threads, and one more, are in memory. Of several errors the one of the first item is raised.
+
+    Examples
+    --------
+    >>> from nearkin.rows.parallel import mapped_ahead
+    >>> list(mapped_ahead(abs, [-1, 2, -3], 2))
+    [1, 2, 3]
+    """
+    iterator = iter(items)
+    waiting: deque[Future[Made]] = deque()
+    failed: Exception | None = None
+    with closed(iterator), ThreadPoolExecutor(n_threads) as threads:
+        try:
+            while True:
+                try:
+                    item = next(iterator, _END)
+                except Exception as error:  # which comes after all items before it
+                    failed = error
+                    break
+                if item is _END:
+                    break
+                waiting.append(threads.submit(copy_context().run, function, item))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            _cancel(waiting)
+    if failed is not None:
+        raise failed
+
+
+def _cancel(waiting: Iterable[Future[Any]]) -> None:
+    for future in waiting:
+        future.cancel()
+
+
+@contextmanager
+def closed(items: Any) -> Iterator[None]:
+    """Close items after a block, if they are a generator's, rather than when nobody holds them."""
+    try:
+        yield
+    finally:
+        _close(items)
+
+
+def _close(items: Any) -> None:
+    if hasattr(items, "close"):
+        items.close()
+
+
+# Long work that lets other work go first.
+
+
+# Of this thread, as all that is in a context.
+_wait: ContextVar[Callable[[], object] | None] = ContextVar("wait", default=None)
+
+
+def pause() -> None:
+    """Let other work go first, if there is any."""
+    wait = _wait.get()
+    if wait is not None:
+        wait()
+
+
+@contextmanager
+def pausing(wait: Callable[[], object]) -> Iterator[None]:
+    """Have work in this thread wait wherever it can.
+
+    Parameters
+    ----------
+    wait : callable
+        Returns when the work may go on.
+    """
+    token = _wait.set(wait)
+    try:
+        yield
+    finally:
+        _wait.reset(token)
+
+
+# Loops that Numba compiles: once on a machine, and not in silence.
+
+
+# Sums may be reordered for speed; infinities and NaN keep their meaning.
+REORDER = frozenset({"reassoc", "contract", "nsz"})
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_LOCK = threading.RLock()
+
+
+def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Compile a function when it is first called, for the types of its arguments, and keep that.
+
+    The function does not hold Python's lock. Where no folder can be written, nothing is kept, and
+    every process compiles anew.
+
+    Parameters
+    ----------
+    fastmath : collection of str, optional
+        Liberties with floating point numbers, by LLVM's names; such as :data:`REORDER`.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        return cast(_Function, _Loop(function, {"nogil": True, "fastmath": set(fastmath)}))
+
+    return decorate
+
+
+class _Loop:
+    """A function that Numba takes over when it is first needed, by Python or by another loop."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._options = options
+        self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._made or self._dispatcher())(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher(), name)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks for, where one loop calls another."""
+        return self._dispatcher()._numba_type_
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__
+
+    def _dispatcher(self) -> Any:
+        from nearkin.rows.numba_loops import dispatcher
+
+        with _LOCK:
+            if self._made is None:
+                self._made = dispatcher(self._function, self._options)
+            return self._made
+
+
+def get_ready() -> threading.Thread:
+    """Import Numba in a thread of its own, with all that loops need when they are first called.
+
+    That takes half a second of a core, in which files can be read.
+    """
+    thread = threading.Thread(target=_imported, name="nearkin-compiled")
+    thread.start()
+    return thread
+
+
+def _imported() -> None:
+    from nearkin.rows.numba_loops import get_ready
+
+    get_ready()
