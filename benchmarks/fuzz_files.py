@@ -38,8 +38,16 @@ from benchmarks.file_edits import change_somewhere, deep, drawn_edits, edited, p
 from nearkin.cli import main as nearkin
 from nearkin.storage import index_files
 from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
-from nearkin.storage.models import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
-from nearkin.storage.row_marks import smallest_marks
+from nearkin.storage.models import (
+    KIND,
+    NEWEST,
+    OLDEST,
+    Facts,
+    Trial,
+    describe,
+    save,
+    smallest_marks,
+)
 from nearkin.teaching.journal import JournalError, line_of
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import Records

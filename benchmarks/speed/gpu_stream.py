@@ -87,7 +87,7 @@ def measured(path: Path, device: str, turns: int) -> dict[str, float]:
     from nearkin.rows.backends import Block
     from nearkin.rows.parquet import write_parquet
     from nearkin.rows.streams import Feed
-    from nearkin.storage.whole_file import whole_file
+    from nearkin.storage.files import whole_file
 
     rows: Any = open_rows(path, device=device)
     metric = fitted(path)

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearkin._version import __version__ as __version__
 from nearkin.registry import LEARNERS
-from nearkin.storage import lookup, pickles
+from nearkin.storage import models, schema
 
 if TYPE_CHECKING:
     from nearkin import datasets as datasets
@@ -183,8 +183,8 @@ def _import_learner(name: str) -> None:
         __getattr__(name)
 
 
-lookup.ask(_import_learner)
-pickles.explain_moved_modules()
+schema.ask(_import_learner)
+models.explain_moved_modules()
 
 
 def __dir__() -> list[str]:

@@ -48,7 +48,7 @@ from nearkin.rows.dask_rows import DaskRows, client_in_use, explained, is_dask
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import order_kept
 from nearkin.scores.same_threshold import Prevalence, verdicts_of
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 
 _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
 __all__ = ["DaskMetric", "DaskRows", *(f"Dask{learner.name}" for learner in _LEARNERS)]

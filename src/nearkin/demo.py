@@ -23,7 +23,7 @@ from nearkin import KernelBeta, MetricLearner, Pairs, RecordMatcher, datasets, p
 from nearkin._types import Floats
 from nearkin.learners.rca import RCA
 from nearkin.spaces.kernels import resolve_gamma
-from nearkin.storage.whole_file import whole_file
+from nearkin.storage.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -43,8 +43,8 @@ from nearkin.spaces.maps import (
     Transformed,
     UnitLength,
 )
+from nearkin.storage.files import StrPath, whole_file
 from nearkin.storage.onnx_graph import Graph, Tensor
-from nearkin.storage.whole_file import StrPath, whole_file
 
 __all__ = ["export"]
 

@@ -3,7 +3,7 @@
 import csv
 
 from nearkin.pairs.pairs import Pairs
-from nearkin.storage.formulas import is_formula, quoted, unquoted
+from nearkin.storage.files import is_formula, quoted, unquoted
 from nearkin.teaching.exports import clusters_file, pairs_file
 from tests.cases import each
 

@@ -9,7 +9,7 @@ import pytest
 from nearkin import open_rows
 from nearkin.cli.marking import MarkedRows, read_ahead
 from nearkin.rows.streams import RowStream
-from nearkin.storage.row_marks import smallest_marks
+from nearkin.storage.models import smallest_marks
 
 
 def printed(code):

@@ -13,7 +13,7 @@ import nearkin
 from nearkin import Generative
 from nearkin.rows.sparse import dense
 from nearkin.storage.models import describe
-from nearkin.storage.packing import pack
+from nearkin.storage.schema import pack
 from tests.cases import each
 from tests.common.learners import (
     LEARNERS,

@@ -24,7 +24,7 @@ from nearkin.spaces.maps import (
     after_scaling,
     composed,
 )
-from nearkin.storage.packing import pack, unpack
+from nearkin.storage.schema import pack, unpack
 from tests.cases import each
 
 RNG = np.random.default_rng(0)

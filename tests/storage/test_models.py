@@ -37,8 +37,17 @@ from nearkin.learners.selection_report import SelectionReport
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays
-from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
-from nearkin.storage.row_marks import marks_of, smallest_marks
+from nearkin.storage.models import (
+    KIND,
+    NEWEST,
+    Facts,
+    Trial,
+    describe,
+    load_with_facts,
+    marks_of,
+    save,
+    smallest_marks,
+)
 from tests.cases import each
 from tests.common.learners import example
 

@@ -8,7 +8,7 @@ from nearkin import Euclidean, StorageError, Suspect
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
-from nearkin.storage.packing import Packed, pack, unpack
+from nearkin.storage.schema import Packed, pack, unpack
 from tests.cases import each
 
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 
 import nearkin
 from nearkin import RCA, MetricKMeans, Pairs
-from nearkin.storage import pickles
-from nearkin.storage.pickles import OldPickleError
+from nearkin.storage import models
+from nearkin.storage.models import OldPickleError
 from tests.cases import each
 
 X = [[0.0, 0], [1, 0], [0, 5]]
@@ -23,7 +23,7 @@ def test_pickles_are_for_one_version(estimator, monkeypatch):
     assert set(vars(same)) == set(vars(estimator))
     assert set(vars(copy.deepcopy(estimator))) == set(vars(estimator))
     assert_array_equal(same.components_, estimator.components_)
-    monkeypatch.setattr(pickles, "__version__", "99.0")
+    monkeypatch.setattr(models, "__version__", "99.0")
     with pytest.raises(OldPickleError, match=REASON.format(f"nearkin {nearkin.__version__}")):
         pickle.loads(content)
 

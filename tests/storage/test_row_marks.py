@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearkin.storage.row_marks import MOST, are_marks, marks_of, n_known, smallest_marks
+from nearkin.storage.models import MOST, are_marks, marks_of, n_known, smallest_marks
 from tests.cases import each
 
 

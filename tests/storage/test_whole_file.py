@@ -13,8 +13,7 @@ import threading
 import pytest
 
 import nearkin
-from nearkin.storage.endings import Ended, tidied_up
-from nearkin.storage.whole_file import whole_file
+from nearkin.storage.files import Ended, tidied_up, whole_file
 from tests.cases import each
 from tests.waiting import PATIENCE
 
@@ -114,7 +113,7 @@ def test_a_signal_leaves_no_half_files(tmp_path, name):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     code = (
-        "import signal, sys, time; from nearkin.storage.whole_file import whole_file\n"
+        "import signal, sys, time; from nearkin.storage.files import whole_file\n"
         # Whoever started the tests may ignore it, as nohup does, and children do likewise then.
         f"signal.signal(signal.{name}, signal.SIG_DFL)\n"
         "with whole_file(sys.argv[1]) as unfinished:\n"

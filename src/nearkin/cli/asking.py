@@ -16,7 +16,7 @@ from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.messages import complain, say
 from nearkin.errors import counted
 from nearkin.messages import tell
-from nearkin.storage.whole_file import is_written_through
+from nearkin.storage.files import is_written_through
 
 _HEADER = ["left", "right", "same"]
 # The studio's keys, and the words and letters that answer a question.

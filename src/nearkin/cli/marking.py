@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
 from nearkin.rows.streams import RowStream
-from nearkin.storage.row_marks import Marks, with_marks_of, without_marks
+from nearkin.storage.models import Marks, with_marks_of, without_marks
 
 # Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
 _FEWEST, _MOST = 2**22, 2**29

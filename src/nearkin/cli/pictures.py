@@ -15,7 +15,7 @@ from nearkin.cli.models import Model
 from nearkin.errors import needing
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
-from nearkin.storage.whole_file import whole_file
+from nearkin.storage.files import whole_file
 
 FORMATS = (".png", ".svg", ".html")
 _MOST_ROWS = 20_000

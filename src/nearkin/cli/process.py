@@ -17,7 +17,7 @@ from typing import Any
 from nearkin.cli.failures import DONE, INTERRUPTED
 from nearkin.cli.late_imports import import_late
 from nearkin.cli.messages import complain
-from nearkin.storage.endings import Ended, tidied_up
+from nearkin.storage.files import Ended, tidied_up
 
 # Before what was lost in a callback is said again.
 _SECONDS = 0.02

@@ -21,8 +21,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
 from nearkin.scores.same_threshold import Prevalence
-from nearkin.storage.models import Trial
-from nearkin.storage.row_marks import n_known
+from nearkin.storage.models import Trial, n_known
 
 # Labelled rows that are judged, at most: separability looks at all pairs of them.
 _MOST_ROWS = 5000

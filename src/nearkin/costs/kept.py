@@ -12,7 +12,7 @@ from typing import Any
 
 from nearkin.costs.formulas import Size
 from nearkin.costs.machine import signature
-from nearkin.storage.whole_file import whole_file
+from nearkin.storage.files import whole_file
 
 _FORM = 3  # of the file
 

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils._param_validation import InvalidParameterError
 
 from nearkin.errors import NearkinError
-from nearkin.storage import pickles
+from nearkin.storage import models
 
 # How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
 # transform is to give, what metadata go where, and who is to be told of progress.
@@ -41,10 +41,10 @@ class WholeState:
             raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
 
     def __getstate__(self) -> dict[str, Any]:
-        return pickles.marked(super().__getstate__())  # type: ignore[arg-type]
+        return models.marked(super().__getstate__())  # type: ignore[arg-type]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(pickles.unmarked(state))  # type: ignore[misc]
+        super().__setstate__(models.unmarked(state))  # type: ignore[misc]
 
 
 def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:

@@ -33,7 +33,7 @@ from nearkin.rows.validation import (
 from nearkin.scores import order_kept
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 
 
 class MetricMixin(

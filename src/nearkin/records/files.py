@@ -7,8 +7,8 @@ from typing import Any
 from nearkin._version import __version__
 from nearkin.storage import models
 from nearkin.storage.arrays import StorageError, kind_of, read_arrays, write_arrays
-from nearkin.storage.packing import Packed, pack, unpack
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
+from nearkin.storage.schema import Packed, pack, unpack
 
 KIND, VERSION = "nearkin record matcher", 1
 

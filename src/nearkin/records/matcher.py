@@ -35,9 +35,9 @@ from nearkin.records.results import Duplicates, Links
 from nearkin.records.review import doubtful_first, questions
 from nearkin.records.scoring import Answered, AnyWork, Work, answered, learned, scored, work_on
 from nearkin.storage.arrays import StorageError
+from nearkin.storage.files import StrPath
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, of_older_files, one_of, stored, text
-from nearkin.storage.whole_file import StrPath
 from nearkin.tables.columns import ORDERS, READINGS, Column, Order
 
 _NONE = np.empty((0, 2), dtype=np.int64)

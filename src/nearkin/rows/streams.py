@@ -30,7 +30,7 @@ from nearkin.rows.backends import (
 )
 from nearkin.rows.parallel import ahead, closed
 from nearkin.rows.parquet import write_parquet
-from nearkin.storage.whole_file import StrPath, whole_file
+from nearkin.storage.files import StrPath, whole_file
 
 if TYPE_CHECKING:
     pass  # MERGED

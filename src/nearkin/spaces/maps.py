@@ -35,15 +35,7 @@ from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.spaces.kernels import unit_rows
 from nearkin.spaces.landmark_maps import EXTENSION, Extension
-from nearkin.storage.schema import (
-    a,
-    floats,
-    many,
-    maybe,
-    positive,
-    positive_floats,
-    stored,
-)
+from nearkin.storage.schema import a, floats, many, maybe, positive, positive_floats, stored
 
 __all__ = [
     "Affine",

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError
-from nearkin.storage.whole_file import StrPath, whole_file
+from nearkin.storage.files import StrPath, whole_file
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nearkin.errors import InputError, needing
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
-from nearkin.storage.whole_file import StrPath, whole_file
+from nearkin.storage.files import StrPath, whole_file
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -1,7 +1,7 @@
 """Fitted learners in a file: written, read, and described.
 
 A model file is a file of :mod:`nearkin.storage.arrays` that holds what
-:mod:`nearkin.storage.packing` makes of a learner. Nothing in it is code, and only classes of the
+:mod:`nearkin.storage.schema` makes of a learner. Nothing in it is code, and only classes of the
 register in :mod:`nearkin.storage.schema` can be built from it.
 """
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -19,25 +21,215 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin._version import __version__
+from nearkin.errors import NearkinError
 from nearkin.messages import silenced
 from nearkin.storage.arrays import (
+    Header,
     StorageError,
     printable,
     read_arrays,
     read_header,
     write_arrays,
 )
-from nearkin.storage.claims import bytes_to_embed, claimed_columns, has_sparse_rows
-from nearkin.storage.model_header import (
-    kinds_of_table,
-    plain_dict,
-    plain_value,
-    summary_of,
-    training_rows_in,
+from nearkin.storage.files import StrPath
+from nearkin.storage.schema import (
+    Packed,
+    bytes_to_embed,
+    claimed_columns,
+    fields_of,
+    has_sparse_rows,
+    pack,
+    unpack,
 )
-from nearkin.storage.packing import Packed, pack, unpack
-from nearkin.storage.row_marks import Marks, are_marks
-from nearkin.storage.whole_file import StrPath
+
+# What the header of a model file says, as plain values, without its arrays.
+
+
+# How values and ends of intervals are called.
+_ENDS = {"value": "", "low": "_low", "high": "_high"}
+_SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
+
+
+def plain_dict(node: Any) -> dict[str, Any] | None:
+    """A packed dict with plain values; None for anything else."""
+    match node:
+        case {"dict": dict(values), **rest} if not rest:
+            return {str(name): plain_value(value) for name, value in values.items()}
+    return None
+
+
+def summary_of(state: dict[str, Any]) -> dict[str, Any]:
+    """Numbers and texts at the top, and the reason for a choice, here or in a step."""
+    found = {name: plain_value(value) for name, value in state.items() if not name.startswith("_")}
+    for part in [state, *(step["state"] for step in state.get("steps_", []))]:
+        if "report_" in part:
+            said = part["report_"]["state"]
+            found["report_"] = " ".join(filter(None, [said["reason"], said.get("columns")]))
+            if who := said.get("answerers"):
+                found["answerers_"] = [_answerer(one["state"]) for one in who]
+            if quality := said.get("quality"):
+                found["held_out_"] = {
+                    name: {end: float(value) for end, value in figure["state"].items()}
+                    for name, figure in quality["state"].items()
+                    if isinstance(figure, dict)
+                }
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in _SAID_ELSEWHERE and not _is_left_out(value)
+    }
+
+
+def kinds_of_table(state: dict[str, Any]) -> dict[str, str] | None:
+    """What columns of a table hold: of the learner itself, or of its first step."""
+    table = state.get("table_") or next(iter(state.get("steps_", [])), None)
+    if table is None or table["class"] != "TableEncoder":
+        return None
+    return plain_dict(table["state"]["kinds_"])
+
+
+def _answerer(said: dict[str, Any]) -> dict[str, Any]:
+    rate = said["wrong"]["state"]
+    return {
+        "name": str(said["name"]),
+        "answers": int(said["n_answers"]),
+        **{f"wrong{end}": float(rate[name]) for name, end in _ENDS.items()},
+    }
+
+
+def _is_left_out(value: Any) -> bool:
+    return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
+
+
+class _Text(str):
+    """Stands for a value that is not shown."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def plain_value(node: Any) -> Any:
+    """A parameter or number as plain JSON, without arrays."""
+    match node:
+        case {"float": str(value)}:
+            return float(value)
+        case {"number": value}:
+            return plain_value(value)
+        case {"tuple": list(values)} | list(values):
+            return [plain_value(value) for value in values]
+        case {"class": str(name)}:
+            return _Text(f"{name}(...)" if name.isidentifier() else "?")
+        case dict():
+            return _Text("array" if "array" in node else "...")
+    return node
+
+
+def training_rows_in(node: Any, header: Header, path: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Places of training rows in a packed model, with their shapes."""
+    match node:
+        case list():
+            parts = {str(i): part for i, part in enumerate(node)}
+        case {"tuple": list(items)}:
+            parts = {str(i): part for i, part in enumerate(items)}
+        case {"class": str(name), "state": dict(parts)}:
+            for field, spec in fields_of(name).items():
+                if spec.training_rows and field in parts:
+                    yield f"{path}.{field}".lstrip("."), _shape(parts[field], header)
+        case _:
+            return
+    for name, part in parts.items():
+        yield from training_rows_in(part, header, f"{path}.{name}")
+
+
+def _shape(node: Any, header: Header) -> tuple[int, ...]:
+    if "sparse" in node:
+        return tuple(int(n) for n in node["shape"])
+    shape = header.arrays[node["array"]][1]
+    return shape[::-1] if node.get("order") == "F" else shape
+
+
+# Marks of rows: small numbers that tell whether a row was among many, without the rows.
+
+
+Marks = NDArray[np.uint32]
+
+# Marks that are kept at most: 64 kB. Up to so many different rows are known exactly.
+MOST = 1 << 14
+_SEED = 7
+# Rows that are marked at a time, so that they stay in a core's cache.
+_PIECE_ROWS = 8192
+
+
+def marks_of(X: Any) -> Marks:
+    """Mark of each row of an array.
+
+    The same for float32 and float64, so that rows are known again from a file of another kind.
+    """
+    # Sums of products with random numbers, of which the upper half is kept: any two rows that
+    # differ have the same mark with probability 2⁻³². The raw numbers are the same everywhere.
+    factors = np.random.PCG64(_SEED).random_raw(X.shape[1] + 1)
+    marks = np.empty(len(X), dtype=np.uint32)
+    for start in range(0, len(X), _PIECE_ROWS):
+        piece = slice(start, start + _PIECE_ROWS)
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X[piece], dtype=np.float32) + np.float32(0)  # -0 is 0
+            sums = rows.view(np.uint32).astype(np.uint64) @ factors[1:] + factors[0]
+        marks[piece] = sums >> np.uint64(32)
+    return marks
+
+
+def smallest_marks(blocks: Iterable[Any]) -> Marks:
+    """The smallest marks of rows that come block by block, each once, in their order."""
+    kept = without_marks()
+    for block in blocks:
+        kept = with_marks_of(block, kept)
+    return kept
+
+
+def without_marks() -> Marks:
+    """Marks of no rows."""
+    return np.empty(0, dtype=np.uint32)
+
+
+def with_marks_of(X: Any, kept: Marks) -> Marks:
+    """The smallest marks after further rows."""
+    found = marks_of(X)
+    if len(kept) == MOST:  # which most rows do not reach
+        found = found[found < kept[-1]]
+    return np.union1d(kept, found)[:MOST]
+
+
+def are_marks(found: Any) -> bool:
+    """Whether something may be what :func:`smallest_marks` gives."""
+    return (
+        isinstance(found, np.ndarray)
+        and found.dtype == np.uint32
+        and found.ndim == 1
+        and len(found) <= MOST
+        and bool((found[1:] > found[:-1]).all())
+    )
+
+
+def n_known(marks: Marks, X: Any) -> int | None:
+    """How many rows of an array are among those that marks were made of.
+
+    An estimate where there were more than can be marked, and None if it has no ground: rows that
+    would not have been marked say nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.storage.models import n_known, smallest_marks
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> n_known(smallest_marks([X[:2], X[2:4]]), X)
+    4
+    """
+    found = marks_of(X)
+    telling = found if len(marks) < MOST else found[found <= marks[-1]]
+    if not len(telling):
+        return None if len(found) else 0
+    return round(len(found) * float(np.isin(telling, marks).mean()))
+
 
 __all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
 
@@ -109,7 +301,7 @@ class Facts:
     Attributes
     ----------
     marks : uint32 ndarray or None
-        Of the rows that it was learned from: :func:`nearkin.storage.row_marks.smallest_marks`.
+        Of the rows that it was learned from: :func:`nearkin.storage.models.smallest_marks`.
     tested : list of Trial
 
     Examples
@@ -420,3 +612,53 @@ def _refusing(path: StrPath) -> Iterator[None]:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+# Pickles of estimators are for one version of nearkin; those of others are refused, saying why.
+
+
+_MARK = "_nearkin_version"
+# Modules that fitted learners referred to before pickles had a mark, and that have moved since.
+_MOVED = {
+    *("class_models", "evidence", "extension", "feature_space", "kernels", "selection"),
+    *("learners._linear_in_space", "learners._taught"),
+}
+
+
+class OldPickleError(NearkinError, UnpicklingError):
+    """A pickle of another version, which this one cannot read."""
+
+    def __init__(self, made_by: str = "an earlier nearkin") -> None:
+        super().__init__(
+            f"this is a pickle of {made_by}, and pickles can be read by the same version only, not "
+            f"by nearkin {__version__}. Read it there and write metric.save(path): such a file "
+            "is read by nearkin.load(path) in later versions, too."
+        )
+
+
+def marked(state: dict[str, Any]) -> dict[str, Any]:
+    """What is pickled of an estimator, with the version."""
+    return {**state, _MARK: __version__}
+
+
+def unmarked(state: dict[str, Any]) -> dict[str, Any]:
+    """What was pickled of an estimator; an error if another version did it."""
+    version = state.get(_MARK)
+    if version != __version__:
+        raise OldPickleError() if version is None else OldPickleError(f"nearkin {version}")
+    return {name: value for name, value in state.items() if name != _MARK}
+
+
+class _Moved:
+    """Asked for modules that nobody else finds."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> None:
+        del path, target
+        if name.removeprefix("nearkin.") in _MOVED:
+            raise OldPickleError
+
+
+def explain_moved_modules() -> None:
+    """Say why a module is not there if it is one that old pickles refer to."""
+    sys.meta_path.append(_Moved)

@@ -24,7 +24,7 @@ from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.rows.validation import n_rows_of
 from nearkin.solvers.class_energy import choose_margin, energies, gather_members
-from nearkin.storage.pickles import OldPickleError
+from nearkin.storage.models import OldPickleError
 from nearkin.tasks.partly_labelled import PartlyLabelled
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.teaching.answered import answered, as_shown
 from nearkin.teaching.entry_rows import in_order
 from nearkin.teaching.history import (

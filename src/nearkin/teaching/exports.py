@@ -16,7 +16,7 @@ from nearkin._types import Floats
 from nearkin.pairs.frames import TRIPLET
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.results import Duplicates
-from nearkin.storage.formulas import quoted
+from nearkin.storage.files import quoted
 from nearkin.teaching.history import Voice
 
 # A file's name and its content.

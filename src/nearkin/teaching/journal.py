@@ -21,7 +21,7 @@ from typing import Any, Self
 from nearkin._version import __version__
 from nearkin.errors import InputError
 from nearkin.messages import notice
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
 
 FORMAT = "nearkin journal"

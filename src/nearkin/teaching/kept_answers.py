@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from nearkin.errors import InputError, InputTypeError, counted, few
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.teaching.entry_rows import as_once_linked, check_parts, renamed, rows_in
 from nearkin.teaching.identity import Identity
 from nearkin.teaching.journal import Journal, JournalError, Line, OtherData

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nearkin.errors import InputError
-from nearkin.storage.whole_file import StrPath, is_written_through
+from nearkin.storage.files import StrPath, is_written_through
 
 # Windows locks bytes: one that no file reaches.
 _LOCKED_BYTE = 1 << 62

@@ -15,7 +15,7 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of, chances_of, heard
 from nearkin.teaching.arranging import Arranging

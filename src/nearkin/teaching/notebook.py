@@ -12,7 +12,7 @@ from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.journal import JournalInUse, OtherData
 from nearkin.teaching.journal_place import journals_beside

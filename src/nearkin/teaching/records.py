@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.rows.column_roles import hardly_features, sentence
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.reading import cells_of, some_cells
 from nearkin.teaching.identity import Identity, have_same_cells, identity_of

@@ -18,7 +18,7 @@ import numpy as np
 from nearkin._types import Floats
 from nearkin.errors import InputError, needing
 from nearkin.messages import silenced
-from nearkin.storage.whole_file import StrPath
+from nearkin.storage.files import StrPath
 from nearkin.teaching.picture_sizes import bytes_to_open
 
 # A picture's bytes and media type.

@@ -22,8 +22,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
 from nearkin.messages import progress
-from nearkin.storage.formulas import FORMULA, MARK, NUMBER, quoted
-from nearkin.storage.whole_file import is_written_through, whole_file
+from nearkin.storage.files import FORMULA, MARK, NUMBER, is_written_through, quoted, whole_file
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")

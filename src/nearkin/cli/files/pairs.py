@@ -25,7 +25,7 @@ from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parquet import readable_as
-from nearkin.storage.formulas import unquoted
+from nearkin.storage.files import unquoted
 
 if TYPE_CHECKING:
     from nearkin.cli.files.named_rows import NamedRows

@@ -1,18 +1,79 @@
-"""Files that are complete or not there."""
+"""Atomic writes; spreadsheet-safe cells."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
+import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from nearkin.storage.endings import tidied_up
+# Signals that end a process at once: here they end it when all is tidied up.
+
+
+_NAMES = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+
+
+class Ended(KeyboardInterrupt):
+    """The process has been told to end; it unwinds as after Ctrl-C.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def tidied_up() -> Iterator[None]:
+    """In this block SIGTERM and SIGHUP raise :class:`Ended`; when it is left, they end the process.
+
+    So files that are half written go first. Signals that are ignored or that somebody else takes
+    care of stay as they are, and so do all of them outside of the main thread, which is the only
+    one that Python tells of signals.
+
+    Examples
+    --------
+    >>> from nearkin.storage.files import tidied_up
+    >>> with tidied_up():
+    ...     pass  # files are written
+    """
+    taken: list[int] = []
+    came: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        del frame
+        came.append(number)
+        raise Ended(number)
+
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    taken.append(number)
+                    signal.signal(number, end)
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+        if came:
+            signal.raise_signal(came[0])
+
+
+# Files that are complete or not there.
+
 
 StrPath = str | os.PathLike[str]
 
@@ -30,7 +91,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from nearkin.storage.whole_file import whole_file
+    >>> from nearkin.storage.files import whole_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "numbers.txt"
     ...     with whole_file(path) as unfinished:
@@ -121,3 +182,38 @@ def _take_over(unfinished: Path, old: os.stat_result) -> None:
         except OSError:  # another group has no more rights than all have
             mode &= 0o707 | (mode & 0o007) << 3
     os.chmod(unfinished, mode)
+
+
+# Cells that a spreadsheet would take for formulas.
+
+
+# As pyarrow and Python both read them. Numbers are no formulas, whatever their sign.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+MARK = "'"
+
+_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would take a text for a formula."""
+    return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def quoted(text: str) -> str:
+    """A text that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> from nearkin.storage.files import quoted, unquoted
+    >>> quoted("=1+1"), quoted("-3.5"), quoted("a text")
+    ("'=1+1", '-3.5', 'a text')
+    >>> unquoted("'=1+1"), unquoted("'tis")
+    ('=1+1', "'tis")
+    """
+    return MARK + text if is_formula(text) else text
+
+
+def unquoted(text: str) -> str:
+    """The text that :func:`quoted` made this of."""
+    return text[1:] if text[:1] == MARK and is_formula(text[1:]) else text
