@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.data import in_folder
 from nearkin.datasets import make_records
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 DATA = ("febrl1", "febrl2", "febrl3", "febrl4", "restaurants", "rldata500")
 # What is no description of a thing, and the number that nearly gives the answer away.

@@ -22,7 +22,7 @@ from benchmarks.records.judging import quality
 from nearkin.records.comparisons import comparisons_of
 from nearkin.records.judged import Judged
 from nearkin.records.scoring import answered, learned, work_on
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 
 def measured(n_records: int) -> dict[str, Any]:

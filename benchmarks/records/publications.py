@@ -18,7 +18,7 @@ from benchmarks.records.rounds import N_ANSWERS, stated
 from nearkin import Pairs, RecordMatcher
 from nearkin.pairs.numbering import keys_of
 from nearkin.records.given import joined
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 DATA = "DBLP and ACM"
 COLUMNS = {"title": "text", "authors": "text", "venue": "name", "year": "number"}

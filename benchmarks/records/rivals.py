@@ -21,7 +21,7 @@ from benchmarks.records.rounds import asked, given
 from nearkin.records.candidates import candidates_of
 from nearkin.records.comparisons import compare, comparisons_of, prepared
 from nearkin.records.grams import texts_of
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 PEERS = "NEARKIN_RECORD_PEERS"
 TREES = "extra trees, our candidates"

@@ -85,8 +85,8 @@ if TYPE_CHECKING:
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
     from nearkin.storage import models
     from nearkin.storage.arrays import StorageError as StorageError
-    from nearkin.tables.encoding import TableEncoder as TableEncoder
-    from nearkin.tables.values import TableWarning as TableWarning
+    from nearkin.tables.encoder import TableEncoder as TableEncoder
+    from nearkin.tables.reading import TableWarning as TableWarning
     from nearkin.tasks.clusters import Clusters as Clusters
     from nearkin.tasks.cross_validation import PairKFold as PairKFold
     from nearkin.tasks.cross_validation import cross_validate as cross_validate
@@ -137,8 +137,8 @@ _HOMES = {
     "SelectionWarning": "nearkin.learners.selection_report",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
-    "TableEncoder": "nearkin.tables.encoding",
-    "TableWarning": "nearkin.tables.values",
+    "TableEncoder": "nearkin.tables.encoder",
+    "TableWarning": "nearkin.tables.reading",
     "cross_validate": "nearkin.tasks.cross_validation",
     "estimate": "nearkin.costs.estimates",
     "grid_search": "nearkin.tasks.cross_validation",

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
 from nearkin.rows.scaling import scales_of
-from nearkin.tables.values import columns_of
+from nearkin.tables.reading import columns_of
 from tests.cases import each
 from tests.common.learners import LEARNERS
 

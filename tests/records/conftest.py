@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nearkin import datasets
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.few_trees import few_trees as few_trees  # for all tests here
 
 KINDS = {"postcode": "code", "born": "code", "phone": "code"}

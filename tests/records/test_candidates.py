@@ -4,7 +4,7 @@ import numpy as np
 
 from nearkin.pairs.numbering import keys_of
 from nearkin.records.candidates import Candidates, candidates_of, first_of_equal, missed
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 

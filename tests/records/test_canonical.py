@@ -5,7 +5,7 @@ import pyarrow as pa
 
 import nearkin as nk
 from nearkin.records.canonical import canonical
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import words
 

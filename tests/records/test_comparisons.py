@@ -3,7 +3,7 @@ import pytest
 
 from nearkin.errors import InputError
 from nearkin.records.comparisons import compare, comparisons_of, prepared
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.records.conftest import words
 
 pytest.importorskip("rapidfuzz")

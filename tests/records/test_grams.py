@@ -1,7 +1,7 @@
 import numpy as np
 
 from nearkin.records.grams import grams_of, texts_of
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.records.conftest import words
 
 

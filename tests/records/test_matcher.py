@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import nearkin as nk
 from nearkin.errors import InputError, InputTypeError
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 

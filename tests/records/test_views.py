@@ -4,7 +4,7 @@ from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.records import candidates, views
 from nearkin.records.candidates import candidates_of
 from nearkin.records.views import pairs_of_rare_values, value_keys
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearkin.rows.column_roles import Roles, counting, hardly_features, roles_of, sentence
+from nearkin.tables.roles import Roles, counting, hardly_features, roles_of, sentence
 from tests.cases import each
 
 NUMBER = "number"

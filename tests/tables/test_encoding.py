@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import TableEncoder, TableWarning
 from nearkin.errors import InputError
-from nearkin.tables.encoders import Categories, DateParts, NumberScale, Pieces
+from nearkin.tables.encoder import Categories, DateParts, NumberScale, Pieces
 from nearkin.tables.reading import read_table
 from tests.cases import each
 

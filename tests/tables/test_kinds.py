@@ -7,11 +7,20 @@ import pytest
 
 from nearkin import TableWarning
 from nearkin.messages import noticed
-from nearkin.tables.columns import KINDS, ORDERS, WORDS
-from nearkin.tables.dates import date_of, read_dates
-from nearkin.tables.kinds import kinds_of
-from nearkin.tables.reading import MOST_CHARACTERS, plain_text, read_table
-from nearkin.tables.values import column_of, columns_of, is_missing
+from nearkin.tables.reading import (
+    KINDS,
+    MOST_CHARACTERS,
+    ORDERS,
+    WORDS,
+    column_of,
+    columns_of,
+    date_of,
+    is_missing,
+    kinds_of,
+    plain_text,
+    read_dates,
+    read_table,
+)
 from tests.cases import each
 
 

@@ -10,8 +10,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
-from nearkin.tables.numerals import read_numerals
-from nearkin.tables.values import columns_of
+from nearkin.tables.reading import columns_of, read_numerals
 from nearkin.teaching.records import records_of
 
 RNG = np.random.default_rng(0)

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 import nearkin as nk
+from nearkin.tables.choice import are_records
 from nearkin.teaching import lesson as lesson_module
 from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.record_kinds import are_records
 from nearkin.teaching.records import records_of
 from tests.few_trees import few_trees as few_trees  # for all tests here
 
 # Dates with typos are said to be unreadable.
-pytestmark = pytest.mark.filterwarnings("ignore::nearkin.tables.values.TableWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::nearkin.tables.reading.TableWarning")
 
 TABLE, PERSON = nk.datasets.make_records(120, random_state=1)
 PEOPLE = pd.DataFrame(TABLE)

@@ -13,7 +13,7 @@ from nearkin.errors import counted, few
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
-from nearkin.tables.columns import DECIMALS, ORDERS
+from nearkin.tables.reading import DECIMALS, ORDERS
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {

@@ -314,7 +314,7 @@ def choice_of(
 
 def _kind_stated(given: str) -> tuple[str, str]:
     """A column and what it holds."""
-    from nearkin.tables.columns import KINDS  # with NumPy, for which help does not wait
+    from nearkin.tables.reading import KINDS  # with NumPy, for which help does not wait
 
     name, sign, kind = given.rpartition("=")
     if not sign or kind not in KINDS:

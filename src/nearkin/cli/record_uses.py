@@ -18,7 +18,7 @@ from nearkin.cli.scoring import verdict_lines
 from nearkin.pairs.labels import class_numbers
 from nearkin.records.matcher import RecordMatcher
 from nearkin.scores.quality import Quality, quality_of
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 
 def neighbor_table(table: NamedRows, asked: NamedRows, rows: Ints, chance: Floats) -> Iterator[Any]:

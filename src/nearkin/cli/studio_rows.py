@@ -21,17 +21,18 @@ from nearkin.cli.models import remembered
 from nearkin.cli.studio_identity import as_numbers, identity_of_file
 from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
-from nearkin.tables.reading import CategoryCells
-from nearkin.teaching.learned_columns import (
+from nearkin.tables.choice import (
+    MOST_LOOKED_AT,
     NOT_CHOSEN,
     ColumnChoice,
+    are_records,
     only,
     roles_by_cells,
     said_of_choice,
 )
+from nearkin.tables.reading import CategoryCells
+from nearkin.tables.roles import Roles, counting, roles_of, sentence
 from nearkin.teaching.picture_folder import holds_pictures
-from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.teaching.shown_pairs import among_shown, with_labels
 from nearkin.teaching.thumbnails import FilePictures
@@ -78,7 +79,7 @@ def records_of_file(
     """Records of a file, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.teaching.learned_columns.roles_by_cells`; all columns but vectors are shown. Of
+    :func:`nearkin.tables.choice.roles_by_cells`; all columns but vectors are shown. Of
     more rows than ``most``, an even sample is taken, and with it all rows that are named in pairs.
     """
     opened = _opened(path, wishes)

@@ -305,7 +305,7 @@ class MetricMixin(
                 return X
             if getattr(self, "kernel", None) == "precomputed":
                 return X
-            from nearkin.tables.encoding import TableEncoder  # with much of scikit-learn
+            from nearkin.tables.encoder import TableEncoder  # with much of scikit-learn
 
             self.table_ = TableEncoder() if given is None else clone(given)
             return plain(self.table_.fit_transform(X))

@@ -29,7 +29,7 @@ from nearkin.pairs.numbering import ends_of, keys_of, sorted_once
 from nearkin.records.grams import Grams, Words, grams_of, is_searched
 from nearkin.records.views import pairs_of_rare_values, value_keys
 from nearkin.rows.parallel import blocks, compiled, for_each_block
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 # Up to so many records, more orders and wider neighbourhoods cost next to nothing.
 _FEW = 20_000

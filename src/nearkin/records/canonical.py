@@ -10,9 +10,9 @@ import numpy as np
 
 from nearkin._types import Ints
 from nearkin.records.given import are_columns
-from nearkin.rows.column_roles import names_rows
 from nearkin.rows.validation import frame_of
 from nearkin.tables.reading import read_table
+from nearkin.tables.roles import names_rows
 
 
 def canonical(table: Any, labels: Ints) -> Any:

@@ -24,8 +24,8 @@ from nearkin.records.grams import texts_of
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
-from nearkin.tables.columns import WORDS, Column
-from nearkin.tables.kindred import kindred
+from nearkin.tables.choice import kindred
+from nearkin.tables.reading import WORDS, Column
 
 Table32 = NDArray[np.float32]
 

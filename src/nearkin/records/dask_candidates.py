@@ -44,7 +44,7 @@ from nearkin.records.grams import (
 from nearkin.records.packed import Packed, unpacked
 from nearkin.records.views import Keys, pairs_of_rare_values, value_keys
 from nearkin.rows.parallel import one_core
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 # Records that are compared with their neighbours in one task, and pairs in another.
 _RECORDS, _PAIRS = 2 * BLOCK, 1 << 17

@@ -18,9 +18,7 @@ from nearkin.records.packed import Packed, packed, unpacked
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.dask_rows import check_processes, client_in_use
 from nearkin.rows.parallel import one_core
-from nearkin.tables.columns import Column, Kind, Order, Reading
-from nearkin.tables.reading import read_table
-from nearkin.tables.values import column_of, columns_of
+from nearkin.tables.reading import Column, Kind, Order, Reading, column_of, columns_of, read_table
 
 # Records that tell what columns hold and how they are compared, as in tables in memory.
 _SAMPLE = 20_000
@@ -73,7 +71,7 @@ def dask_table(
     kinds : mapping, optional
         What columns hold, where it is known; others are recognised by up to 20,000 records.
     dates : str or mapping, optional
-        As of :func:`nearkin.tables.values.columns_of`.
+        As of :func:`nearkin.tables.reading.columns_of`.
 
     Notes
     -----

@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.tables.columns import Column, Order, Reading
-from nearkin.tables.kinds import kinds_of, present
-from nearkin.tables.reading import Cells, read_table
-from nearkin.tables.values import column_of, columns_of, words_of
+from nearkin.tables.reading import (
+    Cells,
+    Column,
+    Order,
+    Reading,
+    column_of,
+    columns_of,
+    kinds_of,
+    present,
+    read_table,
+    words_of,
+)
 
 
 def are_columns(table: Any) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Ints
 from nearkin.rows.parallel import compiled, for_each_block
-from nearkin.tables.columns import WORDS, Column
+from nearkin.tables.reading import WORDS, Column
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint32]
@@ -82,7 +82,7 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     --------
     >>> import numpy as np
     >>> from nearkin.records.grams import grams_of
-    >>> from nearkin.tables.columns import Column
+    >>> from nearkin.tables.reading import Column
     >>> names = np.array(["anna", "annas", "bert", None], dtype=object)
     >>> grams = grams_of([Column("name", "name", names)])
     >>> [len(grams.of(record)) for record in range(4)]

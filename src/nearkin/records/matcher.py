@@ -38,7 +38,7 @@ from nearkin.storage.arrays import StorageError
 from nearkin.storage.files import StrPath
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, of_older_files, one_of, stored, text
-from nearkin.tables.columns import ORDERS, READINGS, Column, Order
+from nearkin.tables.reading import ORDERS, READINGS, Column, Order
 
 _NONE = np.empty((0, 2), dtype=np.int64)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearkin._types import Doubles, Ints
 from nearkin.records.grams import Bytes, joined_runs
-from nearkin.tables.columns import WORDS, Column, Kind
+from nearkin.tables.reading import WORDS, Column, Kind
 
 _CODING = ("utf-8", "surrogatepass")
 
@@ -55,7 +55,7 @@ def packed(columns: Sequence[Column]) -> Packed:
     --------
     >>> import numpy as np
     >>> from nearkin.records.packed import packed, unpacked
-    >>> from nearkin.tables.columns import Column
+    >>> from nearkin.tables.reading import Column
     >>> names = packed([Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))])
     >>> [column] = unpacked([names.take(np.array([2, 1]))])
     >>> column.values.tolist()

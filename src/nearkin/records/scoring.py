@@ -15,7 +15,7 @@ from nearkin.records.candidates import Candidates, candidates_of
 from nearkin.records.comparisons import Comparisons, Prepared, Table32, compare, prepared
 from nearkin.records.matching import Matching, learn_matching
 from nearkin.rows.parallel import blocks
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 _PAIRS_OF_A_BLOCK = 1 << 18
 # Candidates that are learned from; and above how many those that share little are not compared.

@@ -15,7 +15,7 @@ from nearkin._types import Ints
 from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
 from nearkin.records.grams import Bytes, cells_of
 from nearkin.rows.parallel import compiled
-from nearkin.tables.columns import Column
+from nearkin.tables.reading import Column
 
 Keys = NDArray[np.uint64]
 Sides = NDArray[np.int8]
@@ -39,7 +39,7 @@ def value_keys(column: Column, *, exact: bool = False) -> Keys:
     --------
     >>> import numpy as np
     >>> from nearkin.records.views import value_keys
-    >>> from nearkin.tables.columns import Column
+    >>> from nearkin.tables.reading import Column
     >>> phones = np.array(["310/246-1501", "310-246-1501", "246", None], dtype=object)
     >>> same, also, other, missing = value_keys(Column("phone", "code", phones))
     >>> bool(same == also), bool(same == other), int(missing)

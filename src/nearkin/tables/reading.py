@@ -7,19 +7,26 @@ become texts: those of one table are the same whatever library holds it.
 from __future__ import annotations
 
 import datetime
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin._types import Floats, Mask
+from nearkin.errors import InputError, InputTypeError, counted, few
+from nearkin.messages import notice
+from nearkin.rows.access import evenly_spaced
+from nearkin.rows.scaling import column_spreads, without_rounding
 from nearkin.rows.sparse import is_sparse
 from nearkin.rows.validation import frame_of, refuse_twins
+from nearkin.tables.roles import counting, names_rows
 
 # Characters of a text that count.
 MOST_CHARACTERS = 4000
@@ -319,3 +326,720 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
+
+
+# A column of a table with what kind of thing it holds, in one form whatever it came from.
+
+
+Kind = Literal[
+    "number", "date", "yes or no", "category", "name", "text", "code", "vector", "ignored"
+]
+KINDS: tuple[str, ...] = get_args(Kind)
+Order = Literal["day first", "month first", "year first"]
+ORDERS: tuple[str, ...] = get_args(Order)
+Decimal = Literal["decimal point", "decimal comma"]
+# How cells that are texts are read: dates and numbers.
+Reading = Order | Decimal
+DECIMALS: tuple[str, ...] = get_args(Decimal)
+READINGS = (*ORDERS, *DECIMALS)
+# Values of a category that have a coordinate each.
+MOST_CATEGORIES = 50
+# Kinds whose values are texts.
+WORDS = ("yes or no", "category", "name", "text", "code")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        What it holds: a ``number``, a ``date``, ``yes or no``, a ``category`` of few values, a
+        ``name`` (a short text, in which typos happen), a ``text`` of many words, a ``code`` such as
+        a phone number or a postcode, a ``vector`` of numbers; or it is ``ignored``, as ids are.
+    values : ndarray of shape (n,)
+        Numbers in float64, and dates in days since 1970 in float64, with NaN where a cell is
+        missing; words as an array of ``str`` objects, in lower case and with single spaces, with
+        None where a cell is missing. Of vectors, an array of shape (n, w) with rows of NaN.
+    order : str or None
+        In which day, month and year were read, of dates that were written as texts; what sets off
+        decimals, of such numbers.
+    """
+
+    name: str
+    kind: Kind
+    values: NDArray[Any]
+    order: Reading | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+# Dates that are written as texts: in what order, and which day they name.
+
+
+_TIME = r"(?:[t ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?(?:z|utc|[+-]\d{2}:?\d{2})?)?"
+_BY_YEAR = re.compile(r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})" + _TIME)
+_DIGITS = re.compile(r"(1[5-9]\d\d|20\d\d)(\d\d)(\d\d)()()()")
+_THREE = re.compile(r"(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4}|\d{1,2})" + _TIME)
+_NAMED = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[- /]*([a-z]{3,9})\.?,?[- /]*(\d{4})" + _TIME)
+_NAMED_FIRST = re.compile(r"([a-z]{3,9})\.? *(\d{1,2})(?:st|nd|rd|th)?,? *(\d{4})" + _TIME)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Years of two digits from here on are of the last century, as C and Python have it.
+_LAST_CENTURY = 69
+
+
+@dataclass(frozen=True)
+class Dates:
+    """What is known of the texts of a column of dates.
+
+    Attributes
+    ----------
+    days : dict
+        Days since 1970 of the texts that are dates, by text.
+    order : str
+        In which day, month and year are read where that is not plain.
+    is_ambiguous : bool
+        Whether no text tells day from month, though some could be read either way.
+    matters : bool
+        Whether some text would be another day, or none, in another order; so it is if an order was
+        stated.
+    otherwise : str
+        The first text that can only be read in the other order of day and month, if there are some
+        that could be read in either; or nothing.
+    """
+
+    days: dict[str, float]
+    order: Order
+    is_ambiguous: bool
+    matters: bool
+    otherwise: str
+
+
+def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
+    """Days that texts name, and the order they are read in.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        In lower case, such as ``"2024-03-31"``, ``"31.3.2024"``, ``"20240331"``,
+        ``"31 march 2024"`` or ``"2024-03-31 12:30"``.
+    order : {"day first", "month first", "year first"}, optional
+        How to read ``"3/4/2024"``. By default as most texts allow it; day first if all do. Texts
+        that are a date only if day and month are exchanged are read so.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import read_dates
+    >>> found = read_dates(["3/4/1970", "3/25/1970"])
+    >>> found.order, found.days
+    ('month first', {'3/4/1970': 62.0, '3/25/1970': 83.0})
+    """
+    unique = list(dict.fromkeys(texts))
+    if order == "year first":
+        return Dates(
+            _days_of_texts(unique, order), order, is_ambiguous=False, matters=True, otherwise=""
+        )
+    day, month = _days_of_texts(unique, "day first"), _days_of_texts(unique, "month first")
+    found: Order = order or ("month first" if len(month) > len(day) else "day first")
+    known, other = (month, day) if found == "month first" else (day, month)
+    # What is a date in the other order only, as the 31st of December is, can be nothing else.
+    otherwise = [text for text in other if text not in known]
+    # A dot is how those write who put the day first.
+    differ = any("." not in text and month.get(text, days) != days for text, days in day.items())
+    return Dates(
+        {**other, **known},
+        found,
+        is_ambiguous=order is None and differ and day.keys() == month.keys(),
+        matters=order is not None or day != month,
+        otherwise=otherwise[0] if otherwise and differ else "",
+    )
+
+
+def date_of(text: str, order: Order) -> float | None:
+    """Days since 1970 that a text names, or None if it is no date."""
+    parts = _parts(text, order)
+    if parts is None:
+        return None
+    year, month, day, *clock = parts
+    try:
+        hour, minute, second = (int(one or 0) for one in clock)
+        return days_of(datetime.datetime(year, month, day, hour, minute, second))
+    except ValueError:  # the 31st of February
+        return None
+
+
+def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
+    read = ((text, date_of(text, order)) for text in texts)
+    return {text: days for text, days in read if days is not None}
+
+
+def _parts(text: str, order: Order) -> tuple[int, int, int, str, str, str] | None:
+    """Year, month and day, and hours, minutes and seconds as they are written."""
+    if match := _BY_YEAR.fullmatch(text) or _DIGITS.fullmatch(text):
+        return int(match[1]), int(match[2]), int(match[3]), match[4], match[5], match[6]
+    if match := _THREE.fullmatch(text):
+        one, two, three = int(match[1]), int(match[2]), int(match[3])
+        if order == "year first" and len(match[3]) <= 2:
+            return _year(one, match[1]), two, three, match[4], match[5], match[6]
+        if len(match[3]) == 1:
+            return None
+        day, month = (two, one) if order == "month first" else (one, two)
+        return _year(three, match[3]), month, day, match[4], match[5], match[6]
+    if match := _NAMED.fullmatch(text):
+        day, name = int(match[1]), match[2]
+    elif match := _NAMED_FIRST.fullmatch(text):
+        day, name = int(match[2]), match[1]
+    else:
+        return None
+    if name[:3] not in _MONTHS:
+        return None
+    month = _MONTHS.index(name[:3]) + 1
+    return int(match[3]), month, day, match[4], match[5], match[6]
+
+
+def _year(number: int, written: str) -> int:
+    if len(written) > 2:
+        return number
+    return number + (1900 if number >= _LAST_CENTURY else 2000)
+
+
+# Numbers that are written as texts: with which decimal sign, and in which unit.
+
+
+_PLAIN = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?")
+_PERCENT = "%"
+_CODES = "eur|usd|gbp|chf|jpy|cny|inr|brl|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|kr|zł|fr"
+_SIGNS = "$¢£¤¥\u20a0-\u20cf"
+_CURRENCY = rf"[a-z]{{0,3}}[{_SIGNS}]|{_CODES}"
+_WRITTEN = re.compile(
+    rf"([-+−]?)({_CURRENCY})?\.? ?([-+−]?)([\d.,'’ ]*\d[.,]?) ?({_CURRENCY}|{_PERCENT})?\.?"
+)
+# Whole numbers in groups of three digits, and then perhaps a decimal sign and more digits.
+_GROUPED_DIGITS = {
+    decimal: re.compile(
+        rf"(?P<whole>[1-9]\d{{0,2}}(?P<between>[{others}])\d{{3}}(?:(?P=between)\d{{3}})*|\d*)"
+        rf"(?P<decimals>{sign}\d*)?"
+    )
+    for decimal, sign, others in (
+        ("decimal point", r"\.", ",'’ "),
+        ("decimal comma", ",", ".'’ "),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """What is known of the texts of a column of numbers.
+
+    Attributes
+    ----------
+    values : dict
+        Numbers that texts stand for, by text; without those of another unit than most.
+    decimal : str or None
+        What sets off decimals, where some text would be another number, or none, otherwise.
+    ambiguous : str
+        The first text that is another number with a decimal comma, if no text tells which it is;
+        or nothing.
+    units : tuple of str
+        Currencies and per cent, the most frequent first.
+    """
+
+    values: dict[str, float]
+    decimal: Decimal | None
+    ambiguous: str
+    units: tuple[str, ...]
+
+
+def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numerals:
+    """Numbers that texts stand for.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        In lower case, such as ``"1234.5"``, ``"1,234.50"``, ``"1.234,50"``, ``"€12.30"``,
+        ``"12,30 eur"`` or ``"45%"``.
+    decimal : {"decimal point", "decimal comma"}, optional
+        By default as more texts allow it; a point if all do.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import read_numerals
+    >>> found = read_numerals(["12,30 €", "1.234 €"])
+    >>> found.values, found.decimal
+    ({'12,30 €': 12.3, '1.234 €': 1234.0}, 'decimal comma')
+    """
+    unique = list(dict.fromkeys(texts))
+    units = _units(unique)
+    is_known = decimal is not None
+    point = _read_numerals(unique, "decimal point", units[:1], are_numbers=is_known)
+    comma = _read_numerals(unique, "decimal comma", units[:1], are_numbers=is_known)
+    found: Decimal = decimal or ("decimal comma" if len(comma) > len(point) else "decimal point")
+    values, other = (comma, point) if found == "decimal comma" else (point, comma)
+    differ = [text for text, value in values.items() if other.get(text, value) != value]
+    unsure = not is_known and differ and values.keys() == other.keys()
+    return Numerals(
+        values,
+        found if is_known or values != other else None,
+        differ[0] if unsure else "",
+        units,
+    )
+
+
+def _units(texts: list[str]) -> tuple[str, ...]:
+    found = (match for match in map(_WRITTEN.fullmatch, texts) if match)
+    counts = Counter(unit for match in found if (unit := match[2] or match[5]))
+    return tuple(unit for unit, _ in counts.most_common())
+
+
+def _read_numerals(
+    texts: list[str], decimal: Decimal, units: tuple[str, ...], *, are_numbers: bool
+) -> dict[str, float]:
+    """Numbers of texts that have one of these units, or none where that is a currency."""
+    read: dict[str, float] = {}
+    weak: dict[str, float] = {}
+    for text in texts:
+        if _PLAIN.fullmatch(text) and (decimal == "decimal point" or "." not in text):
+            if _PERCENT not in units:
+                read[text] = float(text)
+            continue
+        written = _WRITTEN.fullmatch(text)
+        digits = _GROUPED_DIGITS[decimal].fullmatch(written[4].strip()) if written else None
+        if not written or not digits or (written[2] and written[5]) or (written[1] and written[3]):
+            continue
+        unit = written[2] or written[5] or ""
+        if unit not in units and (unit or _PERCENT in units):
+            continue
+        whole, decimals = re.sub(r"\D", "", digits["whole"]), (digits["decimals"] or "")[1:]
+        number = float(f"{whole or 0}.{decimals or 0}")
+        # Groups alone may be those of a phone number, if nothing else is known.
+        is_sure = unit or digits["decimals"] or digits["between"] in (None, ",")
+        sign = -1 if {written[1], written[3]} & {"-", "−"} else 1
+        (read if is_sure else weak)[text] = sign * number
+    are_numbers |= any(not _PLAIN.fullmatch(text) for text in read)
+    return {**read, **weak} if are_numbers else read
+
+
+# What the columns of a table hold, as far as their names and cells tell.
+
+
+# Cells that a column is known by, at most.
+_MOST_LOOKED_AT = 20_000
+# Shares of cells that must be of a kind: others are mistakes, and count as missing.
+_MOST_ARE = 0.9
+_MOST_CODES = 0.8
+# Values that are recognised as a category, at most, and how many cells there must be for each. More
+# are names, which are compared letter by letter.
+_MOST_CATEGORIES = 30
+_CELLS_OF_A_CATEGORY = 4
+# Fewer texts may be numbers in their order by chance.
+_FEWEST_NUMBERED = 20
+# Words and characters of a cell in the middle, from which on it is no name but a text.
+_WORDS_OF_A_TEXT, _CHARACTERS_OF_A_TEXT = 9, 80
+
+YES = frozenset({"yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "sim", "wahr"})
+NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "non", "não", "falsch"})
+_ONLY_DIGITS = re.compile(r"[0-9]{1,15}")
+_LEADING_ZERO = re.compile(r"[-+]?0\d+")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{32,}")
+# Numbers of which more is not larger.
+_CODE_NAME = re.compile(
+    r"(?i:.*(?:phone|mobile|telefon|zip|postcode|postal|post_?code|plz|barcode|isbn|iban|ssn|vat)"
+    r".*|(?:.*[_\W])?(?:tel|fax|ean|gtin|upc|sku)(?:[_\W].*)?)$"
+)
+
+
+def kinds_of(
+    table: Sequence[Cells], stated: Mapping[str, str] | None = None, dates: Order | None = None
+) -> dict[str, Kind]:
+    """What each column of a table holds.
+
+    Parameters
+    ----------
+    table : sequence of Cells
+    stated : mapping, optional
+        Kinds that are known, by name of the column.
+    dates : {"day first", "month first", "year first"}, optional
+
+    Returns
+    -------
+    dict
+        Kinds by name, in the order of the columns.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import kinds_of
+    >>> from nearkin.tables.reading import read_table
+    >>> table = {"id": ["7", "8"], "agent": ["007", "008"], "born": ["1920-11-11", "1921-02-03"]}
+    >>> kinds_of(read_table(table))
+    {'id': 'ignored', 'agent': 'code', 'born': 'date'}
+    """
+    stated = dict(stated or {})
+    _check_stated(table, stated)
+    found = {
+        cells.name: cast(Kind, stated[cells.name])
+        if cells.name in stated
+        else kind_of(cells, dates)
+        for cells in table
+    }
+    numbers = [
+        cells
+        for cells in table
+        if cells.form == "number" and found[cells.name] == "number" and cells.name not in stated
+    ]
+    if numbers:
+        rows = np.column_stack([cells.values for cells in numbers])
+        # Beside a column of words, one that counts rows is hardly all there is.
+        beside = np.column_stack([rows, np.zeros(len(rows))])
+        for name in counting(beside, [*(cells.name for cells in numbers), ""]):
+            found[name] = "ignored"
+    for cells in table:
+        if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
+            found[cells.name] = "ignored"
+    for name in _rounding([one for one in table if found[one.name] == "number"]):
+        if name not in stated:
+            found[name] = "ignored"
+    return found
+
+
+def _rounding(table: Sequence[Cells]) -> list[str]:
+    """Columns of numbers without gaps that hold what rounding left of a constant."""
+    spreads = {}
+    for cells in table:
+        values = cells.values
+        if cells.form == "text":
+            numbers = read_numerals(text for text in values if text).values
+            values = np.array([numbers.get(text, np.nan) for text in values])
+        if np.isfinite(values).all():
+            spreads[cells.name] = column_spreads(np.clip(values, -1e150, 1e150)[:, None])[0]
+    found = without_rounding(np.array([*spreads.values()]))
+    return [name for name, spread in zip(spreads, found, strict=True) if not spread]
+
+
+def _number_rows(texts: Any) -> bool:
+    """Whether texts are numbers that go up by one from row to row, as 0001, 0002 and so on."""
+    if len(texts) < _FEWEST_NUMBERED or not all(
+        map(_ONLY_DIGITS.fullmatch, (t or "" for t in texts))
+    ):
+        return False
+    return bool((np.diff(texts.astype(np.int64)) == 1).all())
+
+
+def kind_of(cells: Cells, dates: Order | None = None) -> Kind:
+    """What one column holds; ``dates`` is the order in which dates are read, if that is known."""
+    if names_rows(cells.name) or not present(cells).any() or _is_constant(cells):
+        return "ignored"
+    if cells.form == "boolean":
+        return "yes or no"
+    if cells.form in ("date", "vector"):
+        return cast(Kind, cells.form)
+    if cells.form == "number":
+        return _kind_of_numbers(cells, dates)
+    texts = [text for text in _some(cells) if text]
+    if cells.is_category and _may_be_category(texts):
+        return "category"
+    return _kind_of_texts(cells.name, texts, dates)
+
+
+def _may_be_category(texts: list[str]) -> bool:
+    """Whether texts, of which a type says that they are a category, can be told apart as one.
+
+    More values than have a coordinate each are names if they are no numbers: many people keep names
+    as categories because that takes less memory.
+    """
+    values = set(texts)
+    return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
+
+
+def present(cells: Cells) -> Any:
+    """Which cells are not missing."""
+    if cells.form == "text":
+        return np.array([text is not None for text in cells.values], dtype=bool)
+    missing = np.isnan(cells.values)
+    return ~(missing.all(axis=1) if cells.form == "vector" else missing)
+
+
+def _check_stated(table: Sequence[Cells], stated: Mapping[str, str]) -> None:
+    names = [cells.name for cells in table]
+    for name, kind in stated.items():
+        if name not in names:
+            raise InputError(
+                f"kinds: there is no column {name!r}; the table has {few(map(repr, names), 20)}."
+            )
+        if kind not in KINDS:
+            raise InputError(
+                f"kinds[{name!r}] is {kind!r}, but must be one of {', '.join(map(repr, KINDS))}."
+            )
+
+
+def _some(cells: Cells) -> Any:
+    return cells.values[evenly_spaced(len(cells), _MOST_LOOKED_AT)]
+
+
+def _is_constant(cells: Cells) -> bool:
+    """Whether all cells hold one value, and none is missing."""
+    values = cells.values
+    if cells.form == "text":
+        return values[0] is not None and all(value == values[0] for value in values)
+    return bool((values == values[:1]).all())
+
+
+def _kind_of_numbers(cells: Cells, dates: Order | None) -> Kind:
+    values = _some(cells)
+    values = values[np.isfinite(values)]
+    whole = len(values) and (values == np.round(values)).all()
+    if whole and _CODE_NAME.match(cells.name):
+        return "code"
+    if whole and values.min() > 1_500_00_00 and values.max() < 2_100_00_00:
+        return (
+            "date" if _are_dates([plain_text(value) or "" for value in values], dates) else "number"
+        )
+    return "number"
+
+
+def _kind_of_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
+    values = set(texts)
+    if values <= YES | NO and values & YES and values & NO:
+        return "yes or no"
+    if all(_UUID.fullmatch(text) for text in values):
+        return "ignored"
+    if _are_dates(texts, dates):
+        return "date"
+    numbers = read_numerals(texts).values
+    if sum(text in numbers for text in texts) >= _MOST_ARE * len(texts):
+        is_code = _CODE_NAME.match(name) or any(map(_LEADING_ZERO.fullmatch, texts))
+        return "code" if is_code else "number"
+    few_values = max(len(texts) / _CELLS_OF_A_CATEGORY, min(2, len(texts) // 2))
+    if len(values) <= min(_MOST_CATEGORIES, few_values):
+        return "category"
+    n_codes = sum(_is_code(text) for text in texts)
+    if n_codes >= _MOST_CODES * len(texts):
+        return "code"
+    words, characters = (
+        np.median([len(part) for part in parts]) for parts in (map(str.split, texts), texts)
+    )
+    long = words >= _WORDS_OF_A_TEXT or characters >= _CHARACTERS_OF_A_TEXT
+    return "text" if long else "name"
+
+
+def _are_dates(texts: list[str], dates: Order | None) -> bool:
+    """Whether most texts are dates."""
+    days = read_dates(texts, dates).days
+    return sum(text in days for text in texts) >= _MOST_ARE * len(texts)
+
+
+def _is_code(text: str) -> bool:
+    """Whether a text has digits, and no words beside them."""
+    return any(map(str.isdigit, text)) and _LONG_WORD.search(text) is None
+
+
+# Cells as values of their kind: columns as encoders and comparisons see them.
+
+
+class TableWarning(UserWarning):
+    """Cells of a table were read in a way that may not be what was meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import nearkin as nk
+    >>> born = {"born": ["3/4/2024", "5/6/2023", "7/8/2022"]}
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     encoder = nk.TableEncoder().fit(born)
+    >>> [warning.category.__name__ for warning in told]
+    ['TableWarning']
+    >>> encoder = nk.TableEncoder(dates="day first").fit(born)  # no warning
+    """
+
+
+def columns_of(
+    X: Any,
+    kinds: Mapping[str, str] | None = None,
+    dates: Order | Mapping[str, Reading] | None = None,
+) -> list[Column]:
+    """The columns of a table with what they hold.
+
+    Parameters
+    ----------
+    X : data frame of pandas, polars or pyarrow, or dict of lists
+    kinds : mapping, optional
+        What columns hold, where it is known; others are recognised by their names and cells.
+    dates : {"day first", "month first", "year first"} or mapping, optional
+        How dates such as ``3/4/2024`` are read, in all columns or by their names.
+
+    Returns
+    -------
+    list of Column
+        In the order of the table. Texts are copied.
+
+    Warns
+    -----
+    TableWarning
+        If day and month of all dates of a column could be exchanged, or if some cells are not of
+        the kind that their column is.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import columns_of
+    >>> [name, born] = columns_of({"name": ["Ada L.", "Alan T."], "born": ["1815-12-10", None]})
+    >>> name.kind, name.values.tolist(), born.kind, born.values.tolist()
+    ('name', ['ada l.', 'alan t.'], 'date', [-56270.0, nan])
+    """
+    table = read_table(X)
+    stated = None if isinstance(dates, Mapping) else dates
+    found = kinds_of(table, kinds, stated)
+    order = dates if isinstance(dates, Mapping) else {}
+    return [column_of(cells, found[cells.name], order.get(cells.name, stated)) for cells in table]
+
+
+def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
+    """Cells as a column of a kind; those that are not of that kind count as missing.
+
+    Parameters
+    ----------
+    cells : Cells
+    kind : str
+    order : str, optional
+        Of days, months and years; or what sets off decimals. What says nothing of this kind of
+        column is passed over.
+
+    Warns
+    -----
+    TableWarning
+        As :func:`columns_of`.
+    """
+    if kind == "ignored" or not present(cells).any():
+        return Column(cells.name, kind, _nothing(kind, len(cells)))
+    found: Reading | None = None
+    if kind == "number":
+        values: NDArray[Any]
+        values, found = _cells_as_numbers(
+            cells, cast(Decimal, order) if order in DECIMALS else None
+        )
+    elif kind == "date":
+        values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
+    elif kind == "vector":
+        values = _cells_as_vectors(cells)
+    elif kind in WORDS:
+        values = words_of(cells)
+        values = _yes_or_no(cells, values) if kind == "yes or no" else values
+    return Column(cells.name, kind, values, found)
+
+
+def _nothing(kind: Kind, n: int) -> NDArray[Any]:
+    """Missing cells of a kind."""
+    if kind in WORDS:
+        return np.full(n, None, dtype=object)
+    return np.full((n, 1) if kind == "vector" else n, np.nan)
+
+
+def is_missing(column: Column) -> Mask:
+    """Which cells of a column are missing."""
+    if column.kind in WORDS:
+        return np.array([value is None for value in column.values], dtype=bool)
+    missing = np.isnan(column.values)
+    return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
+
+
+def _cells_as_numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+    """Numbers, and what sets off their decimals, if that makes a difference."""
+    if cells.form in ("number", "boolean", "date"):
+        return np.asarray(cells.values), decimal
+    if cells.form == "vector":
+        raise InputError(f"column {cells.name!r} holds vectors, not single numbers.")
+    known = read_numerals([text for text in cells.values if text is not None], decimal)
+    if known.ambiguous:
+        notice(
+            f"the numbers of column {cells.name!r}, such as {known.ambiguous!r}, are read with a "
+            "decimal point: nothing tells it from a comma. If that is wrong, write them with "
+            "decimals, or without what groups their digits.",
+            TableWarning,
+        )
+    return _read_texts(cells, cells.values, known.values.get), known.decimal
+
+
+def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
+    """Days, and the order that they were read in, if that makes a difference."""
+    if cells.form == "date":
+        return np.asarray(cells.values), dates
+    texts = words_of(cells)
+    known = read_dates([text for text in texts if text is not None], dates)
+    say = "Say dates='day first' or 'month first' (--dates day or month)"
+    if known.is_ambiguous:
+        example = next(text for text in texts if text in known.days)
+        notice(
+            f"the dates of column {cells.name!r}, such as {example!r}, are read day first: nothing "
+            f"tells days from months. {say}.",
+            TableWarning,
+        )
+    elif known.otherwise:
+        row = cells.first_row + texts.tolist().index(known.otherwise)
+        notice(
+            f"the dates of column {cells.name!r} are written in two orders: row {row} has "
+            f"{known.otherwise!r}. Those that could be either are read {known.order}."
+            + f" {say} to have it otherwise."
+            * (dates is None),
+            TableWarning,
+        )
+    return _read_texts(cells, texts, known.days.get), known.order if known.matters else None
+
+
+def _cells_as_vectors(cells: Cells) -> Floats:
+    if cells.form == "vector":
+        return np.asarray(cells.values)
+    if cells.form == "text":
+        raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
+    return np.asarray(cells.values[:, None])
+
+
+def words_of(cells: Cells) -> NDArray[Any]:
+    """Cells as texts in lower case, None where they are missing."""
+    if cells.form == "text":
+        return cells.values
+    if cells.form == "vector":
+        raise InputError(f"column {cells.name!r} holds vectors, not words.")
+    as_word: Callable[[Any], Any] = plain_text
+    if cells.form == "boolean":
+        as_word = lambda value: "yes" if value else "no"  # noqa: E731
+    elif cells.form == "date":
+        as_word = lambda value: str(np.datetime64(int(np.floor(value)), "D"))  # noqa: E731
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [
+        as_word(value) if there else None
+        for value, there in zip(cells.values.tolist(), present(cells), strict=True)
+    ]
+    return found
+
+
+def _yes_or_no(cells: Cells, texts: NDArray[Any]) -> NDArray[Any]:
+    said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+    found = np.empty(len(texts), dtype=object)
+    for row, value in enumerate(_read_texts(cells, texts, said.get)):
+        found[row] = None if np.isnan(value) else "yes" if value else "no"
+    return found
+
+
+def _read_texts(
+    cells: Cells, texts: NDArray[Any], read: Callable[[str], float | None]
+) -> NDArray[np.float64]:
+    """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""
+    known = {text: read(text) for text in dict.fromkeys(texts.tolist()) if text is not None}
+    values = np.array([np.nan if (one := known.get(text)) is None else one for text in texts])
+    other = [row for row, text in enumerate(texts) if text is not None and known[text] is None]
+    if not other:
+        return values
+    n_present = sum(text is not None for text in texts)
+    example = f"the first in row {cells.first_row + other[0]}: {texts[other[0]]!r:.40}"
+    found = f"{counted(len(other), 'cell')} of column {cells.name!r} cannot be read, {example}"
+    remedy = (
+        f"kinds={{{cells.name!r}: 'name'}} (--kinds {cells.name}=name) in fit compares them letter "
+        "by letter"
+    )
+    if len(other) > n_present / 2 and n_present > 1:
+        raise InputError(f"{found}. {remedy}.")
+    notice(f"{found}; they count as missing. {remedy}.", TableWarning)
+    return values

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.column_roles import COUNTS_ROWS, NAMES_ROWS, names_rows
+from nearkin.tables.roles import COUNTS_ROWS, NAMES_ROWS, names_rows
 
 # Of five million rows, two have the same digest once in a million tables.
 _DIGEST_BYTES = 8
@@ -28,7 +28,7 @@ class Identity:
     Attributes
     ----------
     kinds : mapping of str to str
-        Columns that have names, and what they hold, as :mod:`nearkin.rows.column_roles` has it.
+        Columns that have names, and what they hold, as :mod:`nearkin.tables.roles` has it.
     cells : callable
         ``cells(names)`` gives columns for all rows, some rows at a time: mappings of names to
         values. Without names: the one matrix that there is.

@@ -13,7 +13,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
-from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.encoder import TableEncoder
 from nearkin.teaching.journal import JournalInUse, OtherData
 from nearkin.teaching.journal_place import journals_beside
 from nearkin.teaching.jupyter import shell_of_notebook

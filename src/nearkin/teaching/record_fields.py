@@ -10,8 +10,8 @@ import numpy as np
 
 from nearkin._types import Doubles
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.column_roles import names_rows
 from nearkin.tables.differences import differing_spans, marked_parts, plain
+from nearkin.tables.roles import names_rows
 from nearkin.teaching.thumbnails import PixelPictures
 
 # Characters of a value that are shown at first, and where all of it is asked for.

@@ -12,8 +12,7 @@ from nearkin.messages import noticed
 from nearkin.pairs.estimates import Estimate
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
-from nearkin.tables.columns import Column
-from nearkin.tables.values import columns_of
+from nearkin.tables.reading import Column, columns_of
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.records import Records
 

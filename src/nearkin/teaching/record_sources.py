@@ -15,19 +15,12 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import noticed
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.column_roles import (
-    Roles,
-    counting,
-    hardly_features,
-    names_rows,
-    roles_of,
-)
 from nearkin.rows.parallel import blocks
-from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.choice import MOST_LOOKED_AT, NOT_CHOSEN, are_records, roles_by_cells
+from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import cells_of
+from nearkin.tables.roles import Roles, counting, hardly_features, names_rows, roles_of
 from nearkin.teaching.identity import Identity
-from nearkin.teaching.learned_columns import NOT_CHOSEN, roles_by_cells
-from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 
 _ROWS_OF_A_BLOCK = 16_384
 
@@ -142,7 +135,7 @@ def parts_of(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.teaching.learned_columns.roles_by_cells` chooses
+        Columns to learn from; :func:`nearkin.tables.choice.roles_by_cells` chooses
         otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
@@ -266,7 +259,7 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
 
 
 def _kind(column: Any) -> str:
-    """As :mod:`nearkin.rows.column_roles` has it."""
+    """As :mod:`nearkin.tables.roles` has it."""
     import narwhals as nw
 
     kind = column.dtype

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.rows.column_roles import hardly_features, sentence
 from nearkin.storage.files import StrPath
-from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.choice import ColumnChoice, only, said_of_choice
+from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import cells_of, some_cells
+from nearkin.tables.roles import hardly_features, sentence
 from nearkin.teaching.identity import Identity, have_same_cells, identity_of
-from nearkin.teaching.learned_columns import ColumnChoice, only, said_of_choice
 from nearkin.teaching.record_fields import Fields, in_short, is_missing
 from nearkin.teaching.record_sources import encoded, parts_of
 from nearkin.teaching.thumbnails import (
@@ -283,7 +283,7 @@ def records_of(
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
         The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
-        :func:`nearkin.teaching.learned_columns.roles_by_cells`. All columns but vectors are shown.
+        :func:`nearkin.tables.choice.roles_by_cells`. All columns but vectors are shown.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional

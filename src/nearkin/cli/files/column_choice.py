@@ -11,7 +11,7 @@ from typing import Any
 from nearkin.cli.failures import UserError, guess, listed
 from nearkin.cli.messages import say
 from nearkin.errors import few
-from nearkin.rows.column_roles import YES_OR_NO, hardly_features
+from nearkin.tables.roles import YES_OR_NO, hardly_features
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]

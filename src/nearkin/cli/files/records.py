@@ -26,9 +26,8 @@ from nearkin.cli.messages import say
 from nearkin.records.canonical import canonical
 from nearkin.records.given import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
-from nearkin.rows.column_roles import names_rows
-from nearkin.tables.columns import Column
-from nearkin.tables.values import columns_of
+from nearkin.tables.reading import Column, columns_of
+from nearkin.tables.roles import names_rows
 
 
 @dataclass(frozen=True)

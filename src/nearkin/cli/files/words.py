@@ -14,7 +14,7 @@ from nearkin.cli.files.features import Features, Rows, Unseen
 from nearkin.cli.files.formats import Source
 from nearkin.cli.messages import say
 from nearkin.errors import few
-from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.encoder import TableEncoder
 
 # Columns that a message names.
 _MOST_NAMED = 20

@@ -23,7 +23,7 @@ from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import types_of_words
 from nearkin.scores.same_threshold import estimated_prevalence, verdicts_of
-from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.encoder import TableEncoder
 
 # Must-links, and cannot-links, that a metric is learned from: more hardly change it.
 _MOST_LEARNED_FROM = 5000

@@ -26,8 +26,8 @@ from nearkin.rows import access, validation
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import types_of_words
 from nearkin.scores.same_threshold import usual_distance
-from nearkin.tables.encoding import TableEncoder
-from nearkin.tables.values import TableWarning
+from nearkin.tables.encoder import TableEncoder
+from nearkin.tables.reading import TableWarning
 from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.questions.answered_groups import clusters_of_answers
 from nearkin.tasks.questions.candidates import scene_of

@@ -1,14 +1,19 @@
-"""Which columns of a table are learned from, by what is in them, and how others are chosen."""
+"""Columns to learn from, by content; swappable columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nearkin.errors import InputError
-from nearkin.rows.column_roles import (
+from nearkin.rows.access import evenly_spaced
+from nearkin.tables.reading import Cells, Column, Kind, kinds_of, read_table, some_cells, words_of
+from nearkin.tables.roles import (
     CLASSES,
     NAMES_ROWS,
     VECTORS_INSTEAD,
@@ -17,10 +22,108 @@ from nearkin.rows.column_roles import (
     hardly_features,
     roles_of,
 )
-from nearkin.teaching.record_kinds import are_records, kinds_by_cells
 
 if TYPE_CHECKING:
     from nearkin.teaching.records import Records
+
+
+# Columns that hold the same words, such as given names and surnames: people swap such cells.
+
+
+# Rows that columns are looked at, at most.
+_SAMPLE = 20_000
+# Two columns hold the same words if this share of the values of one is found in the other.
+_KINDRED = 0.05
+
+
+def kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
+    """Pairs of columns, by their places, of names or of codes that have words in common."""
+    if not columns:
+        return []
+    step = max(len(columns[0]) // _SAMPLE, 1)
+    seen = {
+        number: set(column.values[::step].tolist()) - {None}
+        for number, column in enumerate(columns)
+        if column.kind in ("name", "code")
+    }
+    return [
+        (a, b)
+        for a, b in combinations(seen, 2)
+        if columns[a].kind == columns[b].kind
+        and len(seen[a] & seen[b]) > _KINDRED * min(len(seen[a]), len(seen[b]))
+    ]
+
+
+def together(left: Cells, right: Cells) -> Cells:
+    """The words of two columns in one, in which it makes no difference what stands where.
+
+    Examples
+    --------
+    >>> from nearkin.tables.choice import together
+    >>> from nearkin.tables.reading import read_table
+    >>> both = together(*read_table({"given": ["Ada", None], "family": ["King", None]}))
+    >>> both.name, both.values.tolist()
+    ('given and family', ['ada king', None])
+    """
+    pairs = zip(words_of(left), words_of(right), strict=True)
+    found = np.empty(len(left), dtype=object)
+    found[:] = [" ".join(filter(None, pair)) or None for pair in pairs]
+    return Cells(name_of_both(left.name, right.name), "text", found)
+
+
+def name_of_both(left: str, right: str) -> str:
+    """What two columns are called together."""
+    return f"{left} and {right}"
+
+
+# Whether rows are records, such as people: known by words rather than by numbers.
+
+
+# Rows that tell.
+MOST_LOOKED_AT = 2000
+
+
+def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether rows are known by words, and there are no numbers beside them but codes and dates.
+
+    Parameters
+    ----------
+    table : dict of lists
+
+    Examples
+    --------
+    >>> from nearkin.tables.choice import are_records
+    >>> people = {"name": ["Ada", "Alan"], "phone": [3012345, 1715551]}
+    >>> are_records(people), are_records({**people, "age": [36, 41]})
+    (True, False)
+    """
+    cells, kinds = _looked_at(table)
+    return _have_names(cells, kinds) and not {"number", "vector"} & set(kinds.values())
+
+
+def kinds_by_cells(table: Mapping[str, Sequence[Any]]) -> dict[str, Kind]:
+    """What columns hold, as far as some of their cells tell; nothing of what are no cells."""
+    return _looked_at(table)[1]
+
+
+def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[Cells], dict[str, Kind]]:
+    """Some cells of a table, and what columns hold as far as these tell."""
+    n = min(map(len, table.values()), default=0)
+    some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
+    try:
+        cells = read_table({name: some_cells(of, some) for name, of in table.items()})
+    except InputError:  # objects that can be shown, but are no cells of a table
+        return [], {}
+    return cells, kinds_of(cells) if some else {}
+
+
+def _have_names(cells: Sequence[Cells], kinds: Mapping[str, Kind]) -> bool:
+    telling = ("name", "text", "code")
+    return any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
+
+
+# Which columns of a table are learned from, by what is in them, and how others are chosen.
+
 
 KINDS_OF_THINGS = "kinds of things"
 NAMES_FILES = "names files"
@@ -47,7 +150,7 @@ def roles_by_cells(
     Parameters
     ----------
     kinds : mapping
-        What columns hold, as :mod:`nearkin.rows.column_roles` has it.
+        What columns hold, as :mod:`nearkin.tables.roles` has it.
     cells : mapping
         Some cells of each column that has no vectors.
     aside : names
@@ -55,7 +158,7 @@ def roles_by_cells(
 
     Examples
     --------
-    >>> from nearkin.teaching.learned_columns import roles_by_cells
+    >>> from nearkin.tables.choice import roles_by_cells
     >>> cells = {"id": [7, 3] * 4, "size": [1.5, 2] * 4, "colour": ["red", "blue"] * 4}
     >>> cells["title"] = [f"A book about {k}" for k in ("cats", "dogs", "ants", "bees") * 2]
     >>> kinds = {"id": "number", "size": "number", "colour": "text", "title": "text"}

@@ -12,6 +12,7 @@ from nearkin.errors import InputError, few
 if TYPE_CHECKING:  # the command line reads this before it does anything
     from nearkin._types import Floats
 
+
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"
 CLASSES = "looks like classes"
@@ -49,7 +50,7 @@ def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from nearkin.rows.column_roles import hardly_features
+    >>> from nearkin.tables.roles import hardly_features
     >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
     >>> hardly_features(kinds)
     {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
@@ -73,7 +74,7 @@ def names_rows(name: str) -> str | None:
 
     Examples
     --------
-    >>> from nearkin.rows.column_roles import names_rows
+    >>> from nearkin.tables.roles import names_rows
     >>> names_rows("user_id"), names_rows("acid")
     ('names rows', None)
     """
@@ -95,7 +96,7 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
 
     Examples
     --------
-    >>> from nearkin.rows.column_roles import roles_of
+    >>> from nearkin.tables.roles import roles_of
     >>> roles_of({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
     Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
 'text'})
@@ -126,7 +127,7 @@ def counting(X: Floats, names: Sequence[str]) -> dict[str, str]:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.rows.column_roles import counting
+    >>> from nearkin.tables.roles import counting
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
     >>> X[:, 0] = range(100, 130)
     >>> counting(X, ["number", "height"])
@@ -144,7 +145,7 @@ def sentence(roles: Roles) -> str:
 
     Examples
     --------
-    >>> from nearkin.rows.column_roles import roles_of, sentence
+    >>> from nearkin.tables.roles import roles_of, sentence
     >>> kinds = {"id": "number", "a": "number", "b": "number"}
     >>> sentence(roles_of(kinds))
     "Learned from 'a', 'b'; set aside 'id' (names rows)."
