@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.failures import UserError
-from nearkin.cli.files.columns import table_of
+from nearkin.cli.files.batches import table_of
 from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.messages import say
 from nearkin.cli.scoring import verdict_lines

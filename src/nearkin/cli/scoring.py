@@ -13,7 +13,7 @@ import numpy as np
 from nearkin import scores
 from nearkin._types import Floats, Ints
 from nearkin.cli.failures import UserError
-from nearkin.cli.files.columns import table_of
+from nearkin.cli.files.batches import table_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.pairs.labels import class_numbers

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
-from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
+from nearkin.pairs.answer_list import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.checks import (
     checked_count,
     checked_pairs,

@@ -44,7 +44,8 @@ def expanded(
     _expand[(triton.cdiv(n, _EXPANSION_ROWS), triton.cdiv(q, _EXPANSION_COLUMNS))](
         rows, lengths, points.tiles, points.lengths, padded, constant, out, n, q,
         points.tiles.shape[0] // _TILE, ROWS=_EXPANSION_ROWS, TILE=_TILE,
-        COLUMNS=points.plan.columns, PART=part, WIDTH=_EXPANSION_COLUMNS, num_warps=_EXPANSION_WARPS, num_stages=2,
+        COLUMNS=points.plan.columns, PART=part, WIDTH=_EXPANSION_COLUMNS,
+        num_warps=_EXPANSION_WARPS, num_stages=2,
     )  # fmt: skip
     return out
 

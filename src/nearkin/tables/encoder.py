@@ -592,9 +592,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for cells, column in zip(used, columns, strict=True)
         ]
         by_name = {cells.name: cells for cells in used}
-        for a, b in swapped:
-            both = together(by_name[a], by_name[b])
-            codes.append(self._code(both, column_of(both, "name"), say[a] + say[b]))
+        for left, right in swapped:
+            both = together(by_name[left], by_name[right])
+            codes.append(self._code(both, column_of(both, "name"), say[left] + say[right]))
         self.n_features_in_ = len(table)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(X, np.ndarray):

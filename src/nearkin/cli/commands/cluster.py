@@ -106,7 +106,7 @@ def cluster(
     del old_model, old_k  # refused before
     from nearkin.cli.clustering import bounds_of, clusters, found_clusters
     from nearkin.cli.failures import UserError
-    from nearkin.cli.files.columns import with_column
+    from nearkin.cli.files.batches import with_column
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs

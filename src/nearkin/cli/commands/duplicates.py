@@ -87,7 +87,7 @@ def duplicates(
     and --pairs are answers to learn from; chance is that of a record to be the same as others of
     its group.
     """
-    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.batches import table_of
     from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table

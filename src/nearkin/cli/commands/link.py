@@ -86,7 +86,7 @@ def link(
     """
     from dataclasses import replace
 
-    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.batches import table_of
     from nearkin.cli.files.output import Output
     from nearkin.cli.matching import (
         carried_of_both,

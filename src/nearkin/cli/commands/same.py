@@ -76,7 +76,7 @@ def same(
     """
     del seed  # nothing is random
     from nearkin.cli.failures import UserError
-    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.batches import table_of
     from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.pairs import pairs_of

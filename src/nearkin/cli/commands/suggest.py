@@ -118,7 +118,7 @@ def suggest(
     """
     from nearkin.cli.asking import AnswerFile, interview
     from nearkin.cli.failures import UserError
-    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.batches import table_of
     from nearkin.cli.files.inputs import claim_standard_input
     from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output

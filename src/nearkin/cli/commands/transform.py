@@ -99,7 +99,7 @@ def write_embedding(
     """Write the rows of a file in the learned space."""
     from nearkin.cli.costs import announce_embedding, refuse_embedding_that_cannot_fit
     from nearkin.cli.failures import UserError
-    from nearkin.cli.files.columns import with_carried
+    from nearkin.cli.files.batches import with_carried
     from nearkin.cli.files.output import WITH_VECTORS, Output, ending
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.messages import is_watched

@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError, guess
+from nearkin.cli.files.batches import refuse_clash
 from nearkin.cli.files.column_choice import matched
-from nearkin.cli.files.columns import refuse_clash
 from nearkin.cli.files.features import as_text
 from nearkin.cli.files.formats import Source
 

@@ -16,3 +16,4 @@ EXPECTED = "true or false, yes or no, 1 or 0, same or different, or empty for un
 def plain_answer(cell: Any) -> str:
     """A cell as :data:`ANSWERS` may have it; None is empty."""
     return "" if cell is None else str(cell).strip().lower()
+
