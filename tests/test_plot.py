@@ -13,7 +13,7 @@ import nearkin as nk
 from nearkin import Answerer, KernelBeta, Pairs, plot
 from nearkin.datasets import make_xor
 from nearkin.learners.selection_report import Candidate, SelectionReport
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.tasks.grouping.report import GroupingCandidate, GroupingReport
 
 mpl.use("Agg")

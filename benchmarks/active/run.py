@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
-from nearkin.pairs.numbering import draw_numbers, pairs_within
+from nearkin.pairs.closure import draw_numbers, pairs_within
 from nearkin.tasks.questions.active import with_inferred
 
 FOLDER = Path(__file__).parent

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.record import Table, Text, provenance, publish
 from nearkin import Answers, Pairs
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.closure import keys_of
 from nearkin.scores.suspects import chance_by_metric
 
 FOLDER = Path(__file__).parent

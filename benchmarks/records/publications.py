@@ -16,7 +16,7 @@ from benchmarks.data import in_folder
 from benchmarks.records.rivals import in_time, processor_seconds, same_things
 from benchmarks.records.rounds import N_ANSWERS, stated
 from nearkin import Pairs, RecordMatcher
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.closure import keys_of
 from nearkin.records.given import joined
 from nearkin.tables.reading import Column
 

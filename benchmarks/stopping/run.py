@@ -25,7 +25,7 @@ from benchmarks.few_pairs.data import REPORTED, TUNED_ON, Draw, draw
 from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, MetricLearner, Pairs, learn_actively, outlook
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.scores.learning_curve import STEP, TOLERANCE, Halves, curve_of, features_of
 from nearkin.tasks.questions.inferred import with_inferred
 from nearkin.tasks.questions.outlook import Outlook, verdict_of

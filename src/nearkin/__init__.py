@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from nearkin.learners.plda import PLDA as PLDA
     from nearkin.learners.rca import RCA as RCA
     from nearkin.learners.selection_report import SelectionWarning as SelectionWarning
-    from nearkin.pairs.answered import Answers as Answers
-    from nearkin.pairs.answerers import Answerer as Answerer
+    from nearkin.pairs.answers import Answerer as Answerer
+    from nearkin.pairs.answers import Answers as Answers
     from nearkin.pairs.pairs import Conflict as Conflict
     from nearkin.pairs.pairs import Pairs as Pairs
     from nearkin.pairs.pairs import TripletCircle as TripletCircle
@@ -113,8 +113,8 @@ if TYPE_CHECKING:
 _HOMES = {
     **{learner.name: learner.home for learner in LEARNERS},
     "ActiveResult": "nearkin.tasks.questions.active",
-    "Answerer": "nearkin.pairs.answerers",
-    "Answers": "nearkin.pairs.answered",
+    "Answerer": "nearkin.pairs.answers",
+    "Answers": "nearkin.pairs.answers",
     "Conflict": "nearkin.pairs.pairs",
     "TripletCircle": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",

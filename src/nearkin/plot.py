@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from nearkin._types import Floats
 from nearkin.errors import InputError, needing
 from nearkin.learners.compositions import last_learner
-from nearkin.pairs.checks import checked_count
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.sparse import is_sparse
 from nearkin.scores import pair_auc

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
-from nearkin.pairs.pair_sums import Spread
+from nearkin.pairs.supervision import Spread
 from nearkin.rows import parallel
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel

@@ -10,10 +10,8 @@ from sklearn.datasets import load_wine
 
 from nearkin import ITML, Answers, MetricLearner, Pairs, load
 from nearkin.learners.selection_report import SelectionReport, SelectionWarning
-from nearkin.pairs.agreement import _IMAGINED_ANSWERS as IMAGINED
-from nearkin.pairs.agreement import judge
-from nearkin.pairs.answerers import Answerer
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import _IMAGINED_ANSWERS as IMAGINED
+from nearkin.pairs.answers import Answerer, Estimate, judge
 from tests.cases import each
 
 

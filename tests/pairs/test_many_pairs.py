@@ -3,8 +3,13 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from nearkin.pairs.closure import normalised
-from nearkin.pairs.numbering import in_order_of_appearance, places_among, positions_of, sorted_once
+from nearkin.pairs.closure import (
+    in_order_of_appearance,
+    normalised,
+    places_among,
+    positions_of,
+    sorted_once,
+)
 from tests.cases import each
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from nearkin.pairs.numbering import ends_of, keys_of, random_pairs, sorted_once
+from nearkin.pairs.closure import ends_of, keys_of, random_pairs, sorted_once
 
 
 def test_a_key_stands_for_one_pair_in_either_order():

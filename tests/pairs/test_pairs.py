@@ -17,9 +17,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_validate
 
 import nearkin
-from nearkin.pairs import frames as pair_frames
 from nearkin.pairs import labels
-from nearkin.pairs.numbering import draw_numbers, pairs_within
+from nearkin.pairs import pairs as pair_frames
+from nearkin.pairs.closure import draw_numbers, pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.pairs.supervision import check_roles
 from tests.cases import each

@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import Pairs
 from nearkin.pairs import supervision as evidence
 from nearkin.pairs.closure import spread_labels
-from nearkin.pairs.pair_sums import measure_spread
-from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence, measure_spread
 from nearkin.rows import access
 from tests import oracles
 

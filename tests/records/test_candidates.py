@@ -2,7 +2,7 @@ from time import process_time
 
 import numpy as np
 
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.closure import keys_of
 from nearkin.records.candidates import Candidates, candidates_of, first_of_equal, missed
 from nearkin.tables.reading import Column
 from tests.cases import each

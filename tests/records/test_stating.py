@@ -1,6 +1,6 @@
 import numpy as np
 
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.records.curves import chances_by, likely_curves
 from nearkin.records.stating import stated
 

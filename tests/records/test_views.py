@@ -1,6 +1,6 @@
 import numpy as np
 
-from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.records import candidates, views
 from nearkin.records.candidates import candidates_of
 from nearkin.records.views import pairs_of_rare_values, value_keys

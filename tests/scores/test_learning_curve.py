@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.scores.learning_curve import (
     DECLINE,
     DEVIATION,

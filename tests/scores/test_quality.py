@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from nearkin import ITML, Euclidean, Pairs
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.scores.quality import (
     _f1,
     _precision,

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from nearkin import Pairs, learn_actively, outlook
 from nearkin.datasets import make_xor
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.scores.learning_curve import Halves, LearningCurve
 from nearkin.tasks.questions.outlook import verdict_of
 from tests.cases import each

@@ -1,6 +1,6 @@
 """Answers as people gave them: one each, and whom to ask again."""
 
-from nearkin.pairs.answerers import UNNAMED
+from nearkin.pairs.answers import UNNAMED
 from nearkin.teaching.history import Past, after
 from nearkin.teaching.second_opinions import second_opinions
 from nearkin.teaching.spoken import Spoken, placed_by, spoken_of, telling_pairs

@@ -22,7 +22,7 @@ from nearkin.cli.scoring import (
     scores_by_triplets,
 )
 from nearkin.errors import counted
-from nearkin.pairs.answered import Answers
+from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream

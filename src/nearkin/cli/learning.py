@@ -21,7 +21,7 @@ from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import leaving_out
-from nearkin.pairs.answered import Answers
+from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.rows.parallel import get_ready

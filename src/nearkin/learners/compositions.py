@@ -21,7 +21,7 @@ from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.steps import map_of, passed_on, seen_first_by, sees_any_rows, with_input_tags
 from nearkin.learners.stored import stored_metric
 from nearkin.messages import hand_on, leaving_out, noticed
-from nearkin.pairs.answered import Answers
+from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access

@@ -21,7 +21,7 @@ from nearkin.learners.pulls import (
     pulls_of,
 )
 from nearkin.learners.words import words_of
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_blas_thread

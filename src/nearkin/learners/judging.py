@@ -19,7 +19,7 @@ from nearkin.learners.calibration import (
     draw_examples,
     verdicts_found,
 )
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
 from nearkin.rows import access, backends

@@ -17,8 +17,7 @@ from nearkin.errors import InputError
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Learned, Taught
-from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
-from nearkin.pairs.supervision import Evidence
+from nearkin.pairs.supervision import Evidence, Spread, label_spread, measure_spread
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,

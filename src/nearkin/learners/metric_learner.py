@@ -45,16 +45,10 @@ from nearkin.learners.selection_report import (
 from nearkin.learners.stored import stored_metric
 from nearkin.learners.trial import Trial
 from nearkin.messages import leaving_out, notice, progress, tell
-from nearkin.pairs.answered import Answers
-from nearkin.pairs.answerers import Answerer
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.answers import Answerer, Answers
+from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import (
-    ContradictionWarning,
-    Evidence,
-    example_pairs,
-    gather_evidence,
-)
+from nearkin.pairs.supervision import ContradictionWarning, Evidence, example_pairs, gather_evidence
 from nearkin.rows.distances import centred, mean_row, middle
 from nearkin.rows.memo import keeping_results
 from nearkin.rows.parallel import one_blas_thread

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 
 from nearkin._types import Floats
 from nearkin.learners.selection import is_one_thing
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import differing_units, scales_of

@@ -16,7 +16,7 @@ from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.selection_report import EUCLIDEAN, Candidate, Recipe, SelectionReport
 from nearkin.learners.two_steps import embedding
 from nearkin.messages import leaving_out
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
-from nearkin.pairs import answerers as who
-from nearkin.pairs.answerers import Answerer
+from nearkin.pairs import answers as who
+from nearkin.pairs.answers import Answerer
 from nearkin.scores.quality import Quality
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from nearkin.errors import InputError, about_input
 from nearkin.messages import notice
-from nearkin.pairs.numbering import draw_numbers, pairs_across, pairs_within
+from nearkin.pairs.closure import draw_numbers, pairs_across, pairs_within
 from nearkin.rows import backends
 
 # More pairs than this are not listed at once.

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.pairs.estimates import Estimate
-from nearkin.pairs.numbering import ends_of, keys_of, sorted_once
+from nearkin.pairs.answers import Estimate
+from nearkin.pairs.closure import ends_of, keys_of, sorted_once
 from nearkin.records.grams import Grams, Words, grams_of, is_searched
 from nearkin.records.views import pairs_of_rare_values, value_keys
 from nearkin.rows.parallel import blocks, compiled, for_each_block

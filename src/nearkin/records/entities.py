@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.pairs.closure import ends_of, keys_of
 
 # Log-odds of a pair that was not compared; and what no pair goes beyond, so that a single one does
 # not outweigh many.

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.records.candidates import missed
 from nearkin.records.entities import group_records, mean_between
 from nearkin.records.linking import one_to_one

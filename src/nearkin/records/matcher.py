@@ -17,9 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.fitting import WholeState
-from nearkin.pairs.checks import checked_count
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.records.canonical import canonical
 from nearkin.records.comparisons import compare, comparisons_of, prepared, refuse_absent
 from nearkin.records.files import load_matcher, save_matcher

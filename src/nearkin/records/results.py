@@ -8,7 +8,7 @@ import numpy as np
 
 from nearkin._types import Doubles, Ints
 from nearkin.errors import counted
-from nearkin.pairs.estimates import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, real, stored, whole
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.closure import keys_of
 from nearkin.records.candidates import Candidates, candidates_of
 from nearkin.records.comparisons import Comparisons, Prepared, Table32, compare, prepared
 from nearkin.records.matching import Matching, learn_matching

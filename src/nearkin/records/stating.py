@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearkin._types import Doubles, Mask
-from nearkin.pairs.estimates import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.records.curves import chances_by
 
 # Mistakes that scores do not show are a share of all that is as likely as if so many pairs had been

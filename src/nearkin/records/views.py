@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Ints
-from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
+from nearkin.pairs.closure import keys_of, pairs_across, pairs_within, sorted_once
 from nearkin.records.grams import Bytes, cells_of
 from nearkin.rows.parallel import compiled
 from nearkin.tables.reading import Column
@@ -76,7 +76,7 @@ def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.pairs.numbering import ends_of
+    >>> from nearkin.pairs.closure import ends_of
     >>> from nearkin.records.views import pairs_of_rare_values
     >>> keys = np.array([7, 9, 7, 0, 0, 5, 5, 5], dtype=np.uint64)
     >>> ends_of(pairs_of_rare_values(keys, np.zeros(8, dtype=np.int8))).tolist()

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from nearkin._types import Floats
-from nearkin.pairs.estimates import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, Estimate
 
 # Gains are told for so many answers at a time, and are worth the asking down to this.
 STEP = 10

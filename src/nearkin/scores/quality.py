@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.pairs.estimates import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.storage.schema import a, real, stored, whole
 
 # Pairs that are imagined beside those judged, half of them within the radius: nothing is certain

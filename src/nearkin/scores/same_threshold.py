@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Floats, Mask
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import linked_distances
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats
-from nearkin.pairs.answered import LEAST_TELLING
+from nearkin.pairs.answers import LEAST_TELLING
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.comparison import AnswerModel, model_answers, standing
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from nearkin._types import Floats, Ints
 from nearkin.messages import silenced
-from nearkin.pairs.numbering import draw_numbers
+from nearkin.pairs.closure import draw_numbers
 from nearkin.rows.distances import centred, squared_lengths
 from nearkin.rows.parallel import REORDER, block_rows, blocks, compiled, for_each_block, one_thread
 

@@ -21,7 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
-from nearkin.pairs.numbering import draw_numbers
+from nearkin.pairs.closure import draw_numbers
 from nearkin.rows.distances import centred, middle
 from nearkin.rows.parallel import blocks, for_each_block, one_blas_thread, one_thread
 from nearkin.rows.sparse import is_sparse

@@ -22,8 +22,7 @@ import scipy.sparse as sp
 
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.checks import checked_count
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.parallel import compiled, for_each_block
 from nearkin.rows.scaling import warn_of_units

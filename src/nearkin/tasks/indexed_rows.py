@@ -18,7 +18,7 @@ from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.compositions import last_learner
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import sees_any_rows
-from nearkin.pairs.checks import first_true
+from nearkin.pairs.pairs import first_true
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.ids import Ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain

@@ -14,7 +14,7 @@ from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.compositions import last_learner
 from nearkin.messages import notice
-from nearkin.pairs.checks import checked_count
+from nearkin.pairs.pairs import checked_count
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.validation import refuse_gaps
 from nearkin.spaces.neighbor_cells import SEARCHES, Search

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearkin._types import Ints
-from nearkin.pairs.answered import Agreement, Answers
-from nearkin.pairs.answerers import UNNAMED, advice
+from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advice
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.suspects import chance_by_metric
 from nearkin.teaching.knowledge import Knowledge

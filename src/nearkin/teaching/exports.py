@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats
-from nearkin.pairs.frames import TRIPLET
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import TRIPLET, Pairs
 from nearkin.records.results import Duplicates
 from nearkin.storage.files import quoted
 from nearkin.teaching.history import Voice

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeGuard
 
 from nearkin.errors import InputError
-from nearkin.pairs.checks import checked_weights
+from nearkin.pairs.pairs import checked_weights
 from nearkin.teaching.group_links import pairs_of_groups, pairs_of_which, split_of_groups
 from nearkin.teaching.row_checks import (
     Pair,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Ints
-from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
+from nearkin.pairs.closure import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
 from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair

@@ -12,7 +12,7 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.messages import noticed
-from nearkin.pairs.numbering import keys_of, random_pairs
+from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause

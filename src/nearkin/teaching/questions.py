@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Ints
-from nearkin.pairs.numbering import keys_of, pairs_within
+from nearkin.pairs.closure import keys_of, pairs_within
 from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.candidates import Scene, scene_of
 from nearkin.tasks.questions.strategies import (

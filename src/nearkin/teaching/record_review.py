@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearkin.messages import noticed
-from nearkin.pairs.estimates import Estimate
+from nearkin.pairs.answers import Estimate
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
 from nearkin.tables.reading import Column, columns_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.answerers import UNNAMED
+from nearkin.pairs.answers import UNNAMED
 from nearkin.teaching.row_checks import Pair
 from nearkin.teaching.spoken import Spoken
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nearkin.pairs.answerers import UNNAMED
+from nearkin.pairs.answers import UNNAMED
 from nearkin.teaching.history import DISPUTED, Past, is_pair, is_voice
 from nearkin.teaching.row_checks import Pair
 

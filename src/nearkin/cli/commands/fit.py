@@ -137,7 +137,7 @@ def fit(
         from nearkin.cli.models import Model, part_with, remembered
         from nearkin.cli.scoring import score_table
         from nearkin.errors import counted
-        from nearkin.pairs.answerers import table as answerers_table
+        from nearkin.pairs.answers import table as answerers_table
         from nearkin.storage.models import Facts, save
 
         cls = learner_class(learner)

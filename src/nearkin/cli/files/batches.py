@@ -63,4 +63,3 @@ def refuse_clash(fields: Container[str], names: list[str]) -> None:
         raise UserError(
             f"the data has a column {clash[0]!r} already: rename it, or do not carry it."
         )
-

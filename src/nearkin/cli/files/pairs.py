@@ -20,10 +20,8 @@ from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import say
 from nearkin.errors import counted
-from nearkin.pairs.answer_list import ANSWERS, EXPECTED, plain_answer
-from nearkin.pairs.answered import Answers
-from nearkin.pairs.answerers import UNNAMED
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.answers import UNNAMED, Answers
+from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, plain_answer
 from nearkin.rows.parquet import readable_as
 from nearkin.storage.files import unquoted
 

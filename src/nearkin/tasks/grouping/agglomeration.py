@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
 Linkage = Literal["average", "complete"]

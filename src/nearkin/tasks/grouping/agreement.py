@@ -9,7 +9,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
 from nearkin._types import Ints
-from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.pairs.closure import in_order_of_appearance
 
 
 def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:

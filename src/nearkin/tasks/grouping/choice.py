@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from nearkin._types import Floats, Ints
 from nearkin.messages import silenced
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import for_each_block, one_thread
 from nearkin.tasks.grouping.agreement import agreed_groups

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Floats, Ints
-from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
 from nearkin.tasks.grouping.grouped import Grouping, Groupings, split_up

@@ -21,7 +21,7 @@ from sklearn.utils.graph import _fix_connected_components
 
 from nearkin._types import Floats, Ints
 from nearkin.messages import silenced
-from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import Tree, joined_tree, leaves_joined
 from nearkin.tasks.grouping.kept_pairs import Blocks

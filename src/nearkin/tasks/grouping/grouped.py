@@ -18,7 +18,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.families import FAMILIES, Coordinates, Cut

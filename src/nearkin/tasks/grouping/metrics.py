@@ -14,7 +14,7 @@ from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.preparation import scales_of_differing
 from nearkin.learners.selection_report import SelectionWarning
 from nearkin.messages import leaving_out, noticed
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows import validation

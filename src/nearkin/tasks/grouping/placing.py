@@ -21,7 +21,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
-from nearkin.pairs.numbering import random_pairs
+from nearkin.pairs.closure import random_pairs
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
 # Rows whose kernel values are the features.

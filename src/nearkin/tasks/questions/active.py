@@ -20,8 +20,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import leaving_out, notice, noticed, tell
-from nearkin.pairs.checks import checked_count
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.rows import access, validation
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import types_of_words

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Doubles, Ints
-from nearkin.pairs.numbering import draw_numbers, ends_of, keys_of, pairs_within
+from nearkin.pairs.closure import draw_numbers, ends_of, keys_of, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import centred, middle
 

@@ -13,8 +13,8 @@ from nearkin.learners.incremental import begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.messages import noticed
-from nearkin.pairs.estimates import Estimate
-from nearkin.pairs.numbering import draw_numbers, random_pairs
+from nearkin.pairs.answers import Estimate
+from nearkin.pairs.closure import draw_numbers, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances

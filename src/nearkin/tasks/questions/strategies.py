@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin._types import Doubles, Ints
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import blocks
 from nearkin.scores.same_threshold import guessed_chance
@@ -200,7 +200,7 @@ def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
     size : int ndarray
         Of each group, by its number.
     differing : int ndarray
-        Keys of groups that differ, see :func:`nearkin.pairs.numbering.keys_of`.
+        Keys of groups that differ, see :func:`nearkin.pairs.closure.keys_of`.
     """
     unlike: defaultdict[int, set[int]] = defaultdict(set)
     for one, other in ends_of(differing).tolist():

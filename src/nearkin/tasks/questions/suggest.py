@@ -13,9 +13,8 @@ from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.messages import notice
-from nearkin.pairs.checks import checked_count, checked_pairs
-from nearkin.pairs.numbering import draw_numbers
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.closure import draw_numbers
+from nearkin.pairs.pairs import Pairs, checked_count, checked_pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
 from nearkin.rows.sparse import about

@@ -35,7 +35,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.messages import silenced
-from nearkin.pairs.numbering import keys_of, random_pairs
+from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.candidates import Scene, some_of_each
 

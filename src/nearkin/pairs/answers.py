@@ -1,0 +1,608 @@
+"""Answers of several people and their error rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicHermiteSpline
+from scipy.sparse import csr_array
+from scipy.special import expit, logit
+
+from nearkin._types import Floats, Ints, Mask
+from nearkin.errors import InputError, counted
+from nearkin.pairs.closure import ends_of, keys_of
+from nearkin.pairs.pairs import (
+    Pairs,
+    checked_count,
+    checked_pairs,
+    read_answers,
+    refuse_difference_from_itself,
+)
+from nearkin.storage.schema import a, real, stored, text, whole
+
+# A figure with the interval that holds the true one.
+
+
+# Intervals hold the true figure with this probability.
+CONFIDENCE = 0.9
+
+
+@stored(value=real, low=real, high=real)
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, and the interval in which the true one lies in nine cases of ten.
+
+    Attributes
+    ----------
+    value, low, high : float
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+# Who answered, how often wrong, and who should be looked at.
+
+
+# Whoever is wrong this often at least should be looked at; of whoever's rate may be anything in an
+# interval so wide, too little is known.
+_OFTEN_WRONG, _WIDE = 0.2, 0.3
+# Who answered where nobody is named.
+UNNAMED = "unnamed"
+# Lines of a table, and names of a sentence.
+_MOST_LISTED, _MOST_NAMED = 10, 3
+
+
+@stored(name=text, n_answers=whole, wrong=a("Estimate"))
+class Answerer(NamedTuple):
+    """A person, rule or program that answers, with its estimated error rate.
+
+    Attributes
+    ----------
+    name : str
+    n_answers : int
+    wrong : Estimate
+        Share of answers that are wrong, with its 90 % interval.
+
+    Examples
+    --------
+    >>> from nearkin import Answers
+    >>> links = [(i, i + 1) for i in range(20)]
+    >>> answers = Answers(
+    ...     3 * links, 20 * [1] + 20 * [1] + 10 * [0, 1], by=20 * ["A"] + 20 * ["B"] + 20 * ["C"]
+    ... )
+    >>> [(one.name, one.n_answers) for one in answers.answerers]
+    [('A', 20), ('B', 20), ('C', 20)]
+    >>> answers.answerers[-1].wrong.value > 0.3
+    True
+    """
+
+    name: str
+    n_answers: int
+    wrong: Estimate
+
+    def __str__(self) -> str:
+        return f"{self.name}: {counted(self.n_answers, 'answer')}, wrong {self.wrong}"
+
+
+def advice(answerers: list[Answerer]) -> str:
+    """Who should be looked at, in a sentence or two; empty if nobody answered."""
+    if not answerers:
+        return ""
+    reversed_ = [one for one in answerers if one.wrong.low > 0.5]
+    often = [one for one in answerers if _OFTEN_WRONG < one.wrong.low <= 0.5]
+    named = [one for one in answerers if one.name != UNNAMED]
+    unknown = [one for one in named if one.wrong.high - one.wrong.low > _WIDE]
+    said = []
+    if reversed_:
+        said.append(
+            f"Mostly wrong: {_names(reversed_)}. What they say counts as the opposite; ask whether "
+            "they took same for different."
+        )
+    if often:
+        said.append(f"Look at answers of {_names(often)}: many are wrong.")
+    if unknown:
+        said.append(
+            f"Too little is known of {_names(unknown)}: more answers to pairs that others answer "
+            "too would tell."
+        )
+    return " ".join(said) or "Nobody stands out."
+
+
+def table(answerers: list[Answerer]) -> str:
+    """A line for each, the least reliable last, and what follows."""
+    shown = answerers[-_MOST_LISTED:]
+    width = max(len("who"), *(len(one.name) for one in shown))
+    lines = [f"  {'who':{width}}  answers  wrong, with 90 % interval"]
+    if len(shown) < len(answerers):
+        lines.append(f"  ({len(answerers) - len(shown)} more reliable ones)")
+    lines += [f"  {one.name:{width}}  {one.n_answers:7}  {one.wrong}" for one in shown]
+    return "\n".join([*lines, advice(answerers)])
+
+
+def as_html(answerers: list[Answerer]) -> str:
+    """The same for notebooks, with all of them."""
+    head = "<tr><th>who</th><th>answers</th><th>wrong, with 90 % interval</th></tr>"
+    body = "".join(
+        f"<tr><td>{escape(one.name)}</td><td>{one.n_answers}</td><td>{one.wrong}</td></tr>"
+        for one in answerers
+    )
+    return f"<table>{head}{body}</table><p>{escape(advice(answerers))}</p>"
+
+
+def _names(some: list[Answerer]) -> str:
+    names = [one.name for one in some[-_MOST_NAMED:]]
+    if len(some) > _MOST_NAMED:
+        return f"{', '.join(names)} and {len(some) - _MOST_NAMED} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# Who is right how often, where several people, or rules, answer for the same rows.
+
+
+# The share of wrong answers is thought to be Beta(a, b) before any is seen.
+_IMAGINED_ANSWERS = (2.0, 8.0)
+# Nothing is believed more than this, so that no answer is beyond correction.
+_MOST_CERTAIN = 1 - 1e-6
+# Triangles share answers, so that what several of them say of a pair is not independent.
+_FROM_TRIANGLES = 0.5
+_MOST_TRIANGLES = 50
+# If more answers than this share are wrong by them, chains of wrong ones have led astray.
+_MOST_WRONG = 1 / 3
+_ROUNDS, _AT_REST = 100, 1e-4
+# Likelihoods are followed in steps of so many standard errors of a rate whose truth is known, each
+# larger than the one before, down to exp(-_FAR) of the highest.
+_STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
+# Places between which a likelihood is summed up.
+_FINE = 500
+
+
+class Judged(NamedTuple):
+    """What answers say together.
+
+    Attributes
+    ----------
+    chance_same : ndarray of shape (k,)
+        Of each pair, by everything that is known.
+    wrong : list of Estimate
+        Rate of wrong answers, by answerer.
+    """
+
+    chance_same: Floats
+    wrong: list[Estimate]
+
+
+class _Known(NamedTuple):
+    """All that rates and truth are estimated from.
+
+    Attributes
+    ----------
+    pair, who : int ndarray of shape (a,)
+    sign : ndarray of shape (a,)
+        1 for answers that say the same, -1 for others.
+    n_answers : int ndarray of shape (w,)
+    odds : ndarray of shape (k,)
+        Log-odds of pairs by something else than answers.
+    triangles : int ndarray of shape (t, 3)
+        Pairs that form one.
+    """
+
+    pair: Ints
+    sign: Floats
+    who: Ints
+    n_answers: Ints
+    odds: Floats
+    triangles: Ints
+
+
+class _Belief(NamedTuple):
+    """What is thought in some round: rates, chances, and what each triangle told its pairs."""
+
+    wrong: Floats
+    chance_same: Floats
+    told: Floats
+
+
+def judge(pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None = None) -> Judged:
+    """Estimate what is the same and who is how often wrong, in turn until both rest.
+
+    Parameters
+    ----------
+    pair : int ndarray of shape (a,)
+        Which pair each answer is of.
+    same : bool ndarray of shape (a,)
+        What each says.
+    who : int ndarray of shape (a,)
+        Whose it is, from 0.
+    links : int ndarray of shape (k, 2)
+        The pairs, each once, the smaller row first.
+    before : ndarray of shape (k,), optional
+        Probability that each is the same by something else than answers to it; ½ by default, and
+        where it is NaN.
+
+    Notes
+    -----
+    O(a + t) time for each round, with t triangles of pairs, 50 for each pair at most; some dozens
+    of rounds for the interval of each answerer.
+    """
+    prior = np.full(len(links), 0.5) if before is None else np.nan_to_num(before, nan=0.5)
+    prior = np.clip(prior, 1 - _MOST_CERTAIN, _MOST_CERTAIN)
+    sign = np.where(same, 1.0, -1.0)
+    known = _Known(pair, sign, who, np.bincount(who), logit(prior), _triangles(links))
+    belief = _at_rest(known)
+    if np.average(belief.wrong, weights=known.n_answers) > _MOST_WRONG:
+        known = known._replace(triangles=np.empty((0, 3), dtype=np.int64))
+        belief = _at_rest(known)
+    wrong = [_estimate(known, belief, who) for who in range(len(known.n_answers))]
+    return Judged(belief.chance_same, wrong)
+
+
+def _at_rest(known: _Known) -> _Belief:
+    """What is the same and who is how often wrong."""
+    usual = np.full(len(known.n_answers), _IMAGINED_ANSWERS[0] / sum(_IMAGINED_ANSWERS))
+    belief = _Belief(usual, expit(known.odds), np.zeros(known.triangles.shape))
+    # Most are right more often than not; only then is it seen who is not.
+    for most in (0.5, _MOST_CERTAIN):
+        belief = _rounds(known, belief, most)
+    return belief
+
+
+def _rounds(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
+    """Rates and chances in turn, from some belief until both rest.
+
+    Parameters
+    ----------
+    most : float
+        That a rate can be.
+    held : int, optional
+        Whose rate stays as it is.
+    """
+    wrong, chance, told = belief
+    rate = None if held is None else wrong[held]
+    for _ in range(_ROUNDS):
+        chance, told = _chances(known, wrong, told)
+        previous, wrong = wrong, np.clip(_rates(known, chance), 1 - _MOST_CERTAIN, most)
+        if held is not None:
+            wrong[held] = rate
+        if np.abs(wrong - previous).max() < _AT_REST:
+            break
+    return _Belief(wrong, chance, told)
+
+
+def _chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats, Floats]:
+    """Chance that each pair is the same by these rates, and what triangles tell then."""
+    said = np.bincount(known.pair, known.sign * -logit(wrong)[known.who], len(known.odds))
+    heard = np.bincount(known.triangles.ravel(), told.ravel(), len(known.odds))
+    odds = known.odds + said + _FROM_TRIANGLES * heard
+    # What a triangle says of a pair must not come from that pair itself.
+    told = (told + _by_triangles(odds[known.triangles] - _FROM_TRIANGLES * told)) / 2
+    return np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN), told
+
+
+def _mistakes(known: _Known, chance: Floats) -> Floats:
+    """How many answers of each are expected to be wrong."""
+    mistaken = 0.5 - known.sign * (chance[known.pair] - 0.5)
+    return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
+
+
+def _rates(known: _Known, chance: Floats) -> Floats:
+    """The likeliest rates by these chances."""
+    wrong, right = _IMAGINED_ANSWERS
+    most = _mistakes(known, chance) + wrong - 1
+    return np.asarray(most / (known.n_answers + wrong + right - 2))
+
+
+def _estimate(known: _Known, belief: _Belief, who: int) -> Estimate:
+    r"""A rate with its interval: median and tails of its likelihood, the other rates at their best.
+
+    The slope of the log-likelihood along :math:`\theta`, the log-odds of the rate, is what the
+    expected mistakes, m of n answers, are more than the rate asks for (Fisher's identity):
+    :math:`m + a - (n + a + b) \sigma(\theta)`, with Beta(a, b) before. Truth that is not certain
+    follows the rate, so that m does, and the likelihood is as flat as it should be.
+    """
+    rate = float(belief.wrong[who])
+    n_known = known.n_answers[who] + sum(_IMAGINED_ANSWERS)
+    step = _STEP / np.sqrt(n_known * rate * (1 - rate))
+    down, up = (_descent(known, belief, who, sign * step) for sign in (-1, 1))
+    places, heights, slopes = np.concatenate([down[:0:-1], up]).T
+    fine = np.linspace(places[0], places[-1], _FINE)
+    below = np.cumsum(np.exp(CubicHermiteSpline(places, heights - heights.max(), slopes)(fine)))
+    shares = np.array([0.5, (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(*expit(np.interp(shares * below[-1], below, fine)).tolist())
+
+
+def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
+    """Log-odds of a rate from the likeliest on to one side, log-likelihoods there and slopes."""
+    wrong, right = _IMAGINED_ANSWERS
+    place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
+    passed: list[tuple[float, float, float]] = []
+    while True:
+        mistakes = float(_mistakes(known, belief.chance_same)[who])
+        here = mistakes + wrong - (known.n_answers[who] + wrong + right) * float(expit(place))
+        if passed:
+            height += (slope + here) / 2 * (place - passed[-1][0])
+        passed.append((place, height, here))
+        if height < -_FAR:
+            return np.array(passed)
+        slope, place, step = here, place + step, step * _GROWTH
+        rates = belief.wrong.copy()
+        rates[who] = np.clip(expit(place), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
+        belief = _rounds(known, belief._replace(wrong=rates), _MOST_CERTAIN, held=who)
+
+
+def _triangles(links: Ints) -> Ints:
+    """Numbers of three pairs that form a triangle, for each one; of a pair 50 at most."""
+    n = int(links.max(initial=-1)) + 1
+    numbers = np.arange(len(links)) + 1
+    both = (np.concatenate([numbers] * 2), np.concatenate([links.T, links.T[::-1]], axis=1))
+    number = csr_array(both, shape=(n, n))
+    found = []
+    for here, (i, j) in enumerate(links.tolist()):
+        of_i = slice(number.indptr[i], number.indptr[i + 1])
+        of_j = slice(number.indptr[j], number.indptr[j + 1])
+        _, first, second = np.intersect1d(
+            number.indices[of_i], number.indices[of_j], assume_unique=True, return_indices=True
+        )
+        sides = np.column_stack([number.data[of_i][first], number.data[of_j][second]]) - 1
+        once = sides[(sides > here).all(axis=1)][:_MOST_TRIANGLES]
+        found += [(here, p, q) for p, q in once.tolist()]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _by_triangles(odds: Floats) -> Floats:
+    """Log-odds of each pair of a triangle by those of the two others, as columns.
+
+    If both are the same, so is it; if one is, it is not; if neither is, nothing is said.
+    """
+    chance = np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
+    p, q = np.roll(chance, 1, axis=1), np.roll(chance, 2, axis=1)
+    neither = 0.5 * (1 - p) * (1 - q)
+    return np.asarray(np.log(p * q + neither) - np.log(p * (1 - q) + (1 - p) * q + neither))
+
+
+# Answers: who said what of which pairs.
+
+
+# No pair is quite without weight.
+_LEAST_WEIGHT = 1e-3
+# Pairs of less weight are open; where the mean is less, nothing follows from answers at all.
+LEAST_TELLING = 0.1
+
+
+class Agreement(NamedTuple):
+    """What answers come to.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Each pair once, as it probably is; its weight says how much that tells, 1 if it is certain.
+    answerers : list of Answerer
+        Who answered, and how often wrong; the most reliable first.
+    """
+
+    pairs: Pairs
+    answerers: list[Answerer]
+
+
+class Answers:
+    """Answers about pairs from several people, programs or rules, who may disagree.
+
+    Whoever answers is wrong sometimes, some more often than others. How often each is, and what is
+    the same, is estimated from all answers together: from those to one pair, and from those to
+    pairs that form triangles, as two rows that are the same as a third are the same.
+    :class:`MetricLearner` also asks the metric that it learns from other pairs.
+
+    Give them to ``fit`` as ``pairs=answers``. The same answerer may answer a pair twice, and say
+    something else. Whoever is wrong more often than right tells something too: what they say counts
+    as the opposite. Answers of whoever shares no pair with others, and no triangle of pairs, tell
+    little of who is right, so that intervals of their rates are wide.
+
+    Parameters
+    ----------
+    links : array-like of int, shape (a, 2)
+        The rows that each answer is about, counted from 0.
+    same : array-like of bool, shape (a,)
+        What it says.
+    by : sequence, length a
+        Who says it; names are taken as text.
+    n_rows : int, default=None
+        How many rows X has, when known.
+
+    Attributes
+    ----------
+    links : read-only int64 array of shape (k, 2)
+        The pairs, each once.
+    n_answers : int
+    names : list of str
+        Who answered, each once.
+    pairs : Pairs
+        What the answers come to, before anything is learned.
+    answerers : list of Answerer
+        How often each is wrong, by the answers alone.
+    tell_nothing : bool
+        Whether they contradict each other so that nothing follows from them.
+    n_rows : int or None
+
+    Examples
+    --------
+    >>> from nearkin import Answers
+    >>> links = [(0, 1), (0, 1), (0, 1), (1, 2), (1, 2), (0, 2)]
+    >>> answers = Answers(links, [1, 1, 0, 1, 1, 1], by=["Ann", "Bob", "Cy", "Ann", "Cy", "Bob"])
+    >>> answers
+    Answers(6 answers by 3 to 3 pairs)
+    >>> answers.pairs
+    Pairs(3 must-links, 0 cannot-links)
+    >>> answers.answerers[-1].name
+    'Cy'
+    """
+
+    def __init__(
+        self,
+        links: ArrayLike,
+        same: ArrayLike,
+        by: Iterable[Any],
+        *,
+        n_rows: int | None = None,
+    ) -> None:
+        self.n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
+        ends = checked_pairs(links, "answer", self.n_rows)
+        said = np.asarray(same)
+        names = [str(name) for name in by]
+        for name, length in (("same", len(said)), ("by", len(names))):
+            if length != len(ends):
+                raise InputError(f"there are {len(ends)} answers, but {name} has {length}.")
+        if not np.isin(said, (0, 1)).all():
+            raise InputError("same must be true or false for each answer: leave out unsure ones.")
+        said = said.astype(bool)
+        refuse_difference_from_itself(ends, "answer", ~said)
+        telling = ends[:, 0] != ends[:, 1]
+        keys, self._pair = np.unique(keys_of(np.sort(ends[telling], axis=1)), return_inverse=True)
+        self.links: Ints = ends_of(keys)
+        self.links.setflags(write=False)
+        self._same: Mask = said[telling]
+        told = [name for name, tells in zip(names, telling, strict=True) if tells]
+        self.names: list[str] = list(dict.fromkeys(told))
+        number = {name: i for i, name in enumerate(self.names)}
+        self._who: Ints = np.array([number[name] for name in told], dtype=np.int64)
+        if not len(self._same):
+            raise InputError("there are no answers about two different rows.")
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, by: str = "by", ids: Any = None, n_rows: int | None = None
+    ) -> Answers:
+        """Read answers from a dataframe with the columns left, right, same and who answered.
+
+        Parameters
+        ----------
+        frame : dataframe
+            As for :meth:`Pairs.from_frame`; weights are not read, since they are estimated.
+        by : str, default="by"
+            The column that says who answered.
+        ids : sequence of hashable, default=None
+        n_rows : int, default=None
+
+        Returns
+        -------
+        Answers
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from nearkin import Answers
+        >>> said = {"left": [0, 0, 1], "right": [1, 1, 2], "same": ["yes", "no", "yes"]}
+        >>> Answers.from_frame(pd.DataFrame({**said, "by": ["Ann", "Bob", "Ann"]}))
+        Answers(3 answers by 2 to 2 pairs)
+        """
+        ends, same, names, n_rows = read_answers(frame, by, ids, n_rows)
+        return cls(ends, same, names, n_rows=n_rows)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, about two different rows."""
+        return len(self._same)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{counted(self.n_answers, 'answer')} by {len(self.names)} "
+            f"to {counted(len(self.links), 'pair')}"
+        ]
+        if self.n_rows is not None:
+            parts.append(f"n_rows={self.n_rows}")
+        return f"Answers({', '.join(parts)})"
+
+    def restrict(self, rows: Mask) -> Answers | None:
+        """Answers about some rows of X, as those about ``X[rows]``; None if there are none.
+
+        Parameters
+        ----------
+        rows : bool array of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Answers
+        >>> answers = Answers(
+        ...     [(0, 1), (1, 3), (2, 3)], [True, True, False], by=["Ann", "Bob", "Ann"]
+        ... )
+        >>> answers.restrict(np.array([False, True, True, True])).links.tolist()
+        [[0, 2], [1, 2]]
+        """
+        kept = np.asarray(rows[self.links].all(axis=1))[self._pair]
+        if not kept.any():
+            return None
+        ends = (np.cumsum(rows) - 1)[self.links[self._pair[kept]]]
+        names = [self.names[who] for who in self._who[kept]]
+        return Answers(ends, self._same[kept], names, n_rows=int(rows.sum()))
+
+    @cached_property
+    def _alone(self) -> Agreement:
+        return self.agreed()
+
+    @property
+    def pairs(self) -> Pairs:
+        """What the answers come to, before anything is learned."""
+        return self._alone.pairs
+
+    @property
+    def tell_nothing(self) -> bool:
+        """Whether they contradict each other so that nothing follows from them."""
+        return bool(_weights(self.pairs).mean() < LEAST_TELLING)
+
+    @property
+    def telling(self) -> Pairs:
+        """What the answers come to where they tell something: metrics can be judged by it."""
+        return self.pairs.subset(_weights(self.pairs) >= LEAST_TELLING)
+
+    @property
+    def answerers(self) -> list[Answerer]:
+        """How often each is wrong, by the answers alone."""
+        return self._alone.answerers
+
+    def agreed(self, before: Floats | None = None) -> Agreement:
+        """What the answers come to, beside something else that is known.
+
+        Parameters
+        ----------
+        before : ndarray of shape (k,), optional
+            Probability that each of ``links`` is the same, by something else than its answers; NaN
+            where nothing is known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Answers
+        >>> answers = Answers([(0, 1), (0, 1)], [True, False], by=["Ann", "Bob"])
+        >>> answers.agreed(before=np.array([0.9])).pairs  # a metric is for Ann
+        Pairs(1 must-link, 0 cannot-links)
+        >>> answers.agreed(before=np.array([0.1])).pairs
+        Pairs(0 must-links, 1 cannot-link)
+        """
+        found = judge(self._pair, self._same, self._who, self.links, before)
+        # What is right with probability p tells (2 p - 1)² of what a certain answer tells.
+        sure = np.maximum((2 * found.chance_same - 1) ** 2, _LEAST_WEIGHT)
+        must = found.chance_same >= 0.5
+        pairs = Pairs(
+            self.links[must],
+            self.links[~must],
+            must_weight=sure[must],
+            cannot_weight=sure[~must],
+            n_rows=self.n_rows,
+        )
+        n_answers = np.bincount(self._who).tolist()
+        listed = map(Answerer, self.names, n_answers, found.wrong)
+        return Agreement(pairs, sorted(listed, key=lambda one: one.wrong.value))
+
+
+def _weights(pairs: Pairs) -> Floats:
+    return np.concatenate([pairs.must_weight, pairs.cannot_weight])
