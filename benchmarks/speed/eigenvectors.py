@@ -28,8 +28,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg, splu
 from sklearn.datasets import make_swiss_roll
 
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
-from nearkin.spaces import graph_eigenvectors, multigrid
-from nearkin.spaces import smooth_functions as spectral
+from nearkin.spaces import spectral
 from nearkin.spaces.graph import laplacian, neighbor_graph
 
 FOLDER = Path(__file__).parent
@@ -85,7 +84,7 @@ class Problem:
 
 
 def ours(problem: Problem) -> np.ndarray:
-    times, cycle, inside = multigrid.times, multigrid.cycle, False
+    times, cycle, inside = spectral.times, spectral.cycle, False
 
     def counted_times(A: Any, X: np.ndarray) -> np.ndarray:
         problem.products += 0 if inside else X.shape[1]
@@ -99,7 +98,7 @@ def ours(problem: Problem) -> np.ndarray:
         inside = depth > 0
         return Z
 
-    for module in (multigrid, graph_eigenvectors):
+    for module in (spectral, spectral):
         module.times, module.cycle = counted_times, counted_cycle
     W = sp.csr_array(sp.diags_array(problem.L.diagonal()) - problem.L)
     return spectral.smoothest(W, N_VECTORS, random_state=0, tol=TOLERANCE)[1][:, -problem.wanted :]

@@ -8,7 +8,7 @@ import nearkin as nk
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 
 X, along = make_swiss_roll(300, noise=0.05, random_state=0)
 y = (along > 9).astype(int)

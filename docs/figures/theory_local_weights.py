@@ -3,9 +3,9 @@
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, center_kernel
-from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import leading_eigenpairs
 
 rng = np.random.default_rng(3)

@@ -28,9 +28,9 @@ from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric import MetricMixin
 from nearkin.rows.distances import FAR
-from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
+from nearkin.spaces.feature_space import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, unit_rows
-from nearkin.spaces.landmark_maps import KernelExpansion, LocalExtension, NystroemExtension
+from nearkin.spaces.landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.spaces.maps import (
     Affine,
@@ -261,7 +261,7 @@ def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
     return X @ svd.components_.T
 
 
-# From rows to coordinates by way of landmarks, as nearkin.spaces.landmark_maps says
+# From rows to coordinates by way of landmarks, as nearkin.spaces.feature_space says
 
 
 @singledispatch

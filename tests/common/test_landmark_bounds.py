@@ -12,7 +12,7 @@ from nearkin.learners import host_sample, metric_learner, portfolio
 from nearkin.messages import leaving_out
 from nearkin.registry import LEARNERS
 from nearkin.spaces import feature_space, maps
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.storage.arrays import read_header
 from nearkin.storage.models import KIND, NEWEST
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from nearkin import GeometryAware, Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 from tests.cases import each
 
 FAMILIES = ("spectral", "data_dependent", "rbf")

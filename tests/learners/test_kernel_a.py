@@ -13,9 +13,9 @@ from nearkin.datasets import make_xor
 from nearkin.learners import window_objective as module
 from nearkin.learners.window_objective import window_edges
 from nearkin.scores import balanced_rand
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.kernels import Kernel, center_kernel
-from nearkin.spaces.landmark_maps import LocalExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from tests import oracles
 from tests.cases import each
 

@@ -16,7 +16,7 @@ from nearkin.solvers.kernel_families import (
 from nearkin.solvers.learned_width import RbfFamily, learn_width
 from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 from tests import oracles
 from tests.cases import each
 

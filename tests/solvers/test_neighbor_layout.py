@@ -3,7 +3,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.solvers import neighbor_layout
 from nearkin.solvers.neighbor_layout import EPOCHS, closeness, descended, edges_between, middles
-from nearkin.spaces.neighbor_cells import nearest_others
+from nearkin.spaces.neighbors import nearest_others
 from tests.cases import each
 
 

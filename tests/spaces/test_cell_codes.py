@@ -5,8 +5,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from nearkin.rows.parallel import one_core
-from nearkin.spaces.cell_codes import coded, scanned
-from nearkin.spaces.cell_means import along_a_path, cell_means, nearest_mean, nearest_means
+from nearkin.spaces.neighbors import (
+    along_a_path,
+    cell_means,
+    coded,
+    nearest_mean,
+    nearest_means,
+    scanned,
+)
 from tests.cases import each
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from nearkin.spaces.equal_rows import equal_where_rows_are
+from nearkin.spaces.graph import equal_where_rows_are
 
 
 def test_equal_rows_have_one_place_however_they_are_stored():

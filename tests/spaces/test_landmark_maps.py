@@ -4,9 +4,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.rows import parallel
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, center_kernel
-from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import leading_eigenpairs
 from tests import oracles
 from tests.cases import each

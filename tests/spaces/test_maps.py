@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import KernelExpansion
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import KernelExpansion
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.maps import (
     Affine,
     Composed,

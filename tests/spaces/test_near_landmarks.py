@@ -1,10 +1,10 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import LocalExtension
-from nearkin.spaces.near_landmarks import NearLandmarks, Preparation
+from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.local_weights import NearLandmarks, Preparation
 from tests.cases import each
 
 each_type = each("dtype", [np.float32, np.float64])

@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
 from nearkin import GeometryAware, KernelA, Pairs
-from nearkin.spaces import neighbor_cells
-from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells, nearest_others
+from nearkin.spaces import neighbors
+from nearkin.spaces.neighbors import Cells, nearest_by_cells, nearest_others
 from tests.cases import each
 
 
@@ -89,7 +89,7 @@ def test_learners_look_into_cells_where_there_are_many_rows(learner, monkeypatch
     X = rows_in_groups()
     pairs = Pairs.from_labels(np.arange(len(X)) % 3, 60, random_state=0)
     exact = learner.set_params(random_state=0).fit(X, pairs=pairs).transform(X[:200])
-    monkeypatch.setattr(neighbor_cells, "_MANY_ROWS", len(X))
+    monkeypatch.setattr(neighbors, "_MANY_ROWS", len(X))
     found, again = (learner.fit(X, pairs=pairs).transform(X[:200]) for _ in range(2))
     assert_array_equal(found, again)
     assert not np.array_equal(found, exact)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from nearkin.spaces.smallest import bound_smallest, find_below
+from nearkin.spaces.local_weights import bound_smallest, find_below
 
 
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 700), k=st.integers(1, 12))

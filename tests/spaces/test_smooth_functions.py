@@ -8,14 +8,13 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
-from nearkin.spaces import graph_eigenvectors
-from nearkin.spaces import smooth_functions as module
+from nearkin.spaces import spectral
+from nearkin.spaces import spectral as module
+from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.graph import laplacian, neighbor_graph
-from nearkin.spaces.graph_eigenvectors import iterate
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import LocalExtension
-from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.spectral import isomap_coordinates, iterate, lle_coordinates, smoothest
 from tests.cases import each
 
 
@@ -223,7 +222,7 @@ def test_parts_joined_by_next_to_nothing():
 
 
 def test_what_did_not_converge_is_told(monkeypatch):
-    monkeypatch.setattr(graph_eigenvectors, "_MOST_ITERATIONS", 1)
+    monkeypatch.setattr(spectral, "_MOST_ITERATIONS", 1)
     with pytest.warns(ConvergenceWarning, match="residuals up to .* after 1 iterations"):
         smoothest(neighbor_graph(curved_rows(2000), 8), 6, random_state=0)
 

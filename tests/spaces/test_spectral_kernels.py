@@ -5,14 +5,14 @@ from scipy.linalg import expm
 from scipy.optimize import minimize
 
 from nearkin.spaces.graph import laplacian, neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
-from nearkin.spaces.spectral_kernels import (
+from nearkin.spaces.spectral import (
     SPECTRAL_KERNELS,
     diffusion,
     eigenmaps,
     improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
+    smoothest,
 )
 from tests.cases import each
 

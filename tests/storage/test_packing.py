@@ -5,9 +5,9 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from nearkin import Euclidean, StorageError, Suspect
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.storage.schema import Packed, pack, unpack
 from tests.cases import each
 

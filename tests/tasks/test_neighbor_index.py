@@ -22,8 +22,7 @@ from nearkin.datasets import make_xor
 from nearkin.errors import InputError
 from nearkin.rows.distances import rowwise_distances
 from nearkin.spaces import neighbors as neighbor_search
-from nearkin.spaces.neighbor_cells import Cells
-from nearkin.spaces.neighbors import near_groups, nearest, within
+from nearkin.spaces.neighbors import Cells, near_groups, nearest, within
 from nearkin.storage.arrays import StorageError, write_arrays
 from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
 from nearkin.tasks import indexed_rows

@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 
 N_FUNCTIONS = 10
 PENALTY = 1.0

@@ -16,9 +16,9 @@ from sklearn.svm import SVC
 from sklearn.utils.extmath import row_norms
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, percentage
-from nearkin.spaces.kernel_landmarks import dense_rows
 from nearkin.spaces.kernels import bind_kernel
-from nearkin.spaces.spectral_kernels import diffusion
+from nearkin.spaces.landmarks import dense_rows
+from nearkin.spaces.spectral import diffusion
 
 C = 100
 DIFFUSION_TIMES = 10 ** np.linspace(-1, 2, 7)

@@ -21,7 +21,7 @@ from benchmarks.record import Table
 from benchmarks.resume import Job
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 
 # The first two subjects whose images are whole.
 FIRST = (1, 3)

@@ -29,15 +29,14 @@ from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
-from nearkin.spaces.equal_rows import equal_where_rows_are
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
-from nearkin.spaces.spectral_kernels import (
+from nearkin.spaces.graph import equal_where_rows_are, neighbor_graph
+from nearkin.spaces.spectral import (
     diffusion,
     eigenmaps,
     improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
+    smoothest,
 )
 
 N_NEIGHBORS = 10

@@ -28,7 +28,7 @@ from benchmarks.resume import Job
 from nearkin import ITML, GeometryAware
 from nearkin.scores import separability
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral import smoothest
 
 N_LABELS = 200
 N_DRAWS = 10

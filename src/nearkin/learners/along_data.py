@@ -10,7 +10,7 @@ from nearkin._types import Floats
 from nearkin.messages import notice
 from nearkin.spaces.graph import ball_graph, neighbor_graph
 from nearkin.spaces.kernels import Rows
-from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spaces.spectral import isomap_coordinates, lle_coordinates, smoothest
 
 # A function that sits on fewer rows than either says nothing of most of them; among fewer rows than
 # these, nobody can tell.

@@ -36,26 +36,21 @@ from nearkin.solvers.kernel_families import (
 )
 from nearkin.solvers.learned_width import RbfFamily, width_for_pairs
 from nearkin.solvers.stress_springs import all_squared_distances
-from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
+    Extension,
+    KernelExpansion,
+    LocalExtension,
     feature_space_of,
     landmark_rows,
 )
-from nearkin.spaces.graph import (
-    METRICS,
-    WEIGHTS,
-    Metric,
-    Weight,
-)
-from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
+from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, equal_where_rows_are
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
-from nearkin.spaces.landmark_maps import Extension, KernelExpansion, LocalExtension
-from nearkin.spaces.landmarks import choose_landmarks
+from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks, dense_rows
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.neighbor_cells import SEARCHES, Search
-from nearkin.spaces.spectral_kernels import diffusion
+from nearkin.spaces.neighbors import SEARCHES, Search
+from nearkin.spaces.spectral import diffusion
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 COORDINATES = ("laplacian", "lle", "isomap")

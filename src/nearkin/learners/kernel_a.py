@@ -18,15 +18,15 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.joint_stress import relax_jointly
 from nearkin.solvers.stress_majorization import relax
-from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
+    LocalExtension,
     feature_space_of,
     rows_for_kernel,
     with_kernel_tags,
 )
+from nearkin.spaces.graph import equal_where_rows_are
 from nearkin.spaces.kernels import KernelFunction, Rows
-from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.storage.schema import floats, ints, maybe, numbers, positive, whole
 

@@ -21,14 +21,15 @@ from nearkin.pairs.supervision import Evidence, Spread, label_spread, measure_sp
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
+    Extension,
     FeatureSpace,
+    LocalExtension,
     feature_space_of,
     rows_for_kernel,
     with_kernel_tags,
 )
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
-from nearkin.spaces.landmark_maps import Extension, LocalExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.maps import ThroughLandmarks, composed
 from nearkin.storage.schema import floats, ints, positive, real
 

@@ -21,13 +21,13 @@ from nearkin.rows.parallel import blocks
 from nearkin.rows.sparse import all_equal, along, axes_of_wide_rows, is_sparse, leading_axes
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
+    Extension,
     FeatureSpace,
     feature_space_of,
     rows_for_kernel,
     with_kernel_tags,
 )
 from nearkin.spaces.kernels import Rows, unit_rows
-from nearkin.spaces.landmark_maps import Extension
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine, Map, ThroughLandmarks, UnitLength, composed
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive

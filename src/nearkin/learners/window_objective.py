@@ -19,7 +19,7 @@ from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
 from nearkin.solvers.stress_triplets import OrderedSprings
 from nearkin.spaces.graph import each_pair_once
-from nearkin.spaces.neighbor_cells import nearest_others
+from nearkin.spaces.neighbors import nearest_others
 
 # Up to this many rows every pair of rows is in the window, as in the paper.
 _COMPLETE_ROWS = 2000

@@ -93,7 +93,7 @@ def edges_between(Z: Floats, near: Ints) -> Edges:
     Z : ndarray of shape (n, q)
         At least two rows.
     near : int ndarray of shape (n, k)
-        See :func:`nearkin.spaces.neighbor_cells.nearest_others`.
+        See :func:`nearkin.spaces.neighbors.nearest_others`.
 
     Notes
     -----

@@ -20,13 +20,177 @@ threads. Everything is O(K) memory a row.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+from joblib import cpu_count
+from numpy.typing import DTypeLike, NDArray
+from scipy.spatial.distance import cdist
+from sklearn.utils.extmath import row_norms
 
-from nearkin._types import Doubles
-from nearkin.rows.parallel import REORDER, compiled
-from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, find_smallest, insert
+from nearkin._types import Doubles, Floats
+from nearkin.messages import silenced
+from nearkin.rows import access
+from nearkin.rows.distances import FAR
+from nearkin.rows.parallel import REORDER, blocks, compiled, one_thread
+from nearkin.spaces.kernels import unit_rows
+
+# The few smallest numbers of every row of a matrix: loops that are compiled.
+
+
+# Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
+CHUNK = 8
+_GROUP = 4
+# Groups for each of the numbers to be found: with these, a bound has one or two more below it.
+_GROUPS_EACH = 3
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _least_of_eight(values: Any, minima: Any) -> None:
+    """Minima of numbers as far apart as there are minima."""
+    n = minima.shape[0]
+    a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
+    values = values[4 * n :]
+    e, f, g, h = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
+    for j in range(n):
+        first = min(min(a[j], b[j]), min(c[j], d[j]))
+        minima[j] = min(first, min(min(e[j], f[j]), min(g[j], h[j])))
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _least_of_four(values: Any, minima: Any) -> None:
+    """The same of four numbers each."""
+    n = minima.shape[0]
+    a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
+    for j in range(n):
+        minima[j] = min(min(a[j], b[j]), min(c[j], d[j]))
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _put_in_order(low: Any, high: Any) -> None:
+    """Swap the entries of two arrays where they are in the wrong order."""
+    for i in range(low.shape[0]):
+        less, more = min(low[i], high[i]), max(low[i], high[i])
+        low[i], high[i] = less, more
+
+
+@compiled()
+def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
+    """Bounds of the K-th smallest number of each row, from above.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+    minima : ndarray of shape (n, m // 8), written
+        Of the chunks of every row, see :func:`find_below`.
+    lowest : ndarray of shape (K, n), written
+        The last of its rows are the bounds, infinite where m is too small for any.
+    """
+    k, chunks = lowest.shape[0], minima.shape[1]
+    grouped = chunks // _GROUP >= _GROUPS_EACH * k
+    n_groups = chunks // _GROUP if grouped else chunks
+    groups, own = np.empty((n_groups, len(values)), values.dtype), np.empty(n_groups, values.dtype)
+    for i in range(len(values)):
+        _least_of_eight(values[i], minima[i])
+        if grouped:
+            _least_of_four(minima[i], own)
+        else:
+            own[:] = minima[i]
+        for c in range(n_groups):
+            groups[c, i] = own[c]
+    lowest[:] = np.inf
+    for c in range(n_groups):
+        for a in range(k):
+            _put_in_order(lowest[a], groups[c])
+
+
+@compiled()
+def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) -> Any:
+    """Positions of the numbers of a row that are no larger than a bound, in no order.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+    minima : ndarray of shape (m // 8,)
+        Of chunks: the first is of every (m // 8)-th number, from the first on.
+    bound : float
+    chunks : int ndarray of shape (m // 8 + 1,)
+        Scratch.
+    found : int ndarray of shape (m + 1,), written
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
+    step = minima.shape[0]
+    n_chunks = n_found = 0
+    # What is no hit will be overwritten: there is no branch to guess.
+    for c in range(step):
+        chunks[n_chunks] = c
+        n_chunks += minima[c] <= bound
+    for c in range(n_chunks):
+        for t in range(CHUNK):
+            j = chunks[c] + t * step
+            found[n_found] = j
+            n_found += values[j] <= bound
+    for j in range(CHUNK * step, values.shape[0]):
+        found[n_found] = j
+        n_found += values[j] <= bound
+    return n_found
+
+
+@compiled(fastmath={"nnan", "nsz"})
+def _chunk_minima(values: Any, minima: Any) -> None:
+    for c in range(minima.shape[0]):
+        lowest = values[c * CHUNK]
+        for t in range(1, CHUNK):
+            lowest = min(lowest, values[c * CHUNK + t])
+        minima[c] = lowest
+
+
+@compiled()
+def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
+    """Merge a value below the last into the sorted list of the K smallest, behind equal ones."""
+    place = smallest.shape[0] - 1
+    while place > 0 and smallest[place - 1] > value:
+        smallest[place] = smallest[place - 1]
+        positions[place] = positions[place - 1]
+        place -= 1
+    smallest[place] = value
+    positions[place] = position
+
+
+@compiled()
+def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
+    """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
+    last = smallest.shape[0] - 1
+    for j in range(start, stop):
+        if values[j] < smallest[last]:
+            insert(values[j], j, positions, smallest)
+
+
+@compiled()
+def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
+    """Positions of the K smallest values, in increasing order, ties by position.
+
+    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K
+    chunks need a closer look; the minima themselves vectorise.
+    """
+    chunks = minima.shape[0]
+    _chunk_minima(values, minima)
+    smallest[:] = np.inf
+    positions[:] = 0
+    _insert_smaller(minima, 0, chunks, positions, smallest)
+    bound = smallest[smallest.shape[0] - 1]
+    smallest[:] = np.inf
+    for c in range(chunks):
+        if minima[c] <= bound:
+            _insert_smaller(values, c * CHUNK, (c + 1) * CHUNK, positions, smallest)
+    _insert_smaller(values, chunks * CHUNK, values.shape[0], positions, smallest)
+
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3
@@ -480,3 +644,263 @@ def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
             other_weight, other_row = weights[i, a + 1], coordinates[neighbors[i, a + 1]]
             for t in range(target.shape[0]):
                 target[t] += weight * row[t] + other_weight * other_row[t]
+
+
+# The nearest landmarks of rows in memory, and the weights of these, under a Euclidean kernel.
+
+
+# Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
+# more rows nothing is faster.
+_PART_BYTES = 2**20
+_LEAST_ROWS, _MOST_ROWS = 128, 504
+# Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
+# once, the more the better, if there are some for every core; and those of one part.
+_MOST_PIVOTS, _ROUNDS = 64, 10
+_SHARED_ROWS = (16384, 65536)
+_SHARED_PART = PART_ROWS
+# From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
+# of all landmarks that may remain.
+_MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
+_SAMPLE = 1000
+_SHARE_LEFT = 0.6
+# Distances that differ by less, as a share, may count as equal.
+_TIES = 1e-6
+
+Places: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What makes rows of rows whose Euclidean distances determine a kernel.
+
+    Attributes
+    ----------
+    center : float64 ndarray of shape (d,)
+        What is subtracted.
+    scale : float
+        What rows are multiplied by then.
+    to_unit_length : bool
+        Whether they are divided by their lengths before.
+    """
+
+    center: Doubles
+    scale: float
+    to_unit_length: bool = False
+
+    def begun(self, X: Floats) -> Doubles:
+        """A copy of rows in float64, for compiled loops to do the rest."""
+        rows = np.array(X, dtype=np.float64, order="C")
+        return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
+
+
+@dataclass(frozen=True)
+class _Points:
+    """What rows are compared with: vectors, and what ranks them by their distance from a row u.
+
+    That is ``‖l‖² − 2 u·l``, where a column of ones after u meets ‖l‖².
+    """
+
+    vectors: Doubles
+    factor: Floats  # of shape (d + 1, m), in the type of the rows
+
+    @classmethod
+    def of(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
+        """Vectors, for rows of some type."""
+        factor = np.vstack([-2 * vectors.T, row_norms(vectors, squared=True)])
+        return cls(vectors, factor.astype(dtype))
+
+    def some(self, chosen: NDArray[np.intp]) -> _Points:
+        """Some of the points."""
+        factor = self._by_point.take(chosen, axis=0).T
+        return _Points(self.vectors.take(chosen, axis=0), np.ascontiguousarray(factor))
+
+    @cached_property
+    def _by_point(self) -> Floats:
+        return self.factor.T.copy()
+
+
+@dataclass(frozen=True)
+class _Pivots:
+    """Pivots, and for each of them all landmarks from the nearest to the farthest."""
+
+    vectors: Doubles
+    landmarks: NDArray[np.intp]
+    distances: Doubles
+    kth: Doubles
+
+    def n_left(self, pivot: int, radius: Any) -> Any:
+        """How many landmarks may be among the nearest to rows no farther than that from a pivot."""
+        limit = (2 * radius + self.kth[pivot]) * (1 + _TIES)
+        return np.searchsorted(self.distances[pivot], limit, side="right")
+
+
+class NearLandmarks:
+    """Landmarks under a Euclidean kernel, to find those that are near.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, d)
+    preparation : Preparation
+    n_neighbors : int
+    saturating : bool
+        Whether the kernel of prepared rows is ``exp(−‖u − v‖²)``, or else linear.
+
+    Attributes
+    ----------
+    points : float64 ndarray of shape (m, d)
+        The landmarks as prepared rows.
+    """
+
+    def __init__(
+        self, rows: Floats, preparation: Preparation, n_neighbors: int, saturating: bool
+    ) -> None:
+        self._preparation, self._n_neighbors = preparation, n_neighbors
+        self._saturating = saturating
+        self.points = preparation.begun(rows)
+        lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
+        prepare_rows(self.points, preparation.center, preparation.scale, FAR, coarse, lengths)
+        self._reach = float(lengths.max())
+
+    def pivots_pay(self, X: Floats) -> bool:
+        """Whether most landmarks can be left out for most rows of X, as far as a sample shows."""
+        n, m = X.shape[0], len(self.points)
+        if n < _MANY_ROWS or m < _MANY_LANDMARKS:
+            return False
+        cells, radii = self._shared_out(X[access.evenly_spaced(n, _SAMPLE)])
+        left = [self._pivots.n_left(one, radii[cells == one]).sum() for one in np.unique(cells)]
+        return bool(sum(left) < _SHARE_LEFT * m * len(cells))
+
+    @staticmethod
+    def shared_rows(n_rows: int) -> int:
+        """How many rows are best shared out among pivots at once."""
+        least, most = _SHARED_ROWS
+        return max(least, min(most, n_rows // (4 * int(cpu_count()))))
+
+    def weights(self, X: Floats, by_pivots: bool) -> tuple[Places, Floats]:
+        """Nearest landmarks and weights of every row of X, of shape (n, n_neighbors) each."""
+        if by_pivots:
+            return self._weights_by_pivots(X)
+        m = len(self.points)
+        fitting = _PART_BYTES // (m * X.dtype.itemsize)
+        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // 16 * 16 + 8  # see PART_ROWS
+        squared = empty_squares(len(X), self._n_neighbors, min(size, len(X)))
+        neighbors = np.empty((len(X), self._n_neighbors), np.int32)
+        self._search(X, self._landmarks(X.dtype), neighbors, squared)
+        return neighbors, self._solved(squared, X)
+
+    def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
+        """The same, where rows are compared with the landmarks that their pivots leave."""
+        pivots, landmarks = self._pivots, self._landmarks(X.dtype)
+        cells, radii = self._shared_out(X)
+        neighbors = np.empty((len(X), self._n_neighbors), np.int32)
+        weights = np.empty(neighbors.shape, X.dtype)
+        # By cells, and the nearest rows of each first: these are left the fewest landmarks.
+        step = 2**16 // _MOST_PIVOTS
+        share = np.minimum(radii * (step / max(radii.max(), 1e-300)), step - 1)
+        order = np.argsort((cells * step + share).astype(np.uint16), kind="stable")
+        starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
+        for pivot in range(len(pivots.vectors)):
+            own = order[starts[pivot] : starts[pivot + 1]]
+            squared = empty_squares(len(own), self._n_neighbors, _SHARED_PART)
+            near = np.empty((len(own), self._n_neighbors), np.int32)
+            for number, some in enumerate(blocks(len(own), _SHARED_PART)):
+                n_left = pivots.n_left(pivot, radii[own[some]].max())
+                left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
+                rows = X.take(own[some], axis=0)
+                self._search(rows, landmarks.some(left), near[some], squared[number : number + 1])
+                near[some] = left.take(near[some])
+            neighbors[own], weights[own] = near, self._solved(squared, X[: len(own)])
+        return neighbors, weights
+
+    def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
+        """Places of the nearest among some landmarks, and squared distances."""
+        neighbors_of_rows(
+            self._preparation.begun(X),
+            self._preparation.center,
+            self._preparation.scale,
+            FAR,
+            landmarks.vectors,
+            landmarks.factor,
+            self._reach,
+            _rounding(X),
+            neighbors,
+            squared,
+        )
+
+    def _solved(self, squared: Doubles, X: Floats) -> Floats:
+        weights = np.empty((len(X), self._n_neighbors), X.dtype)
+        weights_from_squares(squared, self._saturating, weights)
+        return weights
+
+    def _shared_out(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
+        """The nearest pivot of every row, and how far it may be."""
+        preparation, pivots = self._preparation, _Points.of(self._pivots.vectors, X.dtype)
+        cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
+        for part in blocks(len(X), 16 * _SHARED_PART):
+            _nearest(
+                preparation.begun(X[part]),
+                preparation.center,
+                preparation.scale,
+                pivots.factor,
+                self._reach,
+                _rounding(X),
+                cells[part],
+                radii[part],
+            )
+        return cells, radii
+
+    @cached_property
+    def _pivots(self) -> _Pivots:
+        from sklearn.cluster import KMeans  # which few need
+
+        n_pivots = min(_MOST_PIVOTS, round(len(self.points) ** 0.5))
+        means = KMeans(n_pivots, n_init=1, max_iter=_ROUNDS, random_state=0)
+        # scikit-learn warns of fewer distinct landmarks than pivots, which does no harm.
+        with silenced(), one_thread():
+            means.fit(self.points)
+        distances = cdist(means.cluster_centers_, self.points)
+        order = np.argsort(distances, axis=1)
+        distances = np.take_along_axis(distances, order, axis=1)
+        kth = distances[:, self._n_neighbors - 1]
+        return _Pivots(means.cluster_centers_, order, distances, kth)
+
+    def _landmarks(self, dtype: DTypeLike) -> _Points:
+        return self._double if dtype == np.float64 else self._single
+
+    @cached_property
+    def _single(self) -> _Points:
+        return _Points.of(self.points, np.float32)
+
+    @cached_property
+    def _double(self) -> _Points:
+        return _Points.of(self.points, np.float64)
+
+
+def _rounding(X: Floats) -> float:
+    """By how much ranks of points may be wrong, as a share of squared lengths."""
+    return float(4 * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
+
+
+@compiled()
+def _nearest(
+    rows: Any,
+    center: Any,
+    scale: float,
+    factor: Any,
+    reach: float,
+    rounding: float,
+    places: Any,
+    distances: Any,
+) -> None:
+    """The nearest point of every row, and a distance that it has at most."""
+    n, d = rows.shape
+    coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
+    prepare_rows(rows, center, scale, FAR, coarse, lengths)
+    ranking = np.dot(coarse, factor)
+    for i in range(n):
+        best = 0
+        for j in range(1, factor.shape[1]):
+            if ranking[i, j] < ranking[i, best]:
+                best = j
+        squared = ranking[i, best] + lengths[i] + rounding * (lengths[i] + reach)
+        places[i], distances[i] = best, np.sqrt(max(squared, 0.0))

@@ -33,8 +33,8 @@ from nearkin.rows import access, backends, validation
 from nearkin.rows.parallel import for_each_block, one_core
 from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import is_sparse, plain
+from nearkin.spaces.feature_space import EXTENSION, Extension
 from nearkin.spaces.kernels import unit_rows
-from nearkin.spaces.landmark_maps import EXTENSION, Extension
 from nearkin.storage.schema import a, floats, many, maybe, positive, positive_floats, stored
 
 __all__ = [

@@ -8,18 +8,32 @@ depend on the order of a sum, and ties are resolved: the row with the lower numb
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn import config_context
+from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Doubles, Floats, Ints
+from nearkin.messages import silenced
+from nearkin.pairs.closure import draw_numbers
 from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
-from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_blas_thread
+from nearkin.rows.parallel import (
+    REORDER,
+    block_rows,
+    blocks,
+    compiled,
+    for_each_block,
+    one_blas_thread,
+    one_thread,
+)
 from nearkin.rows.sparse import dense, is_sparse
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
@@ -293,3 +307,620 @@ def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """How far squared distances taken by a product, in float64, and rounded ones may differ."""
     by_product = 8 * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
     return by_product + 8 * np.finfo(Z.dtype).eps * squared
+
+
+# Rows of cells in one byte a number: distances are estimated, and taken exactly of few rows.
+
+
+# Cells that are coded, and queries that are answered, at a time: at least so many of these.
+_CELLS, _CODE_QUERIES = 32, 32
+# Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
+# summed up and, should squares vanish, at least.
+_ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
+# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
+# would not be finite in float32.
+_FAR = 1e30
+# Rows of a tile; the last of a cell has fewer.
+_TILE = 128
+# Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
+_WAITING = 64
+
+
+class CellCodes(NamedTuple):
+    """Rows, cell by cell.
+
+    Attributes
+    ----------
+    order : int ndarray of shape (n,)
+        Numbers of the rows, those of the first cell first, ascending within a cell.
+    starts : int ndarray of shape (c + 1,)
+        Rows of cell i are at positions ``starts[i]`` to ``starts[i + 1]``.
+    places : float64 ndarray of shape (c, q)
+        Where the cells are.
+    units : ndarray of shape (c,)
+        Largest difference, in any column, of a cell's rows from its place. All further numbers of
+        a cell are in its unit.
+    steps : float32 ndarray of shape (c, q)
+    errors, radii : ndarray of shape (c,)
+        Largest distance of a row from what its code stands for, and of that from the place.
+    lengths : float32 ndarray of shape (n,)
+        Squared distance from the place of what each code stands for, in the order of ``order``.
+    codes : int8 ndarray of shape (n q,)
+        Those of a tile follow one another, column by column.
+    """
+
+    order: Ints
+    starts: Ints
+    places: Doubles
+    units: Doubles
+    steps: Any
+    errors: Doubles
+    radii: Doubles
+    lengths: Any
+    codes: Any
+
+
+def coded(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
+    """Rows of Z in their cells.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        C-contiguous.
+    cell : int ndarray of shape (n,)
+        Cell of each row.
+    places : float64 ndarray of shape (c, q)
+
+    Notes
+    -----
+    O(n q) time; memory of the result: n (q + 12) bytes.
+    """
+    n_cells, q = places.shape
+    order = np.argsort(cell, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
+    units, errors, radii = (np.empty(n_cells) for _ in range(3))
+    steps = np.empty((n_cells, q), dtype=np.float32)
+    lengths = np.empty(len(Z), dtype=np.float32)
+    codes = np.empty(Z.size, dtype=np.int8)
+    found = CellCodes(order, starts, places, units, steps, errors, radii, lengths, codes)
+
+    def work(some: slice) -> None:
+        _encode(some.start, some.stop, unwritable(Z), *found)
+
+    for_each_block(work, n_cells, _CELLS)
+    return found
+
+
+def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
+    """Numbers of the k nearest rows among those of each query's cells; −1 where these have fewer.
+
+    Parameters
+    ----------
+    cells : CellCodes
+        Of Z.
+    Z : ndarray of shape (n, q)
+        C-contiguous.
+    Q : ndarray of shape (m, q)
+        C-contiguous. Queries with the same cells should follow one another.
+    probes : int ndarray of shape (m, p)
+        Cells of each query, the nearest first.
+    k : int
+
+    Returns
+    -------
+    int ndarray of shape (m, k)
+        The nearest first; of rows equally far, the lower number.
+    """
+    rows = np.full((len(Q), k), -1)
+    Z, Q = unwritable(Z), unwritable(Q)
+
+    def work(some: slice) -> None:
+        _scan(*cells, Z, Q[some], probes[some], rows[some])
+
+    for_each_block(work, len(Q), max(_CODE_QUERIES, len(Q) // 64))
+    return rows
+
+
+def unwritable(array: Any) -> Any:
+    """A view that cannot be written to: one kind of array fewer to compile for."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@compiled(fastmath=REORDER)
+def _encode(
+    first: int,
+    last: int,
+    Z: Any,
+    order: Any,
+    starts: Any,
+    places: Any,
+    units: Any,
+    steps: Any,
+    errors: Any,
+    radii: Any,
+    lengths: Any,
+    codes: Any,
+) -> None:
+    """Fill in what is known of cells ``first`` to ``last``."""
+    q = Z.shape[1]
+    largest = np.empty(q)
+    for cell in range(first, last):
+        start, n = starts[cell], starts[cell + 1] - starts[cell]
+        largest[:] = 0.0
+        for i in range(n):
+            for c in range(q):
+                largest[c] = max(largest[c], abs(Z[order[start + i], c] - places[cell, c]))
+        unit = largest.max()
+        units[cell] = unit = unit if unit > 0.0 else 1.0
+        for c in range(q):
+            steps[cell, c] = largest[c] / unit / 127.0
+        error, radius = 0.0, 0.0
+        for i in range(n):
+            missed, length = 0.0, 0.0
+            for c in range(q):
+                difference = (Z[order[start + i], c] - places[cell, c]) / unit
+                step = np.float64(steps[cell, c])
+                code = np.rint(difference / step) if step > 0.0 else 0.0
+                code = min(max(code, -127.0), 127.0)
+                tile = i - i % _TILE
+                wide = min(_TILE, n - tile)
+                codes[(start + tile) * q + c * wide + i % _TILE] = np.int8(code)
+                missed += (difference - step * code) ** 2
+                length += (step * code) ** 2
+            lengths[start + i] = length
+            error, radius = max(error, missed), max(radius, length)
+        errors[cell], radii[cell] = np.sqrt(error), np.sqrt(radius)
+
+
+@compiled(fastmath=REORDER)
+def _add_products(codes: Any, start: int, n: int, factors: Any, totals: Any) -> None:
+    """Add the products of factors with the n rows of a tile, four columns at a time."""
+    whole = len(factors) - len(factors) % 4
+    for c in range(0, whole, 4):
+        at = start + c * n
+        column_a, column_b = codes[at : at + n], codes[at + n : at + 2 * n]
+        column_c, column_d = codes[at + 2 * n : at + 3 * n], codes[at + 3 * n : at + 4 * n]
+        factor_a, factor_b = factors[c], factors[c + 1]
+        factor_c, factor_d = factors[c + 2], factors[c + 3]
+        for i in range(n):
+            totals[i] += (
+                factor_a * np.float32(column_a[i])
+                + factor_b * np.float32(column_b[i])
+                + factor_c * np.float32(column_c[i])
+                + factor_d * np.float32(column_d[i])
+            )
+    for c in range(whole, len(factors)):
+        column, factor = codes[start + c * n : start + (c + 1) * n], factors[c]
+        for i in range(n):
+            totals[i] += factor * np.float32(column[i])
+
+
+@compiled(fastmath=REORDER)
+def _look_closely(
+    waiting: Any, at_least: Any, n: int, bound: float, Z: Any, query: Any, exact: Any, rows: Any
+) -> float:
+    """Take n rows that wait among the best, by their true distances; the k-th best distance."""
+    last = len(rows) - 1
+    for w in range(n):
+        if at_least[w] > bound:
+            continue
+        row, total = waiting[w], 0.0
+        for c in range(len(query)):
+            difference = np.float64(Z[row, c]) - np.float64(query[c])
+            total += difference * difference
+        if total > exact[last] or (total == exact[last] and row > rows[last] >= 0):
+            continue
+        j = last
+        while j > 0 and (exact[j - 1] > total or (exact[j - 1] == total and rows[j - 1] > row)):
+            exact[j], rows[j] = exact[j - 1], rows[j - 1]
+            j -= 1
+        exact[j], rows[j] = total, row
+        bound = min(bound, np.sqrt(exact[last]))
+    return bound
+
+
+@compiled(fastmath=REORDER)
+def _kth_smallest(smallest: Any, value: float) -> Any:
+    """The last of the k smallest values, sorted, after one more has come."""
+    j = len(smallest) - 1
+    if value < smallest[j]:
+        while j > 0 and smallest[j - 1] > value:
+            smallest[j] = smallest[j - 1]
+            j -= 1
+        smallest[j] = value
+    return smallest[-1]
+
+
+@compiled(fastmath=REORDER)
+def _scan(
+    order: Any,
+    starts: Any,
+    places: Any,
+    units: Any,
+    steps: Any,
+    errors: Any,
+    radii: Any,
+    lengths: Any,
+    codes: Any,
+    Z: Any,
+    Q: Any,
+    probes: Any,
+    rows: Any,
+) -> None:
+    """Write the nearest rows of the cells that each query looks into."""
+    q, k = Q.shape[1], rows.shape[1]
+    estimates = np.empty(_TILE, dtype=np.float32)
+    factors = np.empty(q, dtype=np.float32)
+    waiting, at_least = np.empty(_WAITING * k, dtype=np.int64), np.empty(_WAITING * k)
+    at_most, exact = np.empty(k), np.empty(k)
+    for i in range(len(Q)):
+        at_most[:], exact[:] = np.inf, np.inf
+        n_waiting, bound = 0, np.inf
+        for cell in probes[i]:
+            start, n, unit = starts[cell], starts[cell + 1] - starts[cell], units[cell]
+            reach = 0.0
+            for c in range(q):
+                difference = (Q[i, c] - places[cell, c]) / unit
+                factors[c] = -2.0 * difference * steps[cell, c]
+                reach += difference * difference
+            slack = errors[cell] + _VANISHING if reach < _FAR else np.inf
+            rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell]) ** 2
+            limit = np.float32((bound / unit + slack) ** 2 + rounding)
+            for tile in range(start, start + n, _TILE):
+                wide = min(_TILE, start + n - tile)
+                estimates[:wide] = lengths[tile : tile + wide] + np.float32(reach)
+                _add_products(codes, tile * q, wide, factors, estimates)
+                for t in range(wide):
+                    if estimates[t] > limit:
+                        continue
+                    if n_waiting == len(waiting):
+                        bound = _look_closely(
+                            waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i]
+                        )
+                        n_waiting = 0
+                    least, most = max(estimates[t] - rounding, 0.0), estimates[t] + rounding
+                    waiting[n_waiting] = order[tile + t]
+                    at_least[n_waiting] = (np.sqrt(least) - slack) * unit
+                    n_waiting += 1
+                    bound = min(bound, _kth_smallest(at_most, (np.sqrt(most) + slack) * unit))
+                    limit = np.float32((bound / unit + slack) ** 2 + rounding)
+        _look_closely(waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i])
+
+
+# Where the cells of a search are: means of a sample, in an order in which near ones follow.
+
+
+# Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
+# looked into.
+_TRAINING, _ROUNDS = 16, 5
+# Rows that a thread takes at a time.
+_ROWS = 4096
+
+
+def cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
+    """Means of at most so many groups of rows, less the origin.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+    origin : ndarray of shape (q,)
+    n_cells : int
+        At most n.
+    rng : RandomState
+
+    Returns
+    -------
+    ndarray of shape (n_cells, q)
+        Of Z's dtype, see :func:`along_a_path` for their order.
+    """
+    sample = draw_numbers(len(Z), min(len(Z), _TRAINING * n_cells), rng)
+    means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+    # On several cores its sums, and so the cells, would differ from time to time.
+    # scikit-learn warns of fewer distinct rows than cells: what is nearest to no row is left out.
+    with silenced(), one_thread():
+        means.fit(centred(Z[sample], origin))
+    found = means.cluster_centers_.astype(Z.dtype)
+    return np.asarray(found[along_a_path(found)])
+
+
+def along_a_path(centers: Floats) -> Ints:
+    """Order in which most centres follow one that is near, by halving along the widest column."""
+    path: list[Ints] = []
+    pending = [np.arange(len(centers))]
+    while pending:
+        some = pending.pop()
+        if len(some) <= 2:
+            path.append(some)
+            continue
+        widest = np.argmax(np.ptp(centers[some], axis=0))
+        some = some[np.argsort(centers[some, widest], kind="stable")]
+        half = len(some) // 2
+        pending += [some[half:], some[:half]]
+    return np.concatenate(path)
+
+
+def nearest_mean(Z: Floats, origin: Floats, means: Floats) -> Ints:
+    """Number of the mean nearest to each row, up to rounding of a product in Z's dtype.
+
+    Notes
+    -----
+    O(n c q) time for c means; memory beyond the result: some megabytes.
+    """
+    sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
+    found = np.empty(len(Z), dtype=np.int64)
+
+    some_rows = block_rows(4 * Z.itemsize * len(means))
+
+    def work(part: slice) -> None:
+        near = centred(Z[part], origin)
+        near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
+        for some in blocks(len(near), some_rows):
+            found[part][some] = (near[some] @ sides).argmax(axis=1)
+
+    for_each_block(work, len(Z), _ROWS)
+    return found
+
+
+@compiled(fastmath=REORDER)
+def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
+    """Squared distances of a query from means, of which ``columns`` has one in each column."""
+    squared[:] = 0.0
+    for c in range(len(query)):
+        column, wanted = columns[c], query[c]
+        for i in range(len(squared)):
+            difference = wanted - column[i]
+            squared[i] += difference * difference
+
+
+@compiled(fastmath=REORDER)
+def nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
+    """Write the numbers of the means nearest to each query, the nearest first."""
+    last = nearest.shape[1] - 1
+    squared = np.empty(columns.shape[1], dtype=columns.dtype)
+    best = np.empty(last + 1, dtype=columns.dtype)
+    for i in range(len(Q)):
+        squared_from_means(columns, Q[i], squared)
+        best[:] = np.inf
+        for mean in range(len(squared)):
+            if squared[mean] < best[last] or mean <= last:
+                j = min(mean, last)
+                while j > 0 and best[j - 1] > squared[mean]:
+                    best[j], nearest[i, j] = best[j - 1], nearest[i, j - 1]
+                    j -= 1
+                best[j], nearest[i, j] = squared[mean], mean
+
+
+# Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
+
+
+Search: TypeAlias = Literal["auto", "exact", "approximate"]
+
+SEARCHES = ("auto", "exact", "approximate")
+# Rows that the number of cells to look into is measured on.
+_SAMPLE = 200
+# Rows that are kept beyond those asked for, since sums are rounded otherwise here.
+_CELL_SPARE = 2
+_CELL_QUERIES, _BLOCK = 16384, 256
+# Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
+# be found, and the share of all cells up to which these are faster than products of matrices.
+_MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
+# Rows up to which one thread searches as fast as several.
+_ONE_THREAD_ROWS = 3000
+# Means are found anew when there are so many times as many rows as they were found of, or when
+# more new ones come to a cell than so many hold in the mean.
+_GROWN, _CROWDED = 2, 4
+
+
+class Cells:
+    """Rows in cells, to be searched.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        At least two rows.
+    target_recall : float in (0, 1]
+        Share of the neighbours that is to be found.
+    rng : RandomState
+    earlier : Cells, optional
+        Of the first rows of Z. If these are most of them, and later ones lie where they do, their
+        means are taken, which is most of the work.
+
+    Attributes
+    ----------
+    n_rows, n_cells : int
+    Z : ndarray of shape (n_rows, q)
+        The rows themselves, which can be put elsewhere in memory.
+
+    Notes
+    -----
+    O(n √n q) time. Memory: n (q + 12) bytes. A query takes O((n_cells + n_probes √n) q).
+    """
+
+    _n_means_rows: int  # of which the means were found
+    _means: Floats
+    _origin: Floats
+
+    def __init__(
+        self,
+        Z: Floats,
+        target_recall: float,
+        rng: np.random.RandomState,
+        *,
+        earlier: Cells | None = None,
+    ) -> None:
+        self.Z = Z = np.ascontiguousarray(Z)
+        self.n_rows = n = len(Z)
+        cell = None if earlier is None else self._grown(earlier)
+        if cell is None:
+            self._n_means_rows = n
+            self._origin = middle(Z, if_far=True)
+            n_cells = max(1, min(n // 2, round(2 * n**0.5)))
+            self._means = cell_means(Z, self._origin, n_cells, rng)
+            cell = nearest_mean(Z, self._origin, self._means)
+        filled, cell = np.unique(cell, return_inverse=True)
+        self.n_cells, self._means = len(filled), self._means[filled]
+        self._columns = unwritable(np.ascontiguousarray(self._means.T))
+        self._codes = coded(Z, cell, self._origin + self._means)
+        self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
+        self._target_recall = target_recall
+        self._n_probes: dict[int, int] = {}
+
+    def _grown(self, earlier: Cells) -> Ints | None:
+        """Cell of each row where earlier means serve; None where they do not."""
+        n, means = self.n_rows, earlier._means
+        if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
+            return None
+        later = nearest_mean(self.Z[earlier.n_rows :], earlier._origin, means)
+        if np.bincount(later).max() > _CROWDED * n / len(means):
+            return None
+        self._n_means_rows, self._origin, self._means = (
+            earlier._n_means_rows,
+            earlier._origin,
+            means,
+        )
+        return np.concatenate([earlier._cell_of_rows(), later])
+
+    def _cell_of_rows(self) -> Ints:
+        cell = np.empty(self.n_rows, dtype=np.int64)
+        cell[self._codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self._codes.starts))
+        return cell
+
+    @property
+    def row_order(self) -> Ints:
+        """Numbers of all rows in an order in which near ones follow one another."""
+        return self._codes.order
+
+    def n_probes(self, k: int) -> int:
+        """Into how many cells a query for k neighbours looks.
+
+        As many as hold the target's share of the neighbours of a sample, the rows themselves left
+        out. It is measured once for every power of two.
+        """
+        k = min(1 << (k - 1).bit_length(), self.n_rows - 1)
+        if k not in self._n_probes:
+            Q = self.Z[self._sample]
+            _, true = nearest(self.Z, Q, k + 1)
+            by_distance = self._nearest_cells(Q, self.n_cells)
+            cells = self._cell_of_rows()[true[:, 1:]]
+            place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
+            last = np.quantile(place, self._target_recall, method="inverted_cdf")
+            self._n_probes[k] = 1 + int(last)
+        return self._n_probes[k]
+
+    def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
+        queries = unwritable(np.ascontiguousarray(centred(Q, self._origin)))
+        found = np.empty((len(Q), n_probes), dtype=np.int64)
+
+        def work(some: slice) -> None:
+            nearest_means(self._columns, queries[some], found[some])
+
+        for_each_block(work, len(Q), _BLOCK)
+        return found
+
+    def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
+        """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
+        n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
+        found = np.empty((len(Q), wide), dtype=np.int64)
+        for part in blocks(len(Q), _CELL_QUERIES):
+            probes = self._nearest_cells(Q[part], n_probes)
+            # Queries that look into the same cells follow one another: these stay in the cache.
+            order = np.argsort(probes[:, 0], kind="stable")
+            rows = scanned(self._codes, self.Z, Q[part][order], probes[order], wide)
+            found[part.start + order] = rows
+        return found
+
+
+def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+    """Find nearly all of the k nearest rows of Z for each row of Q, the nearest first.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the first rows of Z. Rows that came later are all looked at.
+    Z : ndarray of shape (n, q)
+    Q : ndarray of shape (m, q)
+    k : int
+        At most n.
+
+    Returns
+    -------
+    distances : ndarray of shape (m, k)
+    rows : int ndarray of shape (m, k)
+    """
+    if 2 * cells.n_probes(k) > cells.n_cells:
+        return nearest(Z, Q, k)
+    found = cells.propose(Q, k, spare=_CELL_SPARE)
+    later = Z[cells.n_rows :]
+    if len(later):
+        rows = nearest(later, Q, min(k, len(later)))[1]
+        found = np.hstack([found, cells.n_rows + rows])
+    if found.shape[1] < k:
+        return nearest(Z, Q, k)
+    exact, rows = ranked(Z, Q, found)
+    distances, rows = exact[:, :k].astype(Z.dtype), rows[:, :k]
+    short = np.flatnonzero(rows[:, -1] < 0)
+    if len(short):
+        distances[short], rows[short] = nearest(Z, Q[short], k)
+    return distances, rows
+
+
+@one_blas_thread()
+def nearest_others(
+    X: Any, k: int, *, search: Search = "auto", random_state: Any = None
+) -> NDArray[np.integer]:
+    """Find the k nearest others of every row, the nearest first.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Not far from zero, see :mod:`nearkin.rows.distances`.
+    k : int
+        Less than n.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        Compare all rows with all, or only with those of near cells, which finds 99 of 100.
+        ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case.
+    random_state : int, RandomState or None, default=None
+        Of the cells. The exact search draws nothing.
+
+    Returns
+    -------
+    int ndarray of shape (n, k)
+
+    Notes
+    -----
+    O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
+    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a
+    byte for each number of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.spaces.neighbors import nearest_others
+    >>> nearest_others(np.array([[0.0], [2.0], [3.0]]), 1).ravel()
+    array([1, 2, 1])
+    """
+    n = X.shape[0]
+    wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)
+    if wanted and not is_sparse(X):
+        cells = Cells(X, _SHARE_FOUND, check_random_state(random_state))
+        if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
+            return _others_by_cells(cells, X, k)
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
+    # Where cores are busy, threads wait for each other longer than a search of few rows takes.
+    alone = one_thread() if n <= _ONE_THREAD_ROWS else nullcontext()
+    with alone, config_context(working_memory=SEARCH_MEMORY):
+        return np.asarray(index.kneighbors(return_distance=False))
+
+
+def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
+    found = np.empty((len(X), k), dtype=np.int64)
+    for part in blocks(len(X), _CELL_QUERIES):
+        some = cells.row_order[part]
+        rows = cells.propose(X[some], k + 1)
+        short = np.flatnonzero(rows[:, -1] < 0)
+        if len(short):
+            rows[short] = nearest(X, X[some[short]], k + 1)[1]
+        found[some] = rows[are_others(rows, some)].reshape(-1, k)
+    return found

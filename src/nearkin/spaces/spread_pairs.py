@@ -28,7 +28,7 @@ from nearkin.rows.parallel import compiled, for_each_block
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.validation import checked_rows
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
-from nearkin.spaces.neighbor_cells import Search
+from nearkin.spaces.neighbors import Search
 
 # Influences are found to this, relative to the largest; what is below counts as none.
 _TOLERANCE = 1e-9

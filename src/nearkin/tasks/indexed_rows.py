@@ -24,8 +24,7 @@ from nearkin.rows.ids import Ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
 from nearkin.rows.streams import placed
 from nearkin.rows.validation import refuse_what_is_no_table
-from nearkin.spaces.neighbor_cells import Cells, Search, nearest_by_cells
-from nearkin.spaces.neighbors import nearest
+from nearkin.spaces.neighbors import Cells, Search, nearest, nearest_by_cells
 
 # From this many rows on, "auto" is approximate.
 _MANY_ROWS = 100_000

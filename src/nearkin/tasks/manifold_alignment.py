@@ -34,15 +34,20 @@ from nearkin.solvers.distance_bounds import (
     warn_of_rounds,
 )
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
-from nearkin.spaces.equal_rows import equal_where_rows_are
-from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.feature_space import LocalExtension
+from nearkin.spaces.graph import (
+    METRICS,
+    WEIGHTS,
+    Metric,
+    Weight,
+    equal_where_rows_are,
+    neighbor_graph,
+)
 from nearkin.spaces.kernels import Kernel, Rows, directions
-from nearkin.spaces.landmark_maps import LocalExtension
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.smooth_functions import smoothest
-from nearkin.spaces.spectral_kernels import diffusion
+from nearkin.spaces.spectral import diffusion, smoothest
 
 # Linked rows are to meet: within this share of a large distance between random rows.
 _MEET = 0.03

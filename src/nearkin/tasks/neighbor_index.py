@@ -17,11 +17,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import checked_count
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.validation import refuse_gaps
-from nearkin.spaces.neighbor_cells import SEARCHES, Search
-from nearkin.spaces.neighbors import (
-    nearest,
-    within,
-)
+from nearkin.spaces.neighbors import SEARCHES, Search, nearest, within
 from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.indexed_groups import IndexedGroups
 from nearkin.tasks.indexed_rows import check_fitted
@@ -42,7 +38,7 @@ class NeighborIndex(IndexedGroups):
         compare what it holds with new rows: make a new one.
     search : {"auto", "exact", "approximate"}, default="auto"
         Compare with all rows, or only with those in the cells nearest to the query, see
-        :mod:`nearkin.spaces.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
+        :mod:`nearkin.spaces.neighbors`. ``"auto"`` is exact below 100 000 rows.
     n_neighbors : int, default=10
         How many neighbours :meth:`query` gives by default.
     target_recall : float in (0, 1], default=0.98

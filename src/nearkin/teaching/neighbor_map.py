@@ -24,7 +24,7 @@ from nearkin.solvers.neighbor_layout import (
     edges_between,
     middles,
 )
-from nearkin.spaces.neighbor_cells import Cells, Search, nearest_by_cells, nearest_others
+from nearkin.spaces.neighbors import Cells, Search, nearest_by_cells, nearest_others
 from nearkin.teaching.plane import of_unit_size
 
 if TYPE_CHECKING:
