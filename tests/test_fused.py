@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import EnergyClassifier, KernelBeta, Pairs
 from nearkin.errors import InputError, OutOfMemoryError
 from nearkin.rows import access, backends, device_math
-from nearkin.solvers.class_energy import class_distances, energies, gather_members
+from nearkin.solvers.energy import class_distances, energies, gather_members
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
@@ -233,19 +233,19 @@ def test_full_memory_makes_blocks_smaller_and_then_is_said(monkeypatch):
 
 
 def test_signs_of_matrices_that_commute():
-    from nearkin.solvers import matrix_sign, triton_sign
+    from nearkin.solvers import local_metrics, triton_kernels
 
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((2, 70, 70)))[0]
     values = rng.choice([-1, 1], (2, 70)) * rng.uniform(1e-3, 1, (2, 70))
     matrices = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
     expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
-    scales = matrix_sign.sign_iteration_scales(1e-4)
-    found = triton_sign.sign_function(put(matrices.astype(np.float32)), scales).cpu().numpy()
+    scales = local_metrics.sign_iteration_scales(1e-4)
+    found = triton_kernels.sign_function(put(matrices.astype(np.float32)), scales).cpu().numpy()
     assert_allclose(found, expected, atol=1e-4)
     assert_allclose(found, found.transpose(0, 2, 1), atol=0)
-    halves = triton_sign.split(put(matrices.astype(np.float32)))
-    assert_allclose(triton_sign.joined(halves, 70).cpu().numpy(), matrices, atol=1e-7)
+    halves = triton_kernels.split(put(matrices.astype(np.float32)))
+    assert_allclose(triton_kernels.joined(halves, 70).cpu().numpy(), matrices, atol=1e-7)
 
 
 def test_nearest_rows_among_points_in_several_parts(monkeypatch):

@@ -5,8 +5,8 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import make_swiss_roll
 
 import nearkin as nk
-from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.spectral import smoothest
 

@@ -4,8 +4,13 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from nearkin.solvers.class_gaussians import fit_class_models
-from nearkin.solvers.local_metrics import FLOOR, bias_matrices, local_metrics
-from nearkin.solvers.matrix_sign import log_determinants, sign_iteration_scales
+from nearkin.solvers.local_metrics import (
+    FLOOR,
+    bias_matrices,
+    local_metrics,
+    log_determinants,
+    sign_iteration_scales,
+)
 
 least = 1e-8
 scales = sign_iteration_scales(least)

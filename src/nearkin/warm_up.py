@@ -31,7 +31,7 @@ from nearkin.messages import noticed, progress, silenced
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
-from nearkin.solvers.stress_springs import squared_distance
+from nearkin.solvers.stress import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.tasks.energy_classifier import EnergyClassifier
 from nearkin.tasks.mpck_means import MPCKMeans

@@ -8,8 +8,8 @@ from sklearn.datasets import make_moons
 from nearkin import GeometryAware, Pairs, load
 from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.scores import pair_auc
-from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
 from tests.cases import each
 
 SLACK = 5.0

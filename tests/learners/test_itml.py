@@ -7,8 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearkin import ITML, Pairs
 from nearkin.datasets import make_three_normal, make_xor
 from nearkin.learners.itml import prior_metric
-from nearkin.solvers.distance_bounds import PERCENTILES, random_bounds
-from nearkin.solvers.logdet import best_slacks, objective
+from nearkin.solvers.logdet import PERCENTILES, best_slacks, objective, random_bounds
 from nearkin.spaces.linalg import leading_components
 from tests import oracles
 from tests.cases import each

@@ -132,8 +132,8 @@ def test_weights_are_the_same_with_a_window_of_all_neighbours(data):
 def test_neighbour_window_over_all_rows_is_the_complete_one(data, monkeypatch):
     X, _, pairs = data
     dense = KernelA(window_neighbors=None, random_state=0).fit(X, pairs=pairs)
-    monkeypatch.setattr("nearkin.solvers.stress_majorization._FACTORED_POINTS", 0)
-    monkeypatch.setattr("nearkin.solvers.stress_majorization._RESIDUAL", 1e-13)
+    monkeypatch.setattr("nearkin.solvers.stress._FACTORED_POINTS", 0)
+    monkeypatch.setattr("nearkin.solvers.stress._RESIDUAL", 1e-13)
     scaled = KernelA(window_neighbors=len(X) - 1, random_state=0).fit(X, pairs=pairs)
     assert_allclose(scaled.embedding_, dense.embedding_, atol=1e-6)
     assert_allclose(scaled.objective_, dense.objective_, rtol=1e-8)

@@ -14,9 +14,8 @@ from nearkin.learners import llma as module
 from nearkin.learners import window_objective as window
 from nearkin.rows import parallel
 from nearkin.scores import balanced_rand
-from nearkin.solvers import stress_majorization as stress_module
-from nearkin.solvers.stress_majorization import relax, relax_along, stress
-from nearkin.solvers.stress_springs import join
+from nearkin.solvers import stress as stress_module
+from nearkin.solvers.stress import join, relax, relax_along, stress
 from nearkin.spaces.maps import gaussian_weights
 from tests import oracles
 from tests.cases import each

@@ -11,9 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from nearkin import LMNN, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.solvers import impostors, large_margin
-from nearkin.solvers.impostors import Problem, known_classes, nearest_alike
-from nearkin.solvers.large_margin import descend
+from nearkin.solvers import large_margin
+from nearkin.solvers.large_margin import Problem, descend, known_classes, nearest_alike
 from tests.cases import each
 
 
@@ -71,7 +70,7 @@ def test_objective_in_parts_is_the_same(monkeypatch):
     L = np.eye(4)
     rivals = problem.rivals(L)
     whole = problem.objective(L, rivals)
-    monkeypatch.setattr(impostors, "_FEW_TERMS", 10)
+    monkeypatch.setattr(large_margin, "_FEW_TERMS", 10)
     parts = problem.objective(L, rivals)
     assert_allclose(parts[0], whole[0])
     assert_allclose(parts[1], whole[1])
@@ -79,7 +78,7 @@ def test_objective_in_parts_is_the_same(monkeypatch):
 
 @each("offset", [0.0, 1e5])  # far from zero, single precision does not do
 def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
-    monkeypatch.setattr(impostors, "_TILE", (7, 13))
+    monkeypatch.setattr(large_margin, "_TILE", (7, 13))
     problem, y = random_problem(n=100)
     problem = Problem(problem.X + offset, *list(vars(problem).values())[1:])
     L = np.random.RandomState(3).standard_normal((2, 4))
@@ -100,7 +99,7 @@ def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
 
 
 def test_too_many_rivals_are_refused(monkeypatch):
-    monkeypatch.setattr(impostors, "_MOST_RIVALS", 50)
+    monkeypatch.setattr(large_margin, "_MOST_RIVALS", 50)
     problem, _ = random_problem()
     with pytest.raises(ValueError, match=r"more than 50 pairs of unlike rows.*Lower"):
         problem.rivals(np.eye(4))
@@ -115,7 +114,7 @@ def test_targets_are_the_nearest_of_the_class(monkeypatch):
         order = others[np.argsort(((X[others] - X[i]) ** 2).sum(axis=1))][:4]
         assert_array_equal(targets[i, : len(order)], order)
         assert (targets[i, len(order) :] == -1).all()
-    monkeypatch.setattr(impostors, "_FEW_ROWS", 5)
+    monkeypatch.setattr(large_margin, "_FEW_ROWS", 5)
     assert_array_equal(nearest_alike(X, y, 4), targets)
 
 
@@ -338,7 +337,7 @@ def test_more_components_than_columns_are_all_columns(wine):
 
 
 def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
-    monkeypatch.setattr("nearkin.solvers.impostors._MOST_RIVALS", 3)
+    monkeypatch.setattr("nearkin.solvers.large_margin._MOST_RIVALS", 3)
     X = np.random.default_rng(0).standard_normal((40, 2))
     with pytest.raises(ValueError, match="more than 3 pairs of unlike rows") as refused:
         LMNN().fit(X, np.arange(40) % 2)

@@ -94,7 +94,7 @@ def test_the_command_line_is_silent_if_asked_to_be(monkeypatch):
 def shown_by_a_process(cache, *, terminal):
     """What a process that compiles one loop, or finds it compiled, writes to standard error."""
     code = (
-        "import numpy as np; from nearkin.solvers.stress_springs import squared_distance; "
+        "import numpy as np; from nearkin.solvers.stress import squared_distance; "
         "squared_distance(np.ones((2, 2)), 0, 1)"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}

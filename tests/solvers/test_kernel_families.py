@@ -9,11 +9,12 @@ from scipy.optimize import minimize
 
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
+    RbfFamily,
     SpectralFamily,
     alternate,
+    learn_width,
     ordered_weights,
 )
-from nearkin.solvers.learned_width import RbfFamily, learn_width
 from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.spectral import smoothest

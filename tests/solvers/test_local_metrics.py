@@ -13,8 +13,8 @@ from nearkin.solvers.local_metrics import (
     local_metrics,
     local_metrics_by_sign,
     mean_local_metric,
+    sign_iteration_scales,
 )
-from nearkin.solvers.matrix_sign import sign_iteration_scales
 from tests import oracles
 from tests.cases import each
 

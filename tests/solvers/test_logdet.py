@@ -8,7 +8,9 @@ from scipy.optimize import NonlinearConstraint, minimize
 from benchmarks import fuzz_learners
 from nearkin.solvers import logdet
 from nearkin.solvers.logdet import (
+    NO_TRIPLETS,
     BoundedPairs,
+    Order,
     _Problem,
     _span,
     _sweep,
@@ -16,7 +18,6 @@ from nearkin.solvers.logdet import (
     divergence,
     objective,
 )
-from nearkin.solvers.logdet_triplets import NO_TRIPLETS, Order
 from tests import oracles
 from tests.cases import each
 

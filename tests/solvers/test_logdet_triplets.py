@@ -4,8 +4,15 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from nearkin.solvers.logdet import BoundedPairs, divergence, project
-from nearkin.solvers.logdet_triplets import MARGIN, NO_TRIPLETS, Order, Triplets
+from nearkin.solvers.logdet import (
+    MARGIN,
+    NO_TRIPLETS,
+    BoundedPairs,
+    Order,
+    Triplets,
+    divergence,
+    project,
+)
 from tests.cases import each
 
 

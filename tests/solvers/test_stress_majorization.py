@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.solvers import stress_majorization as module
-from nearkin.solvers.stress_majorization import relax, stress
-from nearkin.solvers.stress_springs import CompleteSprings, all_squared_distances, join
+from nearkin.solvers import stress as module
+from nearkin.solvers.stress import CompleteSprings, all_squared_distances, join, relax, stress
 from tests.cases import each
 
 

@@ -4,10 +4,16 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from nearkin.solvers import stress_majorization
-from nearkin.solvers.stress_majorization import relax, stress
-from nearkin.solvers.stress_springs import CompleteSprings, all_squared_distances, join
-from nearkin.solvers.stress_triplets import OrderedSprings, ordered_lengths
+from nearkin.solvers import stress
+from nearkin.solvers.stress import (
+    CompleteSprings,
+    OrderedSprings,
+    all_squared_distances,
+    join,
+    ordered_lengths,
+    relax,
+    stress,
+)
 from tests.cases import each
 
 
@@ -61,7 +67,7 @@ def test_products_and_stress_equal_their_definitions(complete):
 @each("factored", [True, False])
 def test_steps_never_raise_the_stress(factored, monkeypatch):
     if not factored:
-        monkeypatch.setattr(stress_majorization, "_FACTORED_POINTS", 3)
+        monkeypatch.setattr(stress, "_FACTORED_POINTS", 3)
     springs, Y = example(complete=False, seed=3)
     relaxed = relax(springs, Y, n_iter=40)
     assert (np.diff(relaxed.stress) <= 1e-9).all()

@@ -9,14 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import LMNN, RCA, EnergyClassifier, KernelBeta
-from nearkin.solvers import class_energy, energy_sums
-from nearkin.solvers.class_energy import (
-    FACTORS,
-    choose_margin,
-    class_distances,
-    energies,
-    gather_members,
-)
+from nearkin.solvers import energy
+from nearkin.solvers.energy import FACTORS, choose_margin, class_distances, energies, gather_members
 from tests.cases import each
 
 # Scikit-learn's own classifiers that take some labels for unknown are spared this by name.
@@ -88,7 +82,7 @@ def test_blocks_of_points_change_nothing(monkeypatch):
     X, y, X_new = random_case()
     members, _ = gather_members(X, y, 2)
     whole = energies(X_new, members, np.array([1.0]), 0.5)
-    monkeypatch.setattr(energy_sums, "_BLOCK_BYTES", 900)
+    monkeypatch.setattr(energy, "_BLOCK_BYTES", 900)
     assert_allclose(energies(X_new, members, np.array([1.0]), 0.5), whole)
 
 
@@ -118,7 +112,7 @@ def test_margin_is_a_multiple_of_the_median_gap():
 
 def test_margin_by_some_of_many_rows(monkeypatch):
     X, y, _ = random_case(1, n=52, sizes=(30, 22))
-    monkeypatch.setattr(class_energy, "_MOST_JUDGED", 20)
+    monkeypatch.setattr(energy, "_MOST_JUDGED", 20)
     one, two = (EnergyClassifier(random_state=3).fit(X, y).margin_ for _ in range(2))
     assert one == two > 0
 

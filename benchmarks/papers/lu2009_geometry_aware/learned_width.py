@@ -25,8 +25,8 @@ from sklearn.metrics import euclidean_distances
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, root
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds
 from nearkin.solvers.kernel_families import alternate
+from nearkin.solvers.logdet import bounded_pairs, random_bounds
 
 # As the spectral family of Figure 3, which are the library's.
 SLACK = 0.5

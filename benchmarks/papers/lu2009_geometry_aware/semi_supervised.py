@@ -27,8 +27,8 @@ from benchmarks.resume import Job
 from nearkin import GeometryAware, Pairs
 from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
 from nearkin.spaces.graph import equal_where_rows_are, neighbor_graph
 from nearkin.spaces.spectral import (
     diffusion,

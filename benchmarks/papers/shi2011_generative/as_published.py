@@ -20,8 +20,13 @@ from benchmarks.papers.shi2011_generative.splits import (
 )
 from nearkin.rows.distances import squared_distances
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
-from nearkin.solvers.density_weights import majority, mixture_density_weights
-from nearkin.solvers.local_metrics import bias_matrices, local_metrics, mean_local_metric
+from nearkin.solvers.local_metrics import (
+    bias_matrices,
+    local_metrics,
+    majority,
+    mean_local_metric,
+    mixture_density_weights,
+)
 
 # Of Algorithm 1.
 ROUNDS = 20

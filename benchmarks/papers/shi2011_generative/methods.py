@@ -21,7 +21,7 @@ from benchmarks.papers.shi2011_generative.splits import (
     vote,
 )
 from nearkin import LMNN, Generative
-from nearkin.solvers.class_energy import class_distances, energies, gather_members
+from nearkin.solvers.energy import class_distances, energies, gather_members
 
 TARGETS = (1, 3, 5)
 INTERPOLATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)

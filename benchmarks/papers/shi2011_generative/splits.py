@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from benchmarks.data import load
 from benchmarks.resume import Job
 from nearkin.datasets import make_three_normal
-from nearkin.solvers.density_weights import majority
+from nearkin.solvers.local_metrics import majority
 
 Rows = np.ndarray
 NEIGHBORS = (1, 3, 5, 7, 9, 15, 25)

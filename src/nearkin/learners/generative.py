@@ -27,17 +27,15 @@ from nearkin.rows import access, backends, device_math
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.sparse import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
-from nearkin.solvers.density_weights import (
+from nearkin.solvers.local_metrics import (
     density_weighted_metric,
     drawn_rows,
     kernel_density_weights,
     left_out_classes,
-    majority,
-    mixture_density_weights,
-)
-from nearkin.solvers.local_metrics import (
     local_neighbors,
+    majority,
     mean_metric_at,
+    mixture_density_weights,
     most_metrics,
 )
 from nearkin.spaces.linalg import leading_components

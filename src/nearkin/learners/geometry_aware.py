@@ -20,7 +20,15 @@ from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.memo import once
-from nearkin.solvers.distance_bounds import (
+from nearkin.solvers.kernel_families import (
+    DataDependentFamily,
+    RbfFamily,
+    SomeFamily,
+    SpectralFamily,
+    alternate,
+    width_for_pairs,
+)
+from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
@@ -28,14 +36,7 @@ from nearkin.solvers.distance_bounds import (
     random_ends,
     warn_of_rounds,
 )
-from nearkin.solvers.kernel_families import (
-    DataDependentFamily,
-    SomeFamily,
-    SpectralFamily,
-    alternate,
-)
-from nearkin.solvers.learned_width import RbfFamily, width_for_pairs
-from nearkin.solvers.stress_springs import all_squared_distances
+from nearkin.solvers.stress import all_squared_distances
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,

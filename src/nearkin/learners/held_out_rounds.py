@@ -9,8 +9,8 @@ from nearkin._types import Floats, Mask
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.comparison import average_precision, ranks
 from nearkin.scores.pair_folds import new_point_folds
-from nearkin.solvers.distance_bounds import bounded_pairs
 from nearkin.solvers.kernel_families import SomeFamily, alternate
+from nearkin.solvers.logdet import bounded_pairs
 
 _FOLDS = 5
 

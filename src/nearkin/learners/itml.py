@@ -27,16 +27,16 @@ from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
 from nearkin.rows.memo import once
 from nearkin.rows.sparse import is_sparse
-from nearkin.solvers.distance_bounds import (
+from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
+    project,
     random_bounds,
     random_ends,
     reachable,
     warn_unless_converged,
 )
-from nearkin.solvers.logdet import project
 from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
@@ -182,7 +182,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     Triplets are used, too: each adds γ max(0, 1 + (p − r) / m) times its weight to the objective, p
     and r the squared distances of which p is to be the smaller, and m the squared distance that
-    cannot-links are to have (:mod:`nearkin.solvers.logdet_triplets`).
+    cannot-links are to have (:mod:`nearkin.solvers.logdet`).
 
     Labels act through pairs drawn from them, about five of each kind for a labelled row, which
     together weigh as much as there are labelled rows.

@@ -16,8 +16,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.solvers.joint_stress import relax_jointly
-from nearkin.solvers.stress_majorization import relax
+from nearkin.solvers.stress import relax, relax_jointly
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     LocalExtension,
@@ -89,7 +88,7 @@ class KernelA(MetricMixin, BaseEstimator):
         ``n_landmarks`` these are all rows, up to 5000.
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first step and after each; it never rises. With ``learn_weights=True`` that of
-        points and weights together (:mod:`nearkin.solvers.joint_stress`).
+        points and weights together (:mod:`nearkin.solvers.stress`).
     n_iter_ : int
     beta_ : ndarray or None
         Learned weight of each direction, with ``learn_weights=True``.
@@ -130,7 +129,7 @@ class KernelA(MetricMixin, BaseEstimator):
     from their local weights. Labels act through pairs drawn from them, about five of each kind
     for a labelled row. Triplets, which the paper does not have, move their points until the two
     distances differ by three tenths of the root mean squared one
-    (:mod:`nearkin.solvers.stress_triplets`).
+    (:mod:`nearkin.solvers.stress`).
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
     50 000 rows on O(√n q), which finds 99 of 100 of them; and O(k q) a row and solver step for the

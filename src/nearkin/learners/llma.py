@@ -17,7 +17,7 @@ from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, 
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.solvers.stress_majorization import relax_along
+from nearkin.solvers.stress import relax_along
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.spaces.maps import Displaced, gaussian_weights
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole

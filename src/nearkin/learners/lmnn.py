@@ -22,8 +22,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.sparse import axes_of_wide_rows
-from nearkin.solvers.impostors import Classes, known_classes
-from nearkin.solvers.large_margin import learn
+from nearkin.solvers.large_margin import Classes, known_classes, learn
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole

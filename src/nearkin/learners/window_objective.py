@@ -15,9 +15,14 @@ from nearkin._types import Floats
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
-from nearkin.solvers.stress_majorization import Relaxed
-from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
-from nearkin.solvers.stress_triplets import OrderedSprings
+from nearkin.solvers.stress import (
+    AnySprings,
+    CompleteSprings,
+    OrderedSprings,
+    Relaxed,
+    all_squared_distances,
+    join,
+)
 from nearkin.spaces.graph import each_pair_once
 from nearkin.spaces.neighbors import nearest_others
 

@@ -18,16 +18,197 @@ The local metric solves
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Integers
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.parallel import block_rows, blocks, for_each_block
-from nearkin.solvers import matrix_sign
+from nearkin.rows.backends import library, namespace
+from nearkin.rows.distances import squared_distances
+from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_blas_thread
 from nearkin.solvers.class_gaussians import ClassModels
+
+# Sign and log-determinant of many symmetric matrices at once, by products and factorisations.
+
+
+Array = Any  # an array of torch or CuPy
+# The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
+# stretches by more: the largest eigenvalues would come back to zero, where rounding decides.
+_ARRIVED = 1e-14
+_MOST_STRETCH = 1.6
+# What single precision can tell the sign of, relative to the largest eigenvalue but two, and how
+# much smaller than the norm that one may be taken to be. An eigenvalue of an eighth of the product
+# still arrives: those below 1e-9 of the norm, which are zeros, must not.
+_SMALLEST_SINGLE, _LEAST_REST = 1e-5, 1e-3
+# Turns that find the space of the two largest, and how far it may be from its image: what rounding
+# in single precision is, relative to all the others.
+_TURNS, _ASTRAY, _NOTHING = 8, 1e-7, 1e-30
+
+
+def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
+    r"""Matrix sign function by the iteration of Newton and Schulz: products only.
+
+    Parameters
+    ----------
+    matrices : array of shape (n, d, d)
+        Symmetric, of norm at most 1; of any library, NumPy included.
+    smallest_eigenvalue : float
+        Eigenvalues of this size, relative to the norm, arrive at ±1; smaller ones may not.
+
+    Notes
+    -----
+    Each step, :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors
+    would do as well, but torch finds those of one matrix after another.
+    """
+    return _iterated(matrices, sign_iteration_scales(smallest_eigenvalue))
+
+
+def _iterated(sign: Array, scales: list[float]) -> Array:
+    """Steps of these scales."""
+    for stretch in scales:
+        square = sign @ sign
+        if library(sign) == "torch":  # the same in one pass over the result
+            import torch
+
+            sign = torch.baddbmm(sign, sign, square, beta=1.5 * stretch, alpha=-0.5 * stretch**3)
+            continue
+        sign = (0.5 * stretch) * (3.0 * sign - stretch**2 * (sign @ square))
+    return sign
+
+
+def _iterated_by_halves(matrices: Array, scales: list[float]) -> Array | None:
+    """The same by kernels, in about single precision; None where there are none."""
+    if not device_math.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
+        return None
+
+    def work() -> Array:
+        from nearkin.solvers import triton_kernels
+
+        found = triton_kernels.sign_function(device_math.tensor(matrices), scales)
+        return device_math.as_given(found, matrices)
+
+    return device_math.attempted(matrices, work)
+
+
+def sign_by_single(matrices: Array) -> tuple[Array, Array]:
+    r"""Sign function with nearly all products in about single precision.
+
+    The largest two eigenvalues often exceed the others a thousand times, and would leave these to
+    rounding. If the space of their eigenvectors is found, they are replaced by their signs.
+
+    Parameters
+    ----------
+    matrices : float64 array of shape (n, d, d), d > 2
+        Symmetric, of Frobenius norm 1.
+
+    Returns
+    -------
+    signs : float32 array of shape (n, d, d)
+    doubt : float32 array of shape (n, 1, 1)
+        How many eigenvalues have not arrived at ±1: too small for single precision, or zeros.
+    """
+    xp, d = namespace(matrices), matrices.shape[-1]
+    span, inner, astray = _leading_space(matrices)
+    others = xp.sqrt(device_math.clipped(1.0 - norms(inner) ** 2, _NOTHING))
+    found = astray <= _ASTRAY * others
+    inner = xp.where(found, inner, xp.zeros_like(inner))
+    signs = xp.where(found, _sign_of_two(inner), xp.zeros_like(inner))
+    size = xp.where(found, others, xp.ones_like(others))
+    turned = xp.matrix_transpose(span)
+    single = xp.astype(matrices / size - span @ ((inner / size) @ turned), xp.float32)
+    # The root of the norm of the square: between the largest eigenvalue and the norm.
+    largest = xp.maximum(xp.sqrt(norms(single @ single)), xp.astype(_LEAST_REST / size, xp.float32))
+    leading = xp.astype(span, xp.float32) @ xp.astype(signs @ turned, xp.float32)
+    scaled = single / largest + leading
+    scales = [*sign_iteration_scales(_SMALLEST_SINGLE), 1.0]  # one more for what is nearly there
+    sign = _iterated_by_halves(scaled, scales)
+    if sign is None:
+        sign = _iterated(scaled, scales)
+    return sign, d - norms(sign) ** 2
+
+
+def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
+    """Orthonormal bases of the two largest eigenvectors, the matrices there, and what is left."""
+    start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
+    span = _orthonormal(matrices @ backends.moved(start, matrices))
+    for _ in range(_TURNS):
+        span = _orthonormal(matrices @ span)
+    image = matrices @ span
+    inner = namespace(matrices).matrix_transpose(span) @ image
+    return span, inner, norms(image - span @ inner)
+
+
+def _orthonormal(columns: Array) -> Array:
+    """Two columns, (n, d, 2), made orthogonal and of length 1, or 0."""
+    xp = namespace(columns)
+
+    def unit(column: Array) -> Array:
+        length = norms(column)
+        return column / xp.where(length > 0, length, xp.ones_like(length))
+
+    first, second = unit(columns[:, :, :1]), unit(columns[:, :, 1:])
+    second = unit(second - first * xp.sum(first * second, axis=1, keepdims=True))
+    return xp.concat([first, second], axis=2)
+
+
+def _sign_of_two(matrices: Array) -> Array:
+    """Sign function of symmetric matrices of two rows, (n, 2, 2)."""
+    xp = namespace(matrices)
+    a, b, c = matrices[:, :1, :1], matrices[:, :1, 1:], matrices[:, 1:, 1:]
+    root = xp.sqrt((a - c) ** 2 + 4.0 * b * b)  # the difference of the eigenvalues
+    identity = backends.moved(np.eye(2), matrices)
+    both = (2.0 * matrices - (a + c) * identity) / xp.where(root > 0, root, xp.ones_like(root))
+    return xp.where(xp.abs(a + c) < root, both, xp.sign(a + c) * identity)
+
+
+def norms(matrices: Array) -> Array:
+    """Frobenius norms, (n, 1, 1)."""
+    return namespace(matrices).linalg.vector_norm(matrices, axis=(-2, -1), keepdims=True)
+
+
+def sign_iteration_scales(smallest: float) -> list[float]:
+    r"""Factors ρ of the steps :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`.
+
+    They bring eigenvalues between ``smallest`` and 1 to 1 in the fewest steps, short of factors
+    that would bring the largest back to zero, where rounding decides on the sign.
+    """
+    scales = []
+    lower = smallest
+    while 1 - lower > _ARRIVED:
+        scale = min(_MOST_STRETCH, (3 / (1 + lower + lower**2)) ** 0.5)
+        scales.append(scale)
+        lower = scale * lower * (3 - (scale * lower) ** 2) / 2
+    return scales
+
+
+def log_determinants(matrices: Array) -> Array:
+    """Logarithms of the determinants of positive definite matrices, (n, d, d).
+
+    On accelerators by Cholesky's factorisation, which is fast in batches there; a matrix that
+    rounding has made indefinite goes by its LU factorisation, as all do elsewhere.
+    """
+    xp = namespace(matrices)
+    if library(matrices) == "torch":
+        import torch
+
+        factors, failed = torch.linalg.cholesky_ex(matrices)
+        failed = failed != 0
+    elif library(matrices) == "cupy":  # whose factors of indefinite ones are NaN
+        factors, failed = xp.linalg.cholesky(matrices), False
+    else:
+        return xp.linalg.slogdet(matrices)[1]
+    found = 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factors)), axis=-1)
+    failed = failed | ~xp.isfinite(found)
+    if bool(xp.any(failed)):
+        those = xp.nonzero(failed)[0]
+        exact = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
+        found = device_math.replaced(found, those, exact)
+    return found
+
 
 # Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
 # metric would ignore directions in which the densities happen not to bend.
@@ -279,15 +460,15 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     """
     xp, d = backends.namespace(Phi), Phi.shape[-1]
     identity = backends.moved(np.eye(d), Phi)
-    norm = matrix_sign.norms(Phi)
+    norm = norms(Phi)
     scaled = Phi / xp.where(norm > 0, norm, xp.ones_like(norm))
-    sign, doubt = matrix_sign.sign_by_single(scaled)
+    sign, doubt = sign_by_single(scaled)
     sign = backends.wide(sign)
     floor = FLOOR / d**0.5
     balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
     metrics = d * (scaled @ sign) + (balance * scaled + (floor * balance) * sign)
     metrics += (d * floor) * identity
-    metrics /= xp.exp(matrix_sign.log_determinants(metrics) / d)[:, None, None]
+    metrics /= xp.exp(log_determinants(metrics) / d)[:, None, None]
     those = xp.nonzero(xp.abs(doubt[:, 0, 0]) > _DOUBT["float32"])[0]
     if those.shape[0] == 0:
         return metrics
@@ -361,10 +542,10 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     scaled = Phi / xp.where(flat, xp.ones_like(norm), norm)
     if with_zeros:
         limit = _NO_SIGN * identity
-        above = matrix_sign.sign_function(scaled + limit, _FINEST)
-        sign = 0.5 * (above + matrix_sign.sign_function(scaled - limit, _FINEST))
+        above = sign_function(scaled + limit, _FINEST)
+        sign = 0.5 * (above + sign_function(scaled - limit, _FINEST))
     else:
-        sign = matrix_sign.sign_function(scaled, _SMALLEST_EIGENVALUE[backends.dtype_name(Phi)])
+        sign = sign_function(scaled, _SMALLEST_EIGENVALUE[backends.dtype_name(Phi)])
     rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
     doubt = d - rank
     if backends.dtype_name(Phi) == "float64":
@@ -378,7 +559,7 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     metrics = sizes @ (rank * identity + balance * sign)
     metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
     metrics = xp.where(flat, identity, metrics)
-    log_determinant = matrix_sign.log_determinants(metrics)
+    log_determinant = log_determinants(metrics)
     return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]
 
 
@@ -430,3 +611,166 @@ def mean_metric_at(
         return (len(known) * mean_local_metric(known, models, None, interpolation),)
 
     return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
+
+
+# Metrics at rows of known class, averaged by how dense the rows are there.
+
+
+# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
+_MOST_NUMBERS = 2**25
+# The rounds end when no entry of the metric changes by more than this share of the largest.
+_TOL = 1e-6
+# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
+_REFERENCES = 5000
+_JUDGES = 1000
+_BANDWIDTHS = 12
+
+
+def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
+    """Weights proportional to the density of the mixture of all classes, of sum 1."""
+    priors = np.log(models.counts / models.counts.sum())
+    logs = models.log_densities(X) + priors
+    return _normalized(np.logaddexp.reduce(logs, axis=1))
+
+
+def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
+    r"""Weights proportional to a kernel density estimate, of sum 1.
+
+    .. math:: w_i \propto \sum_j \exp(-\lVert z_i - z_j \rVert^2 / \sigma^2)
+
+    with that of 12 bandwidths σ that makes the rows likeliest when each is left out of its own
+    density, which is :math:`\sigma^{-r} \sum_{j \ne i}` of the same but for a factor.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+    rank : int
+        Dimension r of the space that the rows span.
+    rng : RandomState
+        Draws the rows j if there are more than 5000, and the 1000 rows that judge bandwidths.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Notes
+    -----
+    O(n m) time for m ≤ 5000 rows j, on all cores; memory for a block of distances in each.
+    """
+    n = len(Z)
+    references = drawn_rows(n, _REFERENCES, rng)
+    judges = drawn_rows(n, _JUDGES, rng)
+    squared = _squared_distances(Z, judges, references)
+    nearest = squared.min(axis=1)
+    nearest = nearest[(nearest > 0) & np.isfinite(nearest)]
+    if len(nearest) == 0:  # rows coincide: no place is denser than another
+        return np.full(n, 1 / n)
+    farthest = squared[np.isfinite(squared)].max()
+    widths = np.geomspace(np.median(nearest) / 4, farthest, _BANDWIDTHS)
+    likelihoods = [
+        _log_sums(squared / width).sum() - len(judges) * rank / 2 * np.log(width)
+        for width in widths
+    ]
+    width = widths[int(np.argmax(likelihoods))]
+    logs = np.empty(n)
+
+    def work(rows: slice) -> None:
+        own = np.arange(rows.start, rows.stop)
+        others = _log_sums(_squared_distances(Z, own, references) / width)
+        logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
+
+    for_each_block(work, n, block_rows(16 * len(references)))
+    return _normalized(logs)
+
+
+def drawn_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
+    """Numbers of all rows, or of so many at random, increasing."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
+    """From some rows to others; infinite from a row to itself."""
+    squared = squared_distances(Z[rows], Z[references])
+    squared[rows[:, None] == references] = np.inf
+    return np.asarray(squared)
+
+
+def _log_sums(exponents: Floats) -> Floats:
+    """Logarithm of the sum over each row of exp(−exponent)."""
+    least = exponents.min(axis=1)
+    return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
+
+
+def _normalized(logs: Floats) -> Floats:
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
+
+
+@one_blas_thread()
+def left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
+    """Class of every row by its nearest neighbours among the others."""
+    k = min(n_neighbors, len(Z) - 1)
+    indices = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
+    return majority(classes[indices])
+
+
+def majority(votes: Integers) -> Integers:
+    """The most frequent class in each row; of equally frequent ones, that which comes first."""
+    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
+    return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])
+
+
+def density_weighted_metric(
+    X: Floats,
+    models: ClassModels,
+    density: Callable[[Floats], Floats],
+    interpolation: float,
+    n_iter: int,
+) -> tuple[Floats, Floats, int]:
+    """Algorithm 1: weights by a density that is estimated under the metric they give.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    models : ClassModels
+    density : callable
+        Weights of sum 1 for rows as they are under the current metric.
+    interpolation : float
+    n_iter : int
+        Most rounds. They end before when the metric is at rest.
+
+    Returns
+    -------
+    metric : ndarray of shape (d, d)
+    weights : ndarray of shape (n,)
+    n_rounds : int
+
+    Notes
+    -----
+    Local metrics are computed once and kept while they take less than 256 megabytes; otherwise
+    they are computed again in every round.
+    """
+    n, d = X.shape
+    kept = None
+    if n * d * d <= _MOST_NUMBERS:
+        kept = np.empty((n, d, d))
+
+        def work(rows: slice) -> None:
+            kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
+
+        for_each_block(work, n, rows_at_a_time(models))
+    metric: Floats = np.eye(d)
+    n_rounds = 0
+    at_rest = False
+    while n_rounds < n_iter and not at_rest:
+        before = metric
+        values, vectors = np.linalg.eigh(metric)
+        weights = density((X @ vectors) * np.sqrt(np.maximum(values, 0)))
+        if kept is None:
+            metric = mean_local_metric(X, models, weights, interpolation)
+        else:
+            metric = (weights @ kept.reshape(n, d * d)).reshape(d, d)
+            metric = (metric + metric.T) / 2
+        at_rest = np.abs(metric - before).max() <= _TOL * np.abs(metric).max()
+        n_rounds += 1
+    return metric, weights, n_rounds

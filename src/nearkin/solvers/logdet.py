@@ -48,17 +48,127 @@ ICML 2007.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
+from nearkin.messages import notice
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import REORDER, compiled, one_blas_thread
-from nearkin.solvers.logdet_triplets import MARGIN, NO_TRIPLETS, Order, Triplets, sweep_triplets
+
+# Triplets in a LogDet problem: one distance is to be below another.
+
+
+# m, as a share of the squared distance that cannot-links are to have. On eight sets of classes a
+# tenth of it taught less, with rows and with each kind of kernel; thrice as much, about the same.
+MARGIN = 1.0
+# No triplet counts more than this many times its margin, even where bounds are strict: distances
+# need not be able to follow it.
+_MOST = 1e6
+
+
+@dataclass(frozen=True)
+class Triplets:
+    """Rows that are to be nearer to one than to another.
+
+    Attributes
+    ----------
+    rows : int ndarray of shape (t, 3)
+        (a, b, c): a is to be nearer to b than to c.
+    weight : ndarray of shape (t,)
+    """
+
+    rows: NDArray[np.integer]
+    weight: Floats
+
+
+NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Order:
+    """Triplets as differences, in units of the margin's own.
+
+    Attributes
+    ----------
+    near, far : ndarray of shape (t, r)
+        z and v.
+    cap : ndarray of shape (t,)
+        c, what a triplet costs by its missing.
+    """
+
+    near: Floats
+    far: Floats
+    cap: Floats
+
+    @classmethod
+    def of(cls, F: Floats, triplets: Triplets, slack: float) -> Order:
+        """Of coordinates in which cannot-links are to be one apart."""
+        a, b, c = triplets.rows.T
+        cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
+        return cls(F[a] - F[b], F[a] - F[c], cap)
+
+    def along(self, basis: Floats) -> Order:
+        """The same, in other coordinates."""
+        near, far = np.ascontiguousarray(self.near @ basis), np.ascontiguousarray(self.far @ basis)
+        return replace(self, near=near, far=far)
+
+    def precision(self, duals: Floats) -> Any:
+        """What dual variables add to the inverse of B."""
+        return self.near.T @ (duals[:, None] * self.near) - self.far.T @ (duals[:, None] * self.far)
+
+    def cost(self, B: Floats) -> float:
+        """What the triplets add to the objective of B."""
+        near = np.einsum("tr,tr->t", self.near @ B, self.near)
+        far = np.einsum("tr,tr->t", self.far @ B, self.far)
+        return float(self.cap @ np.maximum(MARGIN + near - far, 0))
+
+
+@compiled()
+def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any) -> None:
+    """Project onto one triplet after another; ``duals`` and B change."""
+    r = near.shape[1]
+    u, v = np.zeros(r), np.zeros(r)
+    for t in order:
+        p, q, o = 0.0, 0.0, 0.0
+        for a in range(r):
+            first, second = 0.0, 0.0
+            for b in range(r):
+                first += B[a, b] * near[t, b]
+                second += B[a, b] * far[t, b]
+            u[a], v[a] = first, second
+            p += first * near[t, a]
+            q += second * far[t, a]
+            o += first * far[t, a]
+        area = max(p * q - o * o, 0.0)
+        miss = MARGIN + p - q
+        slope = 2.0 * area - MARGIN * (p - q)
+        root = np.sqrt(4.0 * area * area + MARGIN**2 * ((p - q) ** 2 + 4.0 * area))
+        step = cap[t] - duals[t]
+        if slope > 0.0:
+            step = min(step, 2.0 * miss / (slope + root))
+        elif root - slope < 2.0 * MARGIN * area * step:
+            step = (root - slope) / (2.0 * MARGIN * area)
+        step = max(step, -duals[t])
+        duals[t] += step
+        growth = 1.0 + step * (p - q) - step * step * area
+        of_u = (step - step * step * q) / growth
+        of_v = (step + step * step * p) / growth
+        of_both = step * step * o / growth
+        for a in range(r):
+            for b in range(r):
+                B[a, b] -= (
+                    of_u * u[a] * u[b] - of_v * v[a] * v[b] + of_both * (u[a] * v[b] + v[a] * u[b])
+                )
+
 
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
@@ -430,3 +540,138 @@ def _span(Z: Floats, points: Floats) -> Any:
         return None
     holding = Z if len(Z) < len(points) else points[1:] - points[:1]
     return np.linalg.qr(holding.T)[0]
+
+
+# How far apart linked rows are to be, as learners with a LogDet objective take it.
+
+
+# Bounds, where none are given: these percentiles of the distances between random rows.
+PERCENTILES = (1, 90)
+_RANDOM_PAIRS = 10_000
+# The first is at least this share of the second: nearly coinciding rows would ask for too much.
+_LEAST_SHARE = 0.03
+
+# Many triplets compete: the objective is near its minimum long before it is known to be nearer.
+_TRIPLET_TOL = 1e-4
+
+# A direction of a kernel that grows by more than this in rounds of learning runs away.
+_MOST_GROWTH = 1e4
+
+# What scikit-learn checks of the parameters that these learners share.
+BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
+    "slack": [Interval(Real, 0, None, closed="right")],
+    "bounds": ["array-like", None],
+}
+
+
+def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
+    """Pairs with bounds on their distances, which are not squared here, and triplets."""
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    upper, lower = bounds
+    return BoundedPairs(
+        left=links[:, 0],
+        right=links[:, 1],
+        sign=np.repeat([1.0, -1.0], [len(pairs.must_link), len(pairs.cannot_link)]),
+        weight=np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        upper=upper**2,
+        lower=lower**2,
+        slack=float(slack),
+        triplets=Triplets(pairs.closer, pairs.closer_weight),
+    )
+
+
+def reachable(tol: float, pairs: BoundedPairs) -> float:
+    """The tolerance to stop at: with triplets, whose dual variables rest slowly, at least 1e-4."""
+    return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float] | None:
+    """The learner's parameter ``bounds``: None, or two distances in the right order."""
+    if bounds is None:
+        return None
+    values = np.asarray(bounds)
+    if values.shape != (2,) or values.dtype.kind not in "fiu":
+        raise InputError(
+            f"bounds={bounds!r} must be two numbers, the largest distance of must-links and the "
+            "smallest of cannot-links."
+        )
+    upper, lower = map(float, values)
+    if not 0 < upper < lower < np.inf:
+        raise InputError(
+            f"bounds={bounds!r}: the largest distance of must-links ({upper:g}) must be above 0 "
+            f"and below the smallest of cannot-links ({lower:g}). Give them in this order, as "
+            "distances that are not squared."
+        )
+    return upper, lower
+
+
+def random_ends(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+    """Random pairs of rows, as an array of shape (2, k)."""
+    return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
+
+
+def random_bounds(
+    F: Floats,
+    ends: NDArray[np.integer],
+    B0: Floats,
+    percentiles: tuple[float, float] = PERCENTILES,
+) -> tuple[float, float]:
+    """Bounds on distances: a small and a large one between random rows, under the prior.
+
+    Rows that coincide say nothing and are left out. Where all others are equally far apart,
+    must-links are to halve the distance.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, r)
+        Coordinates.
+    ends : int ndarray of shape (2, k)
+        Rows of F that make the random pairs.
+    B0 : ndarray of shape (r, r)
+        The prior metric.
+    percentiles : (float, float)
+    """
+    Z = F[ends[0]] - F[ends[1]]
+    distances = np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B0, Z), 0))
+    distances = distances[distances > 1e-12 * distances.max()]
+    if len(distances) == 0:
+        return 0.5, 1.0
+    upper, lower = map(float, np.percentile(distances, percentiles))
+    if upper >= (1 - 1e-6) * lower:
+        return lower / 2, lower
+    return max(upper, _LEAST_SHARE * lower), lower
+
+
+def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: str) -> None:
+    """Say what is wrong after rounds of projecting and moving within a family of kernels.
+
+    Parameters
+    ----------
+    solution : LogDetResult
+        Of the last round.
+    before, after : ndarray of shape (r, r)
+        The family's member at first and at last.
+    name : str
+        Of the learner.
+    """
+    warn_unless_converged(solution, name)
+    growth = float((np.diag(after) / np.diag(before)).max())
+    if growth > _MOST_GROWTH:
+        notice(
+            f"{name}: one direction of the kernel has become {growth:.0e} times as long, and "
+            "beside it all others vanish. Must-links alone may let it grow without end: give "
+            "cannot-links too, or take fewer rounds (n_iter).",
+        )
+
+
+def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:
+    """Say how far from its minimum the objective may be, and what would help."""
+    if solution.converged:
+        return
+    short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)
+    notice(
+        f"{name} did not converge in {solution.n_sweeps} sweeps: the objective may be a share of "
+        f"{short_of:.1e} above its minimum. {remedy}; strict bounds (slack=inf) may be impossible "
+        "to keep.",
+        ConvergenceWarning,
+    )

@@ -23,7 +23,7 @@ from nearkin.rows.distances import centred, middle
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.rows.validation import n_rows_of
-from nearkin.solvers.class_energy import choose_margin, energies, gather_members
+from nearkin.solvers.energy import choose_margin, energies, gather_members
 from nearkin.storage.models import OldPickleError
 from nearkin.tasks.partly_labelled import PartlyLabelled
 
@@ -76,7 +76,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     Notes
     -----
-    The energy is at the head of :mod:`nearkin.solvers.class_energy`; the rule for the margin
+    The energy is at the head of :mod:`nearkin.solvers.energy`; the rule for the margin
     is that of the second paper, with squared distances, as in the energy, and with rows left out
     in the place of a validation set.
 

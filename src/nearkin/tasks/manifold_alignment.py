@@ -25,7 +25,8 @@ from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
 from nearkin.rows.distances import centred, middle
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.solvers.distance_bounds import (
+from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
@@ -33,7 +34,6 @@ from nearkin.solvers.distance_bounds import (
     random_ends,
     warn_of_rounds,
 )
-from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.graph import (
     METRICS,

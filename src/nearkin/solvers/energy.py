@@ -1,0 +1,588 @@
+"""Energy classification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from nearkin._types import Floats, Integers
+from nearkin.rows import access, backends, device_math
+from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
+from nearkin.rows.parallel import compiled, for_each_block
+from nearkin.solvers.large_margin import nearest_alike
+
+# Sums of hinges over all rows: compiled for the host, in the array standard for devices.
+
+
+def nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
+    """Squared distances to the nearest rows of each class.
+
+    Parameters
+    ----------
+    squared : array of shape (n_points, n)
+        To all rows.
+    starts : int ndarray of shape (n_classes + 1,)
+    k : int
+
+    Returns
+    -------
+    array of shape (n_points, n_classes, k)
+        Nearest first, then ∞ where a class has fewer.
+    """
+    xp = backends.namespace(squared)
+    out = backends.empty((squared.shape[0], len(starts) - 1, k), squared)
+    if xp is np:
+        _nearest_by_class(squared, starts, out)
+        return out
+    out[...] = xp.inf
+    for c, (start, stop) in enumerate(pairwise(starts.tolist())):
+        few = min(k, stop - start)
+        # A copy: the search overwrites what it is given.
+        out[:, c, :few] = device_math.smallest(squared[:, start:stop] + 0.0, few)[0]
+    return out
+
+
+def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -> Any:
+    """Hinges of rows of other classes, summed for each class that a point may have.
+
+    Parameters
+    ----------
+    squared : array of shape (n_points, n)
+    own : array of shape (n_points, n_classes, k)
+        What :func:`nearest_by_class` gives.
+    starts : int ndarray of shape (n_classes + 1,)
+    margins : ndarray of shape (n_margins,)
+
+    Returns
+    -------
+    array of shape (n_margins, n_points, n_classes)
+    """
+    xp = backends.namespace(squared)
+    out = backends.empty((len(margins), *own.shape[:2]), squared)
+    if xp is np:
+        in_order = np.sort(own.reshape(len(own), -1), axis=1)
+        _impostor_hinges(squared, own, in_order, starts, margins, out)
+        return out
+    for b, margin in enumerate(margins.tolist()):
+        for c, (start, stop) in enumerate(pairwise(starts.tolist())):
+            total = xp.zeros_like(squared[:, 0])
+            for t in range(own.shape[2]):
+                limit = xp.where(xp.isfinite(own[:, c, t]), own[:, c, t] + margin, 0.0)[:, None]
+                for others in (squared[:, :start], squared[:, stop:]):
+                    total = total + xp.sum(device_math.clipped(limit - others, 0.0), axis=1)
+            out[b, :, c] = total
+    return out
+
+
+def intrusion_hinges(
+    squared: Any, starts: Integers, nearest: Any, reach: Any, left_out: Any, margins: Floats
+) -> Any:
+    """Hinges of a point as an impostor of rows, summed for each class of these.
+
+    Parameters
+    ----------
+    squared : array of shape (n_points, n)
+    starts : int ndarray of shape (n_classes + 1,)
+    nearest : int array of shape (n, k + 1)
+        Nearest other rows of each row's class, −1 where there are none; one more than is needed, so
+        that any of them can be left out.
+    reach : array of shape (n, k + 1)
+        Their squared distances.
+    left_out : int array of shape (n_points,)
+        A row that does not count, for each point; −1 for none.
+    margins : ndarray of shape (n_margins,)
+
+    Returns
+    -------
+    array of shape (n_margins, n_points, n_classes)
+    """
+    xp = backends.namespace(squared)
+    out = backends.empty((len(margins), squared.shape[0], len(starts) - 1), squared)
+    if xp is np:
+        _intrusion_hinges(squared, starts, nearest, reach, left_out, margins, out)
+        return out
+    k = nearest.shape[1] - 1
+    for b, margin in enumerate(margins.tolist()):
+        total, n_own = xp.zeros_like(squared), xp.zeros_like(squared)
+        for t in range(k + 1):
+            there = nearest[:, t] >= 0
+            counts = there[None, :] & (nearest[:, t][None, :] != left_out[:, None])
+            # The one more that is kept takes the place of one that is left out.
+            counts = counts & (n_own < k)
+            limit = margin + xp.where(there, reach[:, t], 0.0)
+            hinge = device_math.clipped(limit[None, :] - squared, 0.0)
+            total = total + xp.where(counts, hinge, 0.0)
+            n_own = n_own + xp.astype(counts, n_own.dtype)
+        total = total * k / device_math.clipped(n_own, 1.0)
+        for c, (start, stop) in enumerate(pairwise(starts.tolist())):
+            out[b, :, c] = xp.sum(total[:, start:stop], axis=1)
+    return out
+
+
+@compiled()
+def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
+    k = out.shape[2]
+    for r in range(squared.shape[0]):
+        for c in range(out.shape[1]):
+            best = out[r, c]
+            best[:] = np.inf
+            for i in range(starts[c], starts[c + 1]):
+                value = squared[r, i]
+                if value < best[k - 1]:
+                    place = k - 1
+                    while place > 0 and best[place - 1] > value:
+                        best[place] = best[place - 1]
+                        place -= 1
+                    best[place] = value
+
+
+@compiled()
+def _impostor_hinges(
+    squared: Any, own: Any, in_order: Any, starts: Any, margins: Any, out: Any
+) -> None:
+    for r in range(squared.shape[0]):
+        for b in range(margins.shape[0]):
+            _impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
+
+
+@compiled()
+def _impostors(
+    squared: Any, own: Any, in_order: Any, starts: Any, margin: float, totals: Any
+) -> None:
+    """Hinges of a point for each class that it may have.
+
+    All rows are sorted into the gaps between all limits (margin and a nearest distance) once.
+    With the number and the sum of the distances below it, a limit's hinges are a product and a
+    difference; those of the class itself are taken out again.
+
+    Plain loops instead of NumPy's functions: those take seconds to compile.
+    """
+    n_classes, k = own.shape
+    n_limits = 0
+    while n_limits < in_order.shape[0] and in_order[n_limits] + margin < np.inf:
+        n_limits += 1
+    size = 1
+    while size <= n_limits:
+        size *= 2
+    padded = np.empty(size)
+    counts = np.zeros(size)
+    sums = np.zeros(size)
+    for place in range(size):
+        padded[place] = in_order[place] + margin if place < n_limits else np.inf
+    farthest = padded[n_limits - 1]
+    for i in range(squared.shape[0]):
+        value = squared[i]
+        if value < farthest:
+            # How many limits are not above it, by bisection without branches.
+            place, half = 0, size // 2
+            while half > 0:
+                place += half * (padded[place + half - 1] <= value)
+                half //= 2
+            counts[place] += 1.0
+            sums[place] += value
+    for place in range(1, size):
+        counts[place] += counts[place - 1]
+        sums[place] += sums[place - 1]
+    for c in range(n_classes):
+        totals[c] = 0.0
+        for t in range(k):
+            if own[c, t] == np.inf:
+                break
+            limit = own[c, t] + margin
+            place, half = 0, size // 2
+            while half > 0:
+                place += half * (padded[place + half - 1] < limit)
+                half //= 2
+            total = limit * counts[place] - sums[place]
+            for i in range(starts[c], starts[c + 1]):
+                if squared[i] < limit:
+                    total -= limit - squared[i]
+            totals[c] += max(total, 0.0)
+
+
+@compiled()
+def _intrusion_hinges(
+    squared: Any, starts: Any, nearest: Any, reach: Any, left_out: Any, margins: Any, out: Any
+) -> None:
+    for r in range(squared.shape[0]):
+        for b in range(margins.shape[0]):
+            _intrusions(squared[r], starts, nearest, reach, left_out[r], margins[b], out[b, r])
+
+
+@compiled()
+def _intrusions(
+    squared: Any, starts: Any, nearest: Any, reach: Any, left_out: int, margin: float, totals: Any
+) -> None:
+    """Hinges of a point as an impostor of rows, for each class of these."""
+    k = nearest.shape[1] - 1
+    for c in range(totals.shape[0]):
+        totals[c] = 0.0
+        for i in range(starts[c], starts[c + 1]):
+            farthest = 0.0
+            # The one more that is kept may have to take another's place.
+            for t in range(k, -1, -1):
+                if nearest[i, t] >= 0:
+                    farthest = margin + reach[i, t]
+                    break
+            if squared[i] >= farthest:
+                continue
+            total, n_own = 0.0, 0
+            for t in range(k + 1):
+                if n_own < k and nearest[i, t] >= 0 and nearest[i, t] != left_out:
+                    total += max(0.0, margin + reach[i, t] - squared[i])
+                    n_own += 1
+            if n_own > 0:
+                totals[c] += total * k / n_own
+
+
+# Sums over all training rows that energies are made of, wherever the rows are.
+
+
+# Working memory of a block of points.
+_BLOCK_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Members:
+    """Training rows in order of their class, with what their neighbourhoods are.
+
+    Attributes
+    ----------
+    Z : array or sparse matrix of shape (n, q), in float64
+    starts : int ndarray of shape (n_classes + 1,)
+        Rows of class c are ``Z[starts[c]:starts[c + 1]]``.
+    nearest : int array of shape (n, k + 1)
+        Nearest other rows of the class, −1 where there are none; one more than is needed, so that
+        any of them can be left out.
+    squared : array of shape (n, k + 1)
+        Their squared distances.
+    """
+
+    Z: Any
+    starts: Integers
+    nearest: Any
+    squared: Any
+
+    def beside(self, X: Any) -> Members:
+        """The same where other rows are."""
+        arrays = (backends.beside(one, X) for one in (self.Z, self.nearest, self.squared))
+        Z, nearest, squared = arrays
+        return Members(Z, self.starts, nearest, squared)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Devices differ from machine to machine.
+        return {name: backends.at_home(value) for name, value in vars(self).items()}
+
+    @property
+    def n_neighbors(self) -> int:
+        """Number k of neighbours that count."""
+        return int(self.nearest.shape[1]) - 1
+
+    @property
+    def number(self) -> Integers:
+        """Class of each row."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.starts) - 1
+
+
+class Sums(Protocol):
+    """Where sums come from."""
+
+    def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
+        """Call ``work`` on every block of points."""
+
+    def nearest(self, points: Any, absent: Any) -> Any:
+        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
+
+    def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
+        """The same, and hinges of impostors and of intrusions, (n_margins, n_points, n_classes)."""
+
+
+def sums_of(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
+    """What a function makes of sums: by kernels if they can be, or else by a table."""
+    if backends.is_foreign(Z) and device_math.usable(backends.wide(Z), "float64"):
+        from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
+
+        few = len(members.starts) - 1 <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS
+        if few:
+            by_kernels = device_math.attempted(Z, lambda: found(_Kernels(members)))
+            if by_kernels is not None:
+                return by_kernels
+    return found(_Table(members))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Sums from squared distances of some points to all rows."""
+
+    members: Members
+
+    def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
+        n = int(self.members.Z.shape[0])
+        if backends.is_foreign(Z):
+            access.for_each_block(work, Z, 64 * n)
+        else:
+            for_each_block(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
+
+    def nearest(self, points: Any, absent: Any) -> Any:
+        members = self.members
+        squared = self._squared_distances(points, absent)
+        return nearest_by_class(squared, members.starts, members.n_neighbors)
+
+    def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
+        members = self.members
+        squared = self._squared_distances(points, absent)
+        own = nearest_by_class(squared, members.starts, members.n_neighbors)
+        pushed = impostor_hinges(squared, own, members.starts, margins)
+        nobody = np.full(squared.shape[0], -1) if absent is None else absent
+        intrusions = intrusion_hinges(
+            squared,
+            members.starts,
+            members.nearest,
+            members.squared,
+            backends.moved(nobody, squared),
+            margins,
+        )
+        return own, pushed, intrusions
+
+    def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
+        """From some points to all members, with ∞ for what is left out."""
+        block, Z = backends.wide(points), self.members.Z
+        if sparse_rows.is_sparse(block):
+            squared: Any = sparse_rows.distances(block, Z) ** 2
+        else:
+            squared = block @ (-2.0 * Z.T)
+            squared += squared_lengths(block)[:, None]
+            squared += squared_lengths(Z)
+            squared = device_math.clipped(squared, 0.0)
+        if absent is not None:
+            squared = device_math.left_out(squared, backends.moved(absent, squared))
+        return squared
+
+
+class _Kernels:
+    """Sums by kernels, in memory for the points alone."""
+
+    def __init__(self, members: Members) -> None:
+        from nearkin.solvers.triton_kernels import Rows
+
+        Z = device_math.tensor(members.Z).contiguous()
+        self.like = members.Z
+        self.rows = Rows(
+            Z,
+            (Z * Z).sum(dim=1),
+            device_math.tensor(backends.moved(members.starts, members.Z, "int32")),
+            device_math.tensor(members.nearest).contiguous(),
+            device_math.tensor(members.squared).contiguous(),
+        )
+
+    def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
+        c = self.rows.n_classes
+        columns = 2 * Z.shape[1] + 8 * c * (self.rows.n_neighbors + 4 + c)
+        access.for_each_block(work, Z, 8 * columns)
+
+    def nearest(self, points: Any, absent: Any) -> Any:
+        from nearkin.solvers import triton_kernels
+
+        found = triton_kernels.nearest_by_class(*self._given(points, absent))
+        return device_math.as_given(found, self.like)
+
+    def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
+        from nearkin.solvers import triton_kernels
+
+        block, rows, left_out = self._given(points, absent)
+        own = triton_kernels.nearest_by_class(block, rows, left_out)
+        there = device_math.tensor(backends.moved(margins, self.like, "float64"))
+        sums = triton_kernels.hinges(block, rows, own, left_out, there, absent is not None)
+        own, pushed, intrusions = (device_math.as_given(part, self.like) for part in (own, *sums))
+        return own, pushed, intrusions
+
+    def _given(self, points: Any, absent: Integers | None) -> Any:
+        nobody = np.full(points.shape[0], -1) if absent is None else absent
+        block = device_math.tensor(backends.wide(points)).contiguous()
+        return block, self.rows, device_math.tensor(backends.moved(nobody, self.like))
+
+
+# Energy-based classification: the label under which a point fits in best.
+
+
+# Multiples of the typical gap between classes that are tried as margins, in order of preference.
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
+# Training rows, at most, by which the margin is chosen.
+_MOST_JUDGED = 5000
+
+
+def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
+    """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
+    order = np.argsort(number, kind="stable")
+    Z, number = backends.wide(access.take(Z, order)), number[order]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
+    found = _nearest_alike(Z, number, starts, n_neighbors + 1)
+    return Members(Z, starts, *found), order
+
+
+def _nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
+    """Nearest other rows of the same class, then −1, and their squared distances, then ∞."""
+    if not backends.is_foreign(Z):
+        nearest = nearest_alike(Z, number, k)
+        squared = np.full(nearest.shape, np.inf)
+        for place, rows in enumerate(nearest.T):
+            known = np.flatnonzero(rows >= 0)
+            squared[known, place] = squared_rowwise_distances(Z, Z, known, rows[known])
+        return nearest, squared
+    xp, shape = backends.namespace(Z), (Z.shape[0], k)
+    there: Any = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
+    apart: Any = xp.full(shape, xp.inf, dtype=Z.dtype, device=Z.device)
+    for start, stop in pairwise(starts.tolist()):
+        few = min(k, stop - start - 1)
+        if few > 0:
+            own = Z[start:stop, :]
+            near, place = device_math.nearest_rows(own, own, few, skip_self=True)
+            apart[start:stop, :few] = near
+            there[start:stop, :few] = place + start
+    return there, apart
+
+
+def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
+    """Squared distances to the nearest rows of each class.
+
+    Parameters
+    ----------
+    Z : array of shape (n_points, q)
+    members : Members
+    left_out : int ndarray of shape (n_points,), optional
+        A row that does not count, for each point: the point itself.
+
+    Returns
+    -------
+    array of shape (n_points, n_classes, k)
+        Nearest first, then ∞ where a class has fewer.
+    """
+    shape = (Z.shape[0], members.n_classes, members.n_neighbors)
+
+    def found(sums: Sums) -> Any:
+        out = backends.empty(shape, members.Z)
+
+        def work(rows: slice) -> None:
+            absent = None if left_out is None else left_out[rows]
+            out[rows, ...] = sums.nearest(Z[rows, :], absent)
+
+        sums.for_each_block(work, Z)
+        return out
+
+    return sums_of(Z, members, found)
+
+
+def energies(
+    Z: Any, members: Members, margins: Floats, push: float, left_out: Integers | None = None
+) -> Any:
+    """Energy of each point under each label, for one or several margins.
+
+    Parameters
+    ----------
+    Z : array of shape (n_points, q)
+    members : Members
+    margins : ndarray of shape (n_margins,)
+        Squared distances.
+    push : float
+        μ.
+    left_out : int ndarray of shape (n_points,), optional
+        A row that does not count, for each point: the point itself.
+
+    Returns
+    -------
+    array of shape (n_margins, n_points, n_classes)
+        ∞ where a class has no row.
+
+    Notes
+    -----
+    O(n (q + log(C k))) time for each point and margin, with n training rows and C classes, for
+    all sums over rows at once. Memory: some tens of megabytes for each core.
+    """
+    margins = np.asarray(margins, dtype=np.float64)
+
+    def found(sums: Sums) -> Any:
+        out = backends.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
+
+        def work(rows: slice) -> None:
+            absent = None if left_out is None else left_out[rows]
+            out[:, rows, :] = _energies(*sums.hinges(Z[rows, :], absent, margins), push)
+
+        sums.for_each_block(work, Z)
+        return out
+
+    return sums_of(Z, members, found)
+
+
+def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
+    """Energies (n_margins, n_points, n_classes) from the sums that they are made of."""
+    xp, k = backends.namespace(own), own.shape[2]
+    n_own: Any = 0.0
+    pulled: Any = 0.0
+    for t in range(k):
+        there = xp.isfinite(own[:, :, t])
+        n_own = n_own + backends.as_type(there, own.dtype)
+        pulled = pulled + xp.where(there, own[:, :, t], 0.0)
+    scale = k / device_math.clipped(n_own, 1.0)
+    everywhere: Any = 0.0
+    for c in range(own.shape[1]):
+        everywhere = everywhere + intrusions[:, :, c]
+    energy = (1.0 - push) * scale * pulled + push * scale * pushed
+    energy = energy + push * (everywhere[:, :, None] - intrusions)
+    return xp.where(n_own > 0, energy, xp.inf)
+
+
+def choose_margin(
+    members: Members, push: float, rng: np.random.RandomState
+) -> tuple[float, Floats]:
+    r"""The margin with the fewest errors on training rows, each left out in turn.
+
+    With :math:`\gamma` the median over rows of the squared distance to the nearest row of another
+    class, less that to the nearest of the same, candidates are βγ for the β in ``FACTORS``. Of
+    equally good ones the first is taken. Where classes are so mixed that the median is negative,
+    γ is the median of the absolute differences.
+
+    Returns
+    -------
+    margin : float
+    errors : ndarray of shape (len(FACTORS),)
+        Share of rows that each candidate gets wrong.
+    """
+    n = members.Z.shape[0]
+    judged: Integers = np.arange(n)
+    if n > _MOST_JUDGED:
+        judged = np.sort(rng.choice(n, _MOST_JUDGED, replace=False))
+    number = members.number[judged]
+    judged, number = _with_company(judged, number, members)
+    if len(judged) == 0:  # one row in every class
+        return 0.0, np.zeros(len(FACTORS))
+    Z = access.take(members.Z, judged)
+    nearest = backends.to_numpy(class_distances(Z, members, judged)[:, :, 0])
+    rows = np.arange(len(judged))
+    same = nearest[rows, number]
+    nearest = device_math.left_out(nearest, number)
+    gaps = nearest.min(axis=1) - same
+    gap = float(np.median(gaps))
+    if gap <= 0:
+        gap = float(np.median(np.abs(gaps)))
+    margins = gap * np.array(FACTORS)
+    found = backends.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
+    errors = (found != number).mean(axis=1)
+    return float(margins[errors.argmin()]), errors
+
+
+def _with_company(
+    judged: Integers, number: Integers, members: Members
+) -> tuple[Integers, Integers]:
+    """Without the only rows of their classes, which nothing could get right."""
+    kept = np.diff(members.starts)[number] > 1
+    return judged[kept], number[kept]

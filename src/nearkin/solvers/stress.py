@@ -1,0 +1,845 @@
+"""Stress majorisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
+
+from nearkin._types import Floats
+from nearkin.rows.distances import linked_distances
+from nearkin.rows.parallel import REORDER, compiled, for_each_block
+
+# Springs between points: how they are stored, and how hard they pull.
+
+
+_BLOCK, _PRODUCT_BLOCK = 512, 2048
+# A squared length taken from inner products keeps ten digits above this share of them.
+_CANCELLED = 1e-6
+
+
+class AnySprings(Protocol):
+    """What :mod:`nearkin.solvers.stress` asks of springs, however they are stored."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of points, with or without springs."""
+
+    @property
+    def degree(self) -> Floats:
+        """Sum of the weights at each point."""
+
+    def pull(self, Y: Floats) -> tuple[Any, float]:
+        """Weights of Q(Y), and the stress."""
+
+    def force(self, pull: Any, Y: Floats) -> Floats:
+        """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
+
+    def times(self, Y: Floats) -> Floats:
+        """The product ``P Y`` of the weights' Laplacian with points."""
+
+    def laplacian(self) -> Floats:
+        """P as a dense matrix."""
+
+
+@dataclass(frozen=True)
+class Springs:
+    """A few springs at each point, each stored with both its ends, row by row.
+
+    Attributes
+    ----------
+    starts : int ndarray of shape (n + 1,)
+        Springs of point i are at positions ``starts[i]`` to ``starts[i + 1]``.
+    others : int ndarray of shape (e,)
+        The other end of each.
+    weight, rest : ndarray of shape (e,)
+    strut : bool ndarray of shape (e,)
+        Whether it only pushes.
+    """
+
+    starts: NDArray[np.int64]
+    others: NDArray[np.int32]
+    weight: Floats
+    rest: Floats
+    strut: NDArray[np.bool_]
+
+    @property
+    def n_points(self) -> int:
+        """Number of points, with or without springs."""
+        return len(self.starts) - 1
+
+    @property
+    def degree(self) -> Floats:
+        """Sum of the weights at each point."""
+        return np.asarray(self.weight_matrix().sum(axis=1), dtype=np.float64).ravel()
+
+    def weight_matrix(self) -> Any:
+        """The weights as a sparse symmetric matrix."""
+        shape = (self.n_points, self.n_points)
+        return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
+
+    def pull(self, Y: Floats) -> tuple[Floats, float]:
+        """Weights of Q(Y), one for each end of a spring, and the stress."""
+        pull = np.empty(len(self.others))
+        parts = np.zeros(-(-self.n_points // _BLOCK))
+        springs = (self.starts, self.others, self.weight, self.rest, self.strut)
+
+        def work(rows: slice) -> None:
+            part = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
+            parts[rows.start // _BLOCK] = part
+
+        for_each_block(work, self.n_points, _BLOCK)
+        return pull, float(parts.sum()) / 2  # each spring was met at both ends
+
+    def force(self, pull: Floats, Y: Floats) -> Floats:
+        """``Q(Y) Y − P Y``, from differences: exact zeros where points coincide."""
+        return self._laplacian_times(pull - self.weight, Y)
+
+    def times(self, Y: Floats) -> Floats:
+        """The product ``P Y`` of the weights' Laplacian with points."""
+        return self._laplacian_times(self.weight, Y)
+
+    def laplacian(self) -> Floats:
+        """P as a dense matrix."""
+        return np.asarray(np.diag(self.degree) - self.weight_matrix().toarray())
+
+    def reordered(self, order: NDArray[np.integer]) -> Springs:
+        """The same springs with point ``order[i]`` as the i-th."""
+        counts = np.diff(self.starts)[order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        source = np.repeat(self.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
+        place = np.argsort(order).astype(np.int32)
+        return Springs(
+            starts,
+            place[self.others[source]],
+            self.weight[source],
+            self.rest[source],
+            self.strut[source],
+        )
+
+    def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
+        out = np.empty_like(Y)
+
+        def work(rows: slice) -> None:
+            _laplacian_rows(rows.start, rows.stop, self.starts, self.others, weight, Y, out)
+
+        for_each_block(work, self.n_points, _PRODUCT_BLOCK)
+        return out
+
+
+@dataclass(frozen=True)
+class CompleteSprings:
+    """Springs between all points, and some more between a few of them.
+
+    Attributes
+    ----------
+    weight, rest : ndarray of shape (n, n)
+        Symmetric, with a diagonal of zeros.
+    links : Springs
+        The others: must-links, cannot-links.
+
+    Notes
+    -----
+    O(n² q) time for each operation, most of it in products of matrices; n² numbers at a time.
+    """
+
+    weight: Floats
+    rest: Floats
+    links: Springs
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.weight)
+
+    @property
+    def degree(self) -> Floats:
+        """Sum of the weights at each point."""
+        return np.asarray(self.weight.sum(axis=1) + self.links.degree)
+
+    def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
+        """Weights of Q(Y) less those of P as a matrix, those of Q(Y) for the links; the stress."""
+        of_links, stress_of_links = self.links.pull(Y)
+        excess, squared_norms = inner_products(Y)
+        parts = np.zeros(-(-self.n_points // _BLOCK))
+
+        def work(rows: slice) -> None:
+            part = _complete_pull_rows(
+                rows.start, rows.stop, self.weight, self.rest, Y, squared_norms, excess
+            )
+            parts[rows.start // _BLOCK] = part
+
+        for_each_block(work, self.n_points, _BLOCK)
+        return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
+
+    def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
+        """``Q(Y) Y − P Y``."""
+        return _laplacian_times(pull[0], Y) + self.links.force(pull[1], Y)
+
+    def times(self, Y: Floats) -> Floats:
+        """The product ``P Y`` of the weights' Laplacian with points."""
+        return _laplacian_times(self.weight, Y) + self.links.times(Y)
+
+    def laplacian(self) -> Floats:
+        """P as a dense matrix."""
+        laplacian = -self.weight
+        rows = np.repeat(np.arange(self.n_points), np.diff(self.links.starts))
+        np.subtract.at(laplacian, (rows, self.links.others), self.links.weight)
+        laplacian.flat[:: self.n_points + 1] += self.degree
+        return laplacian
+
+
+def join(
+    n_points: int,
+    ends: NDArray[np.integer],
+    weight: Floats,
+    rest: Floats,
+    strut: NDArray[np.bool_],
+) -> Springs:
+    """Springs from a list of their ends; two between the same points stay two.
+
+    Parameters
+    ----------
+    n_points : int
+    ends : int ndarray of shape (e, 2)
+    weight, rest, strut : ndarray of shape (e,)
+    """
+    first = np.concatenate([ends[:, 0], ends[:, 1]])
+    order = np.argsort(first, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
+    others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
+
+    def doubled(values: Any) -> Any:
+        return np.concatenate([values, values])[order]
+
+    return Springs(
+        starts.astype(np.int64),
+        others.astype(np.int32),
+        doubled(np.asarray(weight, dtype=np.float64)),
+        doubled(np.asarray(rest, dtype=np.float64)),
+        doubled(np.asarray(strut, dtype=bool)),
+    )
+
+
+def inner_products(Y: Floats) -> tuple[Floats, Floats]:
+    """``Y Yᵀ`` of centred points, and its diagonal."""
+    Y = Y - Y.mean(axis=0)
+    product = Y @ Y.T
+    return product, product.diagonal().copy()
+
+
+def all_squared_distances(Y: Floats) -> Floats:
+    """Squared distances between all points: exactly zero where they coincide.
+
+    From inner products, but for those that are small beside them, which cancellation would spoil.
+    """
+    squared, squared_norms = inner_products(Y)
+
+    def work(rows: slice) -> None:
+        _squared_rows(rows.start, rows.stop, Y, squared_norms, squared)
+
+    for_each_block(work, len(Y), _BLOCK)
+    return squared
+
+
+def _laplacian_times(weight: Floats, Y: Floats) -> Floats:
+    Y = Y - Y[0]  # exact zeros where all points coincide
+    return np.asarray(weight.sum(axis=1)[:, None] * Y - weight @ Y)
+
+
+@compiled(fastmath=REORDER)
+def squared_distance(Y: Any, i: int, j: int) -> float:
+    """Between two rows of Y, for compiled loops."""
+    squared = 0.0
+    for t in range(Y.shape[1]):
+        difference = Y[i, t] - Y[j, t]
+        squared += difference * difference
+    return squared
+
+
+@compiled(fastmath=REORDER)
+def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: Any) -> None:
+    """Turn inner products into squared distances, in place."""
+    for i in range(start, stop):
+        row, own, cancelled = products[i], squared_norms[i], 0
+        for j in range(len(row)):  # without a branch, so that several are done at a time
+            both = own + squared_norms[j]
+            row[j] = both - 2.0 * row[j]
+            cancelled += row[j] < _CANCELLED * both
+        if cancelled > 1:  # a point with itself always is
+            for j in range(len(row)):
+                if row[j] < _CANCELLED * (own + squared_norms[j]):
+                    row[j] = squared_distance(Y, i, j)
+        row[i] = 0.0
+
+
+@compiled(fastmath=REORDER)
+def _complete_pull_rows(
+    start: int, stop: int, weight: Any, rest: Any, Y: Any, squared_norms: Any, products: Any
+) -> float:
+    """Turn inner products into weights of Q(Y) less those of P, in place; the rows' stress."""
+    _squared_rows(start, stop, Y, squared_norms, products)
+    total = 0.0
+    for i in range(start, stop):
+        row, held, wanted = products[i], weight[i], rest[i]
+        for j in range(len(row)):
+            length = np.sqrt(row[j])
+            ratio = wanted[j] / length if length > 0.0 else 0.0
+            row[j] = held[j] * (ratio - 1.0)
+            total += held[j] * (length - wanted[j]) ** 2
+    return total
+
+
+@compiled()
+def _pull_rows(
+    start: int,
+    stop: int,
+    starts: Any,
+    others: Any,
+    weight: Any,
+    rest: Any,
+    strut: Any,
+    Y: Any,
+    pull: Any,
+) -> float:
+    total = 0.0
+    for i in range(start, stop):
+        for s in range(starts[i], starts[i + 1]):
+            length = np.sqrt(squared_distance(Y, i, others[s]))
+            wanted = max(rest[s], length) if strut[s] else rest[s]
+            pull[s] = weight[s] * wanted / length if length > 0.0 else 0.0
+            total += weight[s] * (length - wanted) ** 2
+    return total
+
+
+@compiled(fastmath=REORDER)
+def _laplacian_rows(
+    start: int, stop: int, starts: Any, others: Any, weight: Any, Y: Any, out: Any
+) -> None:
+    # Copies of two rows, which no other array overlaps: the innermost loop takes many at a time.
+    own, total = np.empty(Y.shape[1]), np.empty(Y.shape[1])
+    for i in range(start, stop):
+        own[:], total[:] = Y[i], 0.0
+        for s in range(starts[i], starts[i + 1]):
+            w, other = weight[s], Y[others[s]]
+            for t in range(len(total)):
+                total[t] += w * (own[t] - other[t])
+        out[i] = total
+
+
+# Triplets among springs: two lengths that are to keep an order.
+
+
+def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, Floats]:
+    """The nearest lengths, none below zero, of which each second is longer by the margin."""
+    miss = np.maximum(near - far + margin, 0)
+    short = np.maximum(near - miss / 2, 0)
+    return short, np.where(miss > 0, np.maximum(short + margin, far), far)
+
+
+@dataclass(frozen=True)
+class OrderedSprings:
+    """Springs, and triplets beside them.
+
+    Attributes
+    ----------
+    springs : Springs or CompleteSprings
+    triplets : int ndarray of shape (t, 3)
+        (a, b, c): a is to be nearer to b than to c.
+    strength : ndarray of shape (t,)
+        w of each.
+    margin : float
+    """
+
+    springs: AnySprings
+    triplets: NDArray[np.integer]
+    strength: Floats
+    margin: float
+
+    @property
+    def n_points(self) -> int:
+        """Number of points, with or without springs."""
+        return self.springs.n_points
+
+    @property
+    def are_few(self) -> bool:
+        """Whether springs are stored one by one."""
+        return isinstance(self.springs, Springs)
+
+    @property
+    def degree(self) -> Floats:
+        """Sum of the weights at each point."""
+        return np.asarray(self.springs.degree + self._own().sum(axis=1))
+
+    def weight_matrix(self) -> Any:
+        """The weights as a sparse symmetric matrix, of springs stored one by one."""
+        assert isinstance(self.springs, Springs)
+        return sp.csr_array(self.springs.weight_matrix() + self._own())
+
+    def pull(self, Y: Floats) -> tuple[tuple[Any, Floats], float]:
+        """Weights of Q(Y), those of the triplets' springs apart, and the stress."""
+        others, stress = self.springs.pull(Y)
+        lengths = linked_distances(Y, self._ends)
+        near, far = np.split(lengths, 2)
+        wanted = np.concatenate(ordered_lengths(near, far, self.margin))
+        pull = np.divide(wanted, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        weight = np.tile(self.strength, 2)
+        return (others, weight * pull), stress + float(weight @ (lengths - wanted) ** 2)
+
+    def force(self, pull: tuple[Any, Floats], Y: Floats) -> Floats:
+        """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
+        excess = pull[1] - np.tile(self.strength, 2)
+        return self.springs.force(pull[0], Y) + self._laplacian_times(excess, Y)
+
+    def times(self, Y: Floats) -> Floats:
+        """The product ``P Y`` of the weights' Laplacian with points."""
+        return self.springs.times(Y) + self._laplacian_times(np.tile(self.strength, 2), Y)
+
+    def laplacian(self) -> Floats:
+        """P as a dense matrix."""
+        own = self._own()
+        laplacian = self.springs.laplacian() - own.toarray()
+        laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
+        return np.asarray(laplacian)
+
+    def reordered(self, order: NDArray[np.integer]) -> OrderedSprings:
+        """The same springs with point ``order[i]`` as the i-th, of springs stored one by one."""
+        assert isinstance(self.springs, Springs)
+        triplets = np.argsort(order)[self.triplets]
+        return replace(self, springs=self.springs.reordered(order), triplets=triplets)
+
+    @property
+    def _ends(self) -> NDArray[np.integer]:
+        """The springs of all nearer points, then those of all farther ones."""
+        return np.concatenate([self.triplets[:, [0, 1]], self.triplets[:, [0, 2]]])
+
+    def _own(self) -> Any:
+        """The weights of the triplets' springs as a sparse symmetric matrix."""
+        i, j = self._ends.T
+        rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+        weights = np.tile(self.strength, 4)
+        return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
+
+    def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
+        i, j = self._ends.T
+        moved = weight[:, None] * (Y[i] - Y[j])
+        out = np.zeros_like(Y)
+        np.add.at(out, i, moved)
+        np.subtract.at(out, j, moved)
+        return out
+
+
+# Springs between points: a stress function and its minimisation by majorisation.
+
+
+# Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
+_FACTORED_POINTS = 3000
+# Inertia of a point, relative to the mean weight of the springs at a point.
+_INERTIA = 1e-10
+# Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
+_INERTIA_ALONG = 1e-6
+# Conjugate gradients end at this share of Q(Y) Y, or after so many steps.
+_RESIDUAL = 1e-4
+_MOST_GRADIENTS = 1000
+# Groups of points that the preconditioner moves as one: a hundredth of the points, at most.
+_MOST_GROUPS = 1000
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """Result of :func:`relax` and :func:`relax_along`.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n, q)
+        The configuration.
+    stress : list of float
+        Before the first step and after each.
+    converged : bool
+        Whether the last step lowered the stress by no more than ``tol`` of it.
+    coefficients : ndarray of shape (m, q), optional
+        B of :func:`relax_along`.
+    gains : ndarray of shape (q,), optional
+        Of directions, of :func:`nearkin.solvers.stress.relax_jointly`.
+    """
+
+    Y: Floats
+    stress: list[float]
+    converged: bool
+    coefficients: Any = None
+    gains: Any = None
+
+
+def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
+    """Let a configuration go where its springs pull it.
+
+    Parameters
+    ----------
+    springs : Springs or CompleteSprings
+    Y : ndarray of shape (n, q)
+        Where the points start. Not modified.
+    n_iter : int
+        Most steps.
+    tol : float, default=0.0
+        Stop before that when a step lowers the stress by no more than this share.
+
+    Returns
+    -------
+    Relaxed
+
+    Notes
+    -----
+    A step takes O(e q) time for e springs, and O(n² q) or some tens of times O(e q) for the
+    solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
+    arrays of n × q, one number for each spring end, and n² numbers where P is factored.
+    """
+    order: NDArray[np.integer] = np.arange(springs.n_points)
+    few = isinstance(springs, Springs) or (isinstance(springs, OrderedSprings) and springs.are_few)
+    if few and springs.n_points > _FACTORED_POINTS:
+        assert isinstance(springs, Springs | OrderedSprings)
+        # Joined points that lie close together in memory are read several times as fast.
+        order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
+        springs = springs.reordered(order)
+        displacement = _by_gradients(springs)
+    else:
+        displacement = _by_factorisation(springs)
+
+    def step(pull: Any, Y: Floats) -> Floats:
+        return np.asarray(Y + displacement(springs.force(pull, Y), Y))
+
+    start = np.ascontiguousarray(Y[order], dtype=np.float64)
+    relaxed = _descend(springs, start, step, n_iter, tol)
+    return replace(relaxed, Y=relaxed.Y[np.argsort(order)])
+
+
+def relax_along(
+    springs: AnySprings, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
+) -> Relaxed:
+    """Let a configuration go where its springs pull it, as far as it can: ``Y = X + basis @ B``.
+
+    Parameters
+    ----------
+    springs : Springs or CompleteSprings
+    X : ndarray of shape (n, q)
+        Where the points start. Not modified.
+    basis : ndarray of shape (n, m)
+        Column j says how far each point moves with coefficient j.
+    n_iter : int
+        Most steps.
+    tol : float, default=0.0
+        Stop before that when a step lowers the stress by no more than this share.
+
+    Returns
+    -------
+    Relaxed
+        With the coefficients B.
+
+    Notes
+    -----
+    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and
+    m² numbers.
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    basis = np.ascontiguousarray(basis, dtype=np.float64)
+    system = basis.T @ springs.times(basis)
+    system = (system + system.T) / 2
+    # Not relative to the system itself: where all points move alike that is rounding only.
+    moved = float(springs.degree @ (basis**2).mean(axis=1))
+    inertia = _INERTIA_ALONG * (moved or 1.0)
+    system.flat[:: len(system) + 1] += inertia
+    factor = cho_factor(system, overwrite_a=True)
+
+    B = np.zeros((basis.shape[1], X.shape[1]))
+
+    def step(pull: Any, Y: Floats) -> Floats:
+        nonlocal B
+        # With the part of B moved to the right, inertia needs no term of its own.
+        B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
+        return np.asarray(X + basis @ B)
+
+    relaxed = _descend(springs, X, step, n_iter, tol)
+    return replace(relaxed, coefficients=B)
+
+
+def _descend(
+    springs: AnySprings,
+    Y: Floats,
+    step: Callable[[Any, Floats], Floats],
+    n_iter: int,
+    tol: float,
+) -> Relaxed:
+    """Repeat ``step(pull, Y)``, and keep the stress before the first and after each."""
+    pull, value = springs.pull(Y)
+    history, converged = [value], False
+    while len(history) <= n_iter and not converged:
+        Y = step(pull, Y)
+        pull, value = springs.pull(Y)
+        converged = history[-1] - value <= tol * history[-1]
+        history.append(value)
+    return Relaxed(Y, history, converged)
+
+
+def stress(springs: AnySprings, Y: Floats) -> float:
+    """J of a configuration."""
+    return springs.pull(np.ascontiguousarray(Y, dtype=np.float64))[1]
+
+
+Displacement = Callable[[Floats, Floats], Floats]
+
+
+def _by_factorisation(springs: AnySprings) -> Displacement:
+    """``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
+    system = springs.laplacian()
+    component = _components(system)
+    inertia = _inertia(springs)
+    system.flat[:: len(system) + 1] += inertia
+    factor = cho_factor(system, overwrite_a=True, check_finite=False)
+
+    def displacement(force: Floats, Y: Floats) -> Floats:
+        moved = cho_solve(factor, force, check_finite=False)
+        return _around_centres(moved, component)
+
+    return displacement
+
+
+def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
+    """``displacement(force, Y)`` by conjugate gradients, with points moved singly and in groups.
+
+    What holds gradients up are groups of points that are joined well among themselves and badly
+    to others. Hence the preconditioner adds to the diagonal a small dense system in which each
+    group moves as one.
+    """
+    weights = springs.weight_matrix()
+    _, component = connected_components(weights, directed=False)
+    inertia = _inertia(springs)
+    diagonal = springs.degree + inertia
+    group = _groups(weights)
+    n_groups = int(group.max()) + 1
+    gather = sp.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
+    coarse = (gather @ (sp.diags_array(diagonal) - weights) @ gather.T).toarray()
+    coarse.flat[:: n_groups + 1] *= 1 + 1e-10
+    factor = cho_factor(coarse, overwrite_a=True)
+
+    def times(D: Floats) -> Floats:
+        return springs.times(D) + inertia * D
+
+    def preconditioned(R: Floats) -> Floats:
+        return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
+
+    def displacement(force: Floats, Y: Floats) -> Floats:
+        goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
+        moved = _conjugate_gradients(times, preconditioned, force, goal)
+        return _around_centres(moved, component)
+
+    return displacement
+
+
+def _inertia(springs: AnySprings) -> float:
+    return _INERTIA * (float(springs.degree.mean()) or 1.0)
+
+
+def _components(laplacian: Floats) -> NDArray[np.integer]:
+    """Number of the connected component of each point, by a flood that reads each row once."""
+    component = np.full(len(laplacian), -1)
+    for point in range(len(laplacian)):
+        if component[point] < 0:
+            number = int(component.max()) + 1
+            front = np.array([point])
+            while len(front):
+                component[front] = number
+                front = np.flatnonzero((laplacian[front] != 0).any(axis=0) & (component < 0))
+    return component
+
+
+def _around_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
+    """Displacements that leave the centre of every connected component where it was.
+
+    Inertia alone would do so but for rounding, which it is too weak to withstand.
+    """
+    if component.max() == 0:
+        return np.asarray(moved - moved.mean(axis=0))
+    gather = sp.csr_array((np.ones(len(moved)), (component, np.arange(len(moved)))))
+    return np.asarray(moved - ((gather @ moved) / np.bincount(component)[:, None])[component])
+
+
+def _groups(weights: Any) -> NDArray[np.integer]:
+    """Number of the group of each point: each joins the nearest of some random points.
+
+    Strong springs are short ways. Points that none of these can reach make one group more.
+    """
+    n = weights.shape[0]
+    n_groups = max(1, min(n // 100, _MOST_GROUPS))
+    chosen = np.sort(np.random.default_rng(0).choice(n, n_groups, replace=False))
+    # SciPy's older versions take 32-bit numbers only, and the same kind for both.
+    places = weights.indices.astype(np.int32), weights.indptr.astype(np.int32)
+    ways = sp.csr_array((1 / weights.data, *places), shape=weights.shape)
+    *_, nearest = dijkstra(ways, indices=chosen, min_only=True, return_predecessors=True)
+    group = np.where(nearest >= 0, np.searchsorted(chosen, nearest), n_groups)
+    return np.asarray(np.unique(group, return_inverse=True)[1].ravel())
+
+
+def _conjugate_gradients(
+    times: Callable[[Floats], Floats],
+    preconditioned: Callable[[Floats], Floats],
+    B: Floats,
+    goal: Floats,
+) -> Floats:
+    """Solve for all columns at once, each with its own step lengths, from zero.
+
+    SciPy's solver takes one column at a time, which would read the springs q times over. A rough
+    solution does: every step from the start lowers the majorising function, so descent holds.
+    """
+    Z = np.zeros_like(B)
+    R = B.copy()
+    S = preconditioned(R)
+    D = S.copy()
+    rho = (R * S).sum(axis=0)
+    for _ in range(_MOST_GRADIENTS):
+        if (np.linalg.norm(R, axis=0) <= goal).all():
+            break
+        AD = times(D)
+        curvature = (D * AD).sum(axis=0)
+        step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
+        Z += step * D
+        R -= step * AD
+        S = preconditioned(R)
+        previous, rho = rho, (R * S).sum(axis=0)
+        D = S + np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0) * D
+    return Z
+
+
+# Points and the weights of their directions, learned together.
+
+
+# As for the published weights: a direction without any spread counts as this share of the mean.
+_NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
+
+
+class _Window:
+    """The springs that hold distances, apart from those of pairs and triplets."""
+
+    def __init__(self, springs: AnySprings) -> None:
+        self._order = springs if isinstance(springs, OrderedSprings) else None
+        springs = springs if self._order is None else self._order.springs
+        self._springs: Any = springs
+        if isinstance(springs, Springs):
+            self._held = ~springs.strut & (springs.rest > 0)
+            first = np.repeat(np.arange(springs.n_points), np.diff(springs.starts))
+            self._ends = np.column_stack([first, springs.others])[self._held]
+            self.weight: Floats = springs.weight[self._held]
+        else:
+            assert isinstance(springs, CompleteSprings)
+            self.weight = springs.weight
+
+    def distances(self, Y: Floats) -> Floats:
+        """Between the ends of each."""
+        if isinstance(self._springs, Springs):
+            return linked_distances(Y, self._ends)
+        return np.asarray(np.sqrt(all_squared_distances(Y)))
+
+    def resting_at(self, distances: Floats) -> AnySprings:
+        """All springs, those of the window with other lengths at rest."""
+        if isinstance(self._springs, Springs):
+            rest = self._springs.rest.copy()
+            rest[self._held] = distances
+            distances = rest
+        found: AnySprings = replace(self._springs, rest=distances)
+        return found if self._order is None else replace(self._order, springs=found)
+
+    def spread(self, weight: Floats, F: Floats) -> Floats:
+        """Weighted squared differences between ends, summed along each direction."""
+        W: Any = weight
+        if isinstance(self._springs, Springs):
+            W = sp.csr_array((weight, self._ends.T), shape=(len(F), len(F)))
+        F = F - F.mean(axis=0)
+        degree = np.asarray(W.sum(axis=1)).ravel()
+        return np.asarray(degree @ F**2 - (F * (W @ F)).sum(axis=0))
+
+
+def best_gains(
+    must: Floats, held: Floats, kept: Floats, scale: Floats, total: float, gains: Floats
+) -> Floats:
+    r"""Gains that lower J for fixed points: the least of a function above it that touches it.
+
+    By Cauchy and Schwarz :math:`-d_g \le -\sum_r g_r g^0_r \delta_r^2 / d_{g^0}`, so that the
+    least of :math:`\sum_r (D_r + G_r) g_r^2 - 2 g_r g^0_r H_r` at a fixed sum is no higher.
+
+    Parameters
+    ----------
+    must : ndarray of shape (q,)
+        D, the spread of must-links along each direction.
+    held, kept : ndarray of shape (q,)
+        G and H, that of the window, and with weights times :math:`d_Y / d_{g^0}`.
+    scale : ndarray of shape (q,)
+        s, what gains are multiplied by in their sum.
+    total : float
+        Of that sum.
+    gains : ndarray of shape (q,)
+        g⁰, those before.
+    """
+    if not scale.any():  # all rows coincide
+        return gains
+    curvature, pull = must + held, gains * kept
+    empty = curvature <= _NO_SPREAD * curvature.max(initial=0.0)
+    curvature = np.where(empty, _LEAST_SPREAD * curvature.mean() or 1.0, curvature)
+    price = (total - (scale * pull / curvature).sum()) / (scale**2 / curvature).sum()
+    return np.asarray((pull + price * scale) / curvature)
+
+
+def relax_jointly(
+    springs: AnySprings,
+    F: Floats,
+    must: Floats,
+    scale: Floats,
+    *,
+    n_iter: int,
+    tol: float = 0.0,
+) -> Relaxed:
+    """Move points and re-weight directions in turn; J never rises.
+
+    Parameters
+    ----------
+    springs : Springs or CompleteSprings, or with triplets OrderedSprings
+        Of pairs and of the window, at rest in F.
+    F : ndarray of shape (n, q)
+        Where rows start, along directions.
+    must : ndarray of shape (q,)
+        Weighted squared differences of must-linked rows, summed along each direction.
+    scale : ndarray of shape (q,)
+        Weights of the directions in F: what the weights sum to is kept.
+    n_iter : int
+        Most steps, each of the points and of the weights.
+    tol : float, default=0.0
+        Stop before that when a step lowers J by no more than this share.
+
+    Returns
+    -------
+    Relaxed
+        With the gains, and J as the stress.
+    """
+    window = _Window(springs)
+    held = window.spread(window.weight, F)
+    Y, length = F, window.distances(F)
+    gains: Floats = np.ones(F.shape[1])
+    total = float(scale.sum())
+
+    def objective(springs: AnySprings) -> float:
+        return stress(springs, Y) + float(must @ gains**2)
+
+    history, converged = [objective(springs)], False
+    while len(history) <= n_iter and not converged:
+        Y = relax(springs, Y, n_iter=1).Y
+        ratio = np.divide(window.distances(Y), length, out=np.zeros_like(length), where=length > 0)
+        kept = window.spread(window.weight * ratio, F)
+        gains = best_gains(must, held, kept, scale, total, gains)
+        length = window.distances(F * gains)
+        springs = window.resting_at(length)
+        history.append(objective(springs))
+        converged = history[-2] - history[-1] <= tol * history[-2]
+    return Relaxed(Y, history, converged, gains=gains)
