@@ -34,7 +34,7 @@ from nearkin import MetricLearner, Pairs
 from nearkin.errors import InputError
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import nearkin as nk
-from nearkin.scores.comparison import Comparison
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.held_out import Comparison
+from nearkin.scores.verdicts import verdicts_of
 
 X, y = load_digits(return_X_y=True)
 X = PCA(20, random_state=0).fit_transform(X)

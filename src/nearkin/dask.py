@@ -47,7 +47,7 @@ from nearkin.registry import LEARNERS
 from nearkin.rows.dask_rows import DaskRows, client_in_use, explained, is_dask
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import order_kept
-from nearkin.scores.same_threshold import Prevalence, verdicts_of
+from nearkin.scores.verdicts import Prevalence, verdicts_of
 from nearkin.storage.files import StrPath
 
 _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]

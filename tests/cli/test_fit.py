@@ -18,7 +18,7 @@ from nearkin.cli.apart import Part, kept_apart
 from nearkin.learners.selection_report import Candidate, SelectionReport
 from nearkin.learners.trial import Trial
 from nearkin.rows.streams import RowStream, open_rows
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 from tests.cases import each
 from tests.cli.conftest import write_csv
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from nearkin import LMNN, RCA, Euclidean, KernelA, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners import judging
-from nearkin.learners.calibration import VERDICTS
+from nearkin.scores.verdicts import VERDICTS
 from tests.cases import each
 
 X, Y = make_xor(80, random_state=0)

@@ -21,8 +21,7 @@ from nearkin.learners.selection import (
 from nearkin.learners.selection_report import EUCLIDEAN
 from nearkin.learners.trial import _new_rows_beside_named
 from nearkin.rows.distances import linked_distances
-from nearkin.scores.comparison import compare, ranks
-from nearkin.scores.pair_folds import new_point_folds
+from nearkin.scores.held_out import compare, new_point_folds, ranks
 from tests.cases import each
 
 

@@ -19,7 +19,7 @@ from nearkin import (
     registry,
 )
 from nearkin.pairs.supervision import TAKE_TRIPLETS
-from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.held_out import pair_folds
 from tests.cases import each
 
 N = 60

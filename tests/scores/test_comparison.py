@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from nearkin.scores.comparison import (
+from nearkin.scores.held_out import (
     USUAL_GAIN,
     AnswerModel,
     Comparison,

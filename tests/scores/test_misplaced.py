@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from nearkin.scores.misplaced import distances_from_groups, placed
+from nearkin.scores.suspects import distances_from_groups, placed
 
 
 def clouds(apart, n=120, seed=0):

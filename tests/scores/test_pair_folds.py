@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
-from nearkin.scores.pair_folds import new_point_folds, pair_folds
+from nearkin.scores.held_out import new_point_folds, pair_folds
 from tests.cases import each
 
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
-from nearkin.scores.same_threshold import (
+from nearkin.scores.verdicts import (
     Verdicts,
     best_sharpness,
     best_threshold,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
-from nearkin.scores.comparison import model_answers, standing
+from nearkin.scores.held_out import model_answers, standing
 from nearkin.scores.suspects import Suspect, suspects, suspects_of_metric, trusted
 
 LINKS = np.arange(400).reshape(200, 2)

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
 from nearkin.datasets import make_xor
 from nearkin.pairs.closure import keys_of
-from nearkin.scores.same_threshold import guessed_chance
+from nearkin.scores.verdicts import guessed_chance
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import (
     STRATEGIES,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from nearkin.datasets import make_xor
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 from nearkin.teaching import text_search
 from nearkin.teaching.finding import Finder, Wanted, Where
 from nearkin.teaching.lesson import Lesson

@@ -7,8 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.scores.comparison import auc_of, ranks
-from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.held_out import auc_of, pair_folds, ranks
 from nearkin.teaching.history import Past
 from nearkin.teaching.knowledge import MOST_TOLD, knowledge_of
 from nearkin.teaching.quality import quality_of, trial_of

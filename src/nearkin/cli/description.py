@@ -10,7 +10,7 @@ from typing import Any
 
 from nearkin.cli.models import USES
 from nearkin.errors import counted, few
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
 from nearkin.tables.reading import DECIMALS, ORDERS

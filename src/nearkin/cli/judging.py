@@ -18,7 +18,7 @@ from nearkin.errors import counted
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality, pairs_to_promise
-from nearkin.scores.same_threshold import (
+from nearkin.scores.verdicts import (
     ESTIMATED,
     Prevalence,
     Verdicts,

@@ -13,7 +13,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.records.files import is_matcher
 from nearkin.scores.quality import Quality
-from nearkin.scores.same_threshold import Verdicts, verdicts_of
+from nearkin.scores.verdicts import Verdicts, verdicts_of
 from nearkin.storage.models import Facts, load_with_facts
 
 if TYPE_CHECKING:

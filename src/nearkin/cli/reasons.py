@@ -16,7 +16,7 @@ from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.learners.explanation import Explanation
 from nearkin.learners.words import words_of
-from nearkin.scores.same_threshold import Verdicts
+from nearkin.scores.verdicts import Verdicts
 
 
 class Reasons:

@@ -20,7 +20,7 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
-from nearkin.scores.same_threshold import Prevalence
+from nearkin.scores.verdicts import Prevalence
 from nearkin.storage.models import Trial, n_known
 
 # Labelled rows that are judged, at most: separability looks at all pairs of them.

@@ -14,7 +14,7 @@ from nearkin.cli.models import Model
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import noticed
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.same_threshold import usual_distance
+from nearkin.scores.verdicts import usual_distance
 from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.outlook import outlook
 from nearkin.tasks.questions.suggest import suggest_pairs

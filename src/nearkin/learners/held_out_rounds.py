@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Mask
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.comparison import average_precision, ranks
-from nearkin.scores.pair_folds import new_point_folds
+from nearkin.scores.held_out import average_precision, new_point_folds, ranks
 from nearkin.solvers.kernel_families import SomeFamily, alternate
 from nearkin.solvers.logdet import bounded_pairs
 

@@ -12,13 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.calibration import (
-    MOST_EXAMPLES,
-    VERDICTS,
-    LateVerdicts,
-    draw_examples,
-    verdicts_found,
-)
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
@@ -26,12 +19,17 @@ from nearkin.rows import access, backends
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.validation import n_rows_of
 from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.same_threshold import (
+from nearkin.scores.verdicts import (
     ESTIMATED,
+    MOST_EXAMPLES,
+    VERDICTS,
+    LateVerdicts,
     Prevalence,
     Verdicts,
     checked_share,
+    draw_examples,
     estimated_prevalence,
+    verdicts_found,
     verdicts_of,
 )
 

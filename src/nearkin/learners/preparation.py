@@ -15,7 +15,7 @@ from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import differing_units, scales_of
-from nearkin.scores.comparison import Comparison, compare, ranks
+from nearkin.scores.held_out import Comparison, compare, ranks
 
 # Axes are too few if pairs are told apart worse by so many standard errors than by all columns.
 _CLEARLY_WORSE = 2.5

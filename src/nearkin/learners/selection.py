@@ -22,8 +22,7 @@ from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.memo import once
 from nearkin.rows.parallel import one_core
-from nearkin.scores.comparison import Comparison, compare, ranks
-from nearkin.scores.pair_folds import new_point_folds
+from nearkin.scores.held_out import Comparison, compare, new_point_folds, ranks
 from nearkin.scores.shares import learned_shares
 
 BLEND = "blend"

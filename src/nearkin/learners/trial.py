@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Floats
-from nearkin.learners.calibration import as_attributes
 from nearkin.learners.portfolio import Ingredient, carrying_over, ingredients, usual_blend
 from nearkin.learners.preparation import (
     View,
@@ -19,8 +18,8 @@ from nearkin.learners.selection_report import EUCLIDEAN, Recipe, SelectionReport
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.same_threshold import borne_out, likeliest_verdicts
 from nearkin.scores.suspects import trusted
+from nearkin.scores.verdicts import as_attributes, borne_out, likeliest_verdicts
 
 # Rows and pairs that candidates are compared on, at most.
 _MOST_ROWS = 600

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats
-from nearkin.learners.calibration import draw_examples
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, backends
 from nearkin.rows.memo import once
+from nearkin.scores.verdicts import draw_examples
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
 

@@ -29,7 +29,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.sparse import plain
 from nearkin.rows.validation import n_rows_of
 from nearkin.scores import order_kept
-from nearkin.scores.pair_folds import row_folds
+from nearkin.scores.held_out import row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 

@@ -9,7 +9,7 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.rows.ids import Ids
-from nearkin.scores.same_threshold import checked_share
+from nearkin.scores.verdicts import checked_share
 from nearkin.spaces.neighbors import by_first_row, joined, near_groups, without_itself
 from nearkin.tasks.duplicate_radius import (
     MOST_NEIGHBORS,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.rows.parallel import blocks, one_blas_thread
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 from nearkin.spaces.neighbors import nearest
 from nearkin.teaching.taught_metric import TaughtMetric
 

@@ -16,10 +16,9 @@ from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause
-from nearkin.scores.comparison import auc_of, ranks
-from nearkin.scores.misplaced import Placed, distances_from_groups, placed
-from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.held_out import auc_of, pair_folds, ranks
 from nearkin.scores.quality import quality_of as estimates_of
+from nearkin.scores.suspects import Placed, distances_from_groups, placed
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
@@ -88,7 +87,7 @@ def trial_of(
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
-    known of their points (:func:`nearkin.scores.pair_folds.pair_folds`). Every part is learned in
+    known of their points (:func:`nearkin.scores.held_out.pair_folds`). Every part is learned in
     the space that the metric has already, which takes milliseconds.
 
     Parameters

@@ -21,7 +21,7 @@ from nearkin.messages import Note, hand_on, leaving_out, notice, noticed
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import blocks
 from nearkin.rows.scaling import ScaleWarning
-from nearkin.scores.same_threshold import usual_distance
+from nearkin.scores.verdicts import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.teaching.records import Records
 

@@ -15,7 +15,7 @@ from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.words import words_of
 from nearkin.messages import leaving_out
 from nearkin.rows.parallel import one_core
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.verdicts import verdicts_of
 from nearkin.spaces.maps import Affine, Map, composed
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.records import Records

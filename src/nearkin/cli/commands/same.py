@@ -89,7 +89,7 @@ def same(
     from nearkin.cli.reasons import Reasons
     from nearkin.cli.record_uses import quality_of_chances
     from nearkin.scores.quality import quality_of
-    from nearkin.scores.same_threshold import checked_share, verdicts_by_answers
+    from nearkin.scores.verdicts import checked_share, verdicts_by_answers
 
     if taught is not None and not why:
         raise UserError("--taught is for --why: it says which answers pull a pair.")

@@ -9,7 +9,7 @@ import numpy as np
 from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
-from nearkin.scores.pair_folds import new_point_folds
+from nearkin.scores.held_out import new_point_folds
 from nearkin.tasks.grouping.choice import Fold
 from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.metrics import coordinates, learned_without

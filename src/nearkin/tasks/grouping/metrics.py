@@ -22,7 +22,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import divided
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import types_of_words
-from nearkin.scores.same_threshold import estimated_prevalence, verdicts_of
+from nearkin.scores.verdicts import estimated_prevalence, verdicts_of
 from nearkin.tables.encoder import TableEncoder
 
 # Must-links, and cannot-links, that a metric is learned from: more hardly change it.

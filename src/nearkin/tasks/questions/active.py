@@ -24,7 +24,7 @@ from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.rows import access, validation
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import types_of_words
-from nearkin.scores.same_threshold import usual_distance
+from nearkin.scores.verdicts import usual_distance
 from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import TableWarning
 from nearkin.tasks.clusters import Clusters

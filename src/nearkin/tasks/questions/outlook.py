@@ -21,7 +21,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause
 from nearkin.rows.scaling import differing_units
 from nearkin.rows.validation import n_rows_of
-from nearkin.scores.comparison import ranks
+from nearkin.scores.held_out import ranks
 from nearkin.scores.learning_curve import (
     STEP,
     TOLERANCE,

@@ -15,7 +15,7 @@ from nearkin.errors import InputError
 from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import blocks
-from nearkin.scores.same_threshold import guessed_chance
+from nearkin.scores.verdicts import guessed_chance
 from nearkin.tasks.questions.candidates import Scene
 from nearkin.tasks.questions.super_instances import by_clusters
 
