@@ -28,8 +28,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, opened
+from nearkin.learners.base import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access

@@ -41,8 +41,8 @@ from nearkin import (
     load,
     onnx_file,
 )
-from nearkin.learners import host_sample, trial, two_steps
-from nearkin.learners.portfolio import ingredients
+from nearkin.learners import fit_steps, metric_learner, selection
+from nearkin.learners.selection import ingredients
 from nearkin.messages import leaving_out
 from nearkin.rows import access, backends, device_math
 from nearkin.scores import pair_auc, separability
@@ -110,7 +110,7 @@ def place(request, monkeypatch):
     if found.library not in backends.LIBRARIES:  # the standard and nothing else
         monkeypatch.setattr(backends, "LIBRARIES", (*backends.LIBRARIES, found.library))
     # What it chooses among is learned on the host; all their maps have a test of their own.
-    monkeypatch.setattr(trial, "ingredients", few_of)
+    monkeypatch.setattr(selection, "ingredients", few_of)
     silent = np.errstate(**{"all": "ignore"} if found.library == "array_api_strict" else {})
     with sklearn.config_context(array_api_dispatch=True), silent:  # as devices are
         yield found
@@ -322,7 +322,7 @@ def test_metric_learner_divides_columns_and_sees_axes_where_rows_are(place):
 @each_learner
 def test_rows_stay_on_their_device(place, learner, sizes_home, monkeypatch):
     sizes_home.clear()
-    monkeypatch.setattr(host_sample, "SAMPLE_ROWS", 100)  # of MetricLearner
+    monkeypatch.setattr(metric_learner, "SAMPLE_ROWS", 100)  # of MetricLearner
     X, _, pairs, _ = example("float32", n=350)
     if learner.get_params().get("n_landmarks", 0) is None and not isinstance(learner, (ITML, GMML)):
         learner = clone(learner).set_params(landmarks=np.arange(30))  # not every row
@@ -366,7 +366,7 @@ def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
     ],
 )
 def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
-    monkeypatch.setattr(two_steps, "_BLOCK", 50)
+    monkeypatch.setattr(fit_steps, "_BLOCK", 50)
     X, y, pairs, new = example(dtype)
     y = np.where(np.arange(len(y)) < 60, y, -1) if labels else None
     first, more = pairs.split(0.5, random_state=0)

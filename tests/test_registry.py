@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 import nearkin
 from nearkin import registry
 from nearkin.cli.learners import CLASSES
-from nearkin.learners.metric import MetricMixin
+from nearkin.learners.base import MetricMixin
 from nearkin.storage.schema import fields_of
 from tests.cases import each
 from tests.common.learners import ENTRIES

@@ -20,7 +20,7 @@ from benchmarks.few_pairs.data import REPORTED, TUNED_ON, Draw, draw
 from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, MetricLearner, Pairs
-from nearkin.learners.explanation import Explanation, Pull
+from nearkin.learners.explain import Explanation, Pull
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

@@ -17,15 +17,15 @@ from rich.progress import track
 
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
 from nearkin import GeometryAware, Pairs
-from nearkin.learners import along_data, geometry_aware
+from nearkin.learners import geometry_aware
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "geometry_aware.jsonl"
 SIZES = (10_000, 30_000, 100_000)
 # Functions, where they are called from, and what they do.
 STAGES = {
-    "neighbor_graph": (along_data, "graph"),
-    "smoothest": (along_data, "eigenvectors"),
+    "neighbor_graph": (geometry_aware, "graph"),
+    "smoothest": (geometry_aware, "eigenvectors"),
     "alternate": (geometry_aware, "learning"),
 }
 PARTS = [part for _, part in STAGES.values()]

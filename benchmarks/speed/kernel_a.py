@@ -18,7 +18,7 @@ from rich.progress import track
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
 from nearkin import KernelA, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners import window_objective as window
+from nearkin.learners import moving_points as window
 from nearkin.spaces.kernels import center_kernel
 
 FOLDER = Path(__file__).parent

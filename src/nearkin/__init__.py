@@ -60,15 +60,15 @@ if TYPE_CHECKING:
     from nearkin.learners.geometry_aware import GeometryAware as GeometryAware
     from nearkin.learners.gmml import GMML as GMML
     from nearkin.learners.itml import ITML as ITML
-    from nearkin.learners.kernel_a import KernelA as KernelA
     from nearkin.learners.kernel_beta import KernelBeta as KernelBeta
     from nearkin.learners.live_view import LiveView as LiveView
-    from nearkin.learners.llma import LLMA as LLMA
     from nearkin.learners.lmnn import LMNN as LMNN
     from nearkin.learners.metric_learner import MetricLearner as MetricLearner
+    from nearkin.learners.moving_points import LLMA as LLMA
+    from nearkin.learners.moving_points import KernelA as KernelA
     from nearkin.learners.plda import PLDA as PLDA
     from nearkin.learners.rca import RCA as RCA
-    from nearkin.learners.selection_report import SelectionWarning as SelectionWarning
+    from nearkin.learners.selection import SelectionWarning as SelectionWarning
     from nearkin.pairs.answers import Answerer as Answerer
     from nearkin.pairs.answers import Answers as Answers
     from nearkin.pairs.pairs import Conflict as Conflict
@@ -134,7 +134,7 @@ _HOMES = {
     "Pairs": "nearkin.pairs.pairs",
     "RecordMatcher": "nearkin.records.matcher",
     "ScaleWarning": "nearkin.rows.scaling",
-    "SelectionWarning": "nearkin.learners.selection_report",
+    "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
     "TableEncoder": "nearkin.tables.encoder",

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import InputError
+from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import as_metric
-from nearkin.learners.metric import MetricMixin
 from nearkin.rows.distances import FAR
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, unit_rows

@@ -25,8 +25,8 @@ from nearkin.datasets import make_records
 from nearkin.errors import InputError
 from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.itml import ITML
-from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.moving_points import KernelA
 from nearkin.messages import noticed, progress, silenced
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS

@@ -15,8 +15,7 @@ import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
-from nearkin.learners.selection_report import Candidate, SelectionReport
-from nearkin.learners.trial import Trial
+from nearkin.learners.selection import Candidate, SelectionReport, Trial
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import verdicts_of
 from tests.cases import each

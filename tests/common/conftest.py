@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from nearkin import SelectionWarning
-from nearkin.learners import trial
+from nearkin.learners import selection
 from tests.common.learners import few_of
 
 
@@ -13,7 +13,7 @@ from tests.common.learners import few_of
 def few_ingredients():
     """MetricLearner chooses among few learners, all of which the common tests run over, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial, "ingredients", few_of)
+        patch.setattr(selection, "ingredients", few_of)
         yield
 
 

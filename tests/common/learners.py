@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import nearkin
 from nearkin import ITML, KernelBeta, Pairs, registry
 from nearkin.datasets import make_xor
-from nearkin.learners.portfolio import ingredients
+from nearkin.learners.selection import ingredients
 from nearkin.spaces.kernels import Kernel
 from tests.cases import each
 

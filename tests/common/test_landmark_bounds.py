@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import nearkin as nk
-from nearkin.learners import host_sample, metric_learner, portfolio
+from nearkin.learners import metric_learner, selection
 from nearkin.messages import leaving_out
 from nearkin.registry import LEARNERS
 from nearkin.spaces import feature_space, maps
@@ -59,8 +59,8 @@ def test_no_metric_keeps_more_rows_than_its_landmarks(data, tmp_path):
 
 def test_metric_learner_keeps_no_more_rows_than_its_landmarks(data, tmp_path, monkeypatch):
     X, pairs = data
-    monkeypatch.setattr(portfolio, "_LEAST_ON_GRAPH", 60)
-    named = portfolio.ingredients(N_LANDMARKS, N_ROWS, 0)
+    monkeypatch.setattr(selection, "_LEAST_ON_GRAPH", 60)
+    named = selection.ingredients(N_LANDMARKS, N_ROWS, 0)
     everything = dict.fromkeys(named, 1 / len(named))
     monkeypatch.setattr(metric_learner, "usual_blend", lambda learners: everything)
     learner = nk.MetricLearner(n_landmarks=N_LANDMARKS, time_budget=0, random_state=0)
@@ -74,7 +74,7 @@ def test_metric_learner_learns_the_same_from_rows_in_memory_and_in_files(
     data, tmp_path, monkeypatch
 ):
     X, pairs = data
-    monkeypatch.setattr(host_sample, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(metric_learner, "SAMPLE_ROWS", 100)
     np.save(tmp_path / "rows.npy", X)
     learner = nk.MetricLearner(time_budget=0.3, random_state=0)
     in_memory = clone(learner).fit(X, pairs=pairs)

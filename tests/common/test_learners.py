@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import nearkin
 from nearkin import LMNN, RCA, Euclidean, Generative, KernelBeta, Pairs
-from nearkin.learners import trial
-from nearkin.learners.metric import MetricMixin
-from nearkin.learners.portfolio import ingredients
+from nearkin.learners import selection
+from nearkin.learners.base import MetricMixin
+from nearkin.learners.selection import ingredients
 from nearkin.pairs.supervision import TAKE_TRIPLETS
 from nearkin.scores import pair_auc
 from tests.cases import each
@@ -94,7 +94,7 @@ def test_scikit_learn_checks_of_every_learner(learner):
 
 @pytest.mark.night
 def test_scikit_learn_checks_of_the_learner_that_compares(monkeypatch):
-    monkeypatch.setattr(trial, "ingredients", ingredients)  # all of them
+    monkeypatch.setattr(selection, "ingredients", ingredients)  # all of them
     assert_passes_checks(LEARNERS["MetricLearner"])
 
 

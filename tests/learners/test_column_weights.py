@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from nearkin import ColumnWeights, Euclidean, Pairs, load
-from nearkin.solvers.column_weights import USUAL, objective, weigh_columns
+from nearkin.learners.column_weights import USUAL, objective, weigh_columns
 from tests.cases import each
 
 

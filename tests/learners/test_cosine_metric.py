@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 
 from nearkin import CosineMetric, Euclidean, Pairs
 from nearkin.datasets import make_xor
-from nearkin.solvers.cosine_matrix import cosine_matrix, objective
+from nearkin.learners.cosine_metric import cosine_matrix, objective
 from nearkin.spaces.maps import UnitLength
 from tests.cases import each
 

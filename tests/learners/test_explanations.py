@@ -12,9 +12,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import NotFittedError
 
 import nearkin as nk
-from nearkin.learners import contributions, explaining
-from nearkin.learners.contributions import parts_by_column
-from nearkin.learners.incremental import retaught
+from nearkin.learners import explain
+from nearkin.learners.explain import parts_by_column
+from nearkin.learners.teachable import retaught
 from nearkin.spaces.maps import Affine, Composed, Identity, Scaled, UnitLength
 from tests.cases import each
 
@@ -95,7 +95,7 @@ def test_parts_of_a_linear_map_are_those_of_its_matrix(monkeypatch):
     assert_allclose(parts_by_column(Identity(), A, B, np.arange(7)), (A - B) ** 2)
     # A narrow linear part is taken once: the same as if rows were mapped as a whole.
     bent = Composed((Affine(M), UnitLength()))
-    monkeypatch.setattr(contributions, "_BLOCK", 14)  # and by parts of a way
+    monkeypatch.setattr(explain, "_BLOCK", 14)  # and by parts of a way
     slow = Composed((Composed((Identity(), bent)),))
     assert_allclose(
         parts_by_column(bent, A, B, np.arange(7)), parts_by_column(slow, A, B, np.arange(7))
@@ -258,7 +258,7 @@ def test_looking_at_a_metric_computes_nothing(monkeypatch):
     X, y = load_iris(return_X_y=True)
     metric = nk.KernelBeta(random_state=0).fit(X, y)
     for name in ("parts_by_column", "random_pairs"):
-        monkeypatch.setattr(explaining, name, lambda *_, **__: pytest.fail("computed"))
+        monkeypatch.setattr(explain, name, lambda *_, **__: pytest.fail("computed"))
     monkeypatch.setattr(metric, "_find_late_verdicts", lambda: pytest.fail("computed"))
     assert "importances" in dir(metric)
     assert "text/html" in metric._repr_mimebundle_()

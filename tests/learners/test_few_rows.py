@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import nearkin as nk
-from nearkin.learners.along_data import FewRowsWarning, warn_of_few_rows
+from nearkin.learners.geometry_aware import FewRowsWarning, warn_of_few_rows
 
 X, Y = load_digits(return_X_y=True)
 

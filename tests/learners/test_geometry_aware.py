@@ -176,7 +176,7 @@ def test_text_like_rows_under_the_cosine():
 # Bad input
 
 
-@pytest.mark.filterwarnings("ignore::nearkin.learners.along_data.FewRowsWarning")  # it is so
+@pytest.mark.filterwarnings("ignore::nearkin.learners.geometry_aware.FewRowsWarning")  # it is so
 def test_rows_of_zeros_under_the_cosine_are_told_of(moons):
     X, _, pairs = moons
     X = np.abs(X)

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from nearkin import GMML, RCA, Pairs
 from nearkin.datasets import make_three_normal, make_xor
 from nearkin.learners.gmml import best_metric, label_scatter, objective, pair_scatters
-from nearkin.learners.linear import columns_of, shrunk_covariance
+from nearkin.learners.teachable import columns_of, shrunk_covariance
 from tests import oracles
 from tests.cases import each
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 
 from nearkin import GeometryAware, Pairs, load
-from nearkin.learners.held_out_rounds import rounds_that_gain
+from nearkin.learners.geometry_aware import rounds_that_gain
 from nearkin.scores import pair_auc
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends

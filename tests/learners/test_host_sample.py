@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2
 
 from nearkin import Answers, MetricLearner, Pairs, open_rows
-from nearkin.learners import host_sample as module
-from nearkin.learners.host_sample import SAMPLE_ROWS, host_sample
+from nearkin.learners import metric_learner as module
+from nearkin.learners.metric_learner import SAMPLE_ROWS, host_sample
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.backends import RemoteRows
 from tests.cases import each

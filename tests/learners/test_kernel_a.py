@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from nearkin import KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners import window_objective as module
-from nearkin.learners.window_objective import window_edges
+from nearkin.learners import moving_points as module
+from nearkin.learners.moving_points import window_edges
 from nearkin.scores import balanced_rand
 from nearkin.spaces.feature_space import LocalExtension
 from nearkin.spaces.kernels import Kernel, center_kernel

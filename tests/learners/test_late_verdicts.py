@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from nearkin import LMNN, RCA, Euclidean, KernelA, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners import judging
+from nearkin.learners import base
 from nearkin.scores.verdicts import VERDICTS
 from tests.cases import each
 
@@ -29,7 +29,7 @@ def verdicts(metric):
 def test_late_verdicts_are_those_of_the_fit(learner, told, monkeypatch):
     late = clone(learner).fit(X, **told)
     assert "threshold_" not in vars(late)
-    monkeypatch.setattr(judging, "_MOST_KEPT", 0)
+    monkeypatch.setattr(base, "_MOST_KEPT", 0)
     at_once = clone(learner).fit(X, **told)
     assert "threshold_" in vars(at_once)
     assert verdicts(late) == verdicts(at_once)

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from nearkin import LLMA, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners import llma as module
-from nearkin.learners import window_objective as window
+from nearkin.learners import moving_points as module
+from nearkin.learners import moving_points as window
 from nearkin.rows import parallel
 from nearkin.scores import balanced_rand
 from nearkin.solvers import stress as stress_module

@@ -29,8 +29,7 @@ from nearkin import (
 )
 from nearkin.datasets import make_xor
 from nearkin.learners import itml, metric_learner
-from nearkin.learners.portfolio import ingredients, usual_blend
-from nearkin.learners.selection import BLEND
+from nearkin.learners.selection import BLEND, ingredients, usual_blend
 from nearkin.messages import leaving_out
 from nearkin.scores import pair_auc
 from tests.cases import each

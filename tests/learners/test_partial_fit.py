@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import nearkin
 from nearkin import ITML, KernelBeta, Pairs
-from nearkin.learners import linear as _linear_in_space
-from nearkin.learners import two_steps
+from nearkin.learners import fit_steps
+from nearkin.learners import teachable as _linear_in_space
 from nearkin.spaces import feature_space
 from tests.cases import each
 from tests.common.learners import as_seen_by, each_of, example, firsts, learners
@@ -153,7 +153,7 @@ def test_pairs_come_after_labels(learner):
 @each_learner("random landmarks", "iterated", "ITML", "GMML landmarks")
 def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     expected = fitted(learner, Y, PAIRS)
-    monkeypatch.setattr(two_steps, "_BLOCK", 8)
+    monkeypatch.setattr(fit_steps, "_BLOCK", 8)
     metric = fitted(learner, Y, some(0, 20))
     metric.partial_fit(X, pairs=PAIRS)
     assert_same_metric(metric, expected)

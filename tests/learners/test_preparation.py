@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from nearkin import Pairs
-from nearkin.learners.preparation import (
+from nearkin.learners.selection import (
     View,
     changed_for_better,
     scales_of_differing,

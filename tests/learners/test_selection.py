@@ -11,15 +11,15 @@ from nearkin import RCA, Blend, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners.selection import (
     BLEND,
+    EUCLIDEAN,
     HeldOut,
+    _new_rows_beside_named,
     choose,
     doubt_of,
     hold_out,
     unseen_choice,
     with_euclidean,
 )
-from nearkin.learners.selection_report import EUCLIDEAN
-from nearkin.learners.trial import _new_rows_beside_named
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.held_out import compare, new_point_folds, ranks
 from tests.cases import each

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from sklearn.datasets import load_wine
 
 from nearkin import ITML, Answers, MetricLearner, Pairs, load
-from nearkin.learners.selection_report import SelectionReport, SelectionWarning
+from nearkin.learners.selection import SelectionReport, SelectionWarning
 from nearkin.pairs.answers import _IMAGINED_ANSWERS as IMAGINED
 from nearkin.pairs.answers import Answerer, Estimate, judge
 from tests.cases import each

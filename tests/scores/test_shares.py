@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from nearkin.scores.shares import learned_shares, weighted_auc
+from nearkin.learners.selection import learned_shares, weighted_auc
 
 
 def test_the_auc_is_that_of_scikit_learn_with_weights_and_ties():

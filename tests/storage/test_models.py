@@ -33,7 +33,7 @@ from nearkin import (
     Pairs,
     StorageError,
 )
-from nearkin.learners.selection_report import SelectionReport
+from nearkin.learners.selection import SelectionReport
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import euclidean_distances
 
 import nearkin as nk
-from nearkin.learners.contributions import matrix_of
+from nearkin.learners.explain import matrix_of
 from tests.cases import each
 from tests.tables.test_encoding import people
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from nearkin.learners.incremental import retaught
+from nearkin.learners.teachable import retaught
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of, records_of_digits
 from tests.cases import each

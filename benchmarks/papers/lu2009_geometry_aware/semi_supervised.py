@@ -25,7 +25,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.resume import Job
 from nearkin import GeometryAware, Pairs
-from nearkin.learners.held_out_rounds import rounds_that_gain
+from nearkin.learners.geometry_aware import rounds_that_gain
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends

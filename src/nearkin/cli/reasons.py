@@ -14,8 +14,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.learners.explanation import Explanation
-from nearkin.learners.words import words_of
+from nearkin.learners.explain import Explanation, words_of
 from nearkin.scores.verdicts import Verdicts
 
 

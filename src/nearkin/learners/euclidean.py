@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
-from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.spaces.maps import Identity

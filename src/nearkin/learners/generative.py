@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, opened, stored_learner
 from nearkin.pairs.closure import chunklets, spread_labels
 from nearkin.pairs.labels import names_of_classes
 from nearkin.pairs.pairs import Pairs

@@ -6,20 +6,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Mask
 from nearkin.errors import InputError
-from nearkin.learners.along_data import functions_along, warn_of_few_rows
-from nearkin.learners.held_out_rounds import rounds_that_gain
-from nearkin.learners.metric import MetricMixin
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.memo import once
+from nearkin.scores.held_out import average_precision, new_point_folds, ranks
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -45,14 +44,204 @@ from nearkin.spaces.feature_space import (
     feature_space_of,
     landmark_rows,
 )
-from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, equal_where_rows_are
+from nearkin.spaces.graph import (
+    METRICS,
+    WEIGHTS,
+    Metric,
+    Weight,
+    ball_graph,
+    equal_where_rows_are,
+    neighbor_graph,
+)
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks, dense_rows
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbors import SEARCHES, Search
-from nearkin.spaces.spectral import diffusion
+from nearkin.spaces.spectral import diffusion, isomap_coordinates, lle_coordinates, smoothest
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
+
+# Functions that are smooth along the data: what GeometryAware learns on.
+
+
+# A function that sits on fewer rows than either says nothing of most of them; among fewer rows than
+# these, nobody can tell.
+_FEW_ROWS, _SMALL_PART, _ENOUGH_ROWS = 5, 0.01, 200
+
+
+class FewRowsWarning(UserWarning):
+    """What was learned is mostly about a few rows."""
+
+
+def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
+    """Functions of the rows that change little along the data, and how much: whatever the pairs.
+
+    ``learner`` has the parameters of :class:`GeometryAware`.
+    """
+    if learner.coordinates == "lle":
+        found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+    elif learner.coordinates == "isomap":
+        found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+    else:
+        found = smoothest(
+            _graph(learner, X, rng),
+            learner.n_vectors,
+            normalized=learner.normalized,
+            random_state=rng,
+        )
+        if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
+            notice(
+                f"the graph falls into at least {len(found[0])} parts, and n_vectors="
+                f"{learner.n_vectors} functions can tell no more than its largest parts apart. "
+                "Raise n_vectors, or join more rows (graph_neighbors, radius).",
+            )
+    return found
+
+
+def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
+    """Warn if learned distances mostly tell how far a few rows are from all others.
+
+    Smooth functions may sit on rows that hang by few edges. No pair names these, so that nothing
+    keeps the functions from being weighted most.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        The learned configuration, along its principal axes.
+    can_normalize : bool
+        Whether the graph's functions are not normalised yet, which keeps them off such rows.
+    """
+    squares = (Z - Z.mean(axis=0)) ** 2
+    total = squares.sum(axis=0)
+    if not total.any():
+        return
+    # As many rows as would have a function's squares if these were equal there and 0 elsewhere.
+    fourth = (squares**2).sum(axis=0)
+    n_rows = np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
+    narrow = n_rows < max(_FEW_ROWS, _SMALL_PART * len(Z))
+    share = float(total[narrow].sum() / total.sum())
+    if len(Z) < _ENOUGH_ROWS or share <= 0.5:
+        return
+    remedy = "Use normalized=True, or join" if can_normalize else "Join"
+    notice(
+        f"{share:.0%} of the spread of the learned distances is of functions that sit on a few of "
+        f"{len(Z)} rows: distances mostly tell these rows from all others. {remedy} more rows "
+        "(graph_neighbors).",
+        FewRowsWarning,
+    )
+
+
+def _graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
+    metric, weight = learner.metric, learner.edge_weight
+    if learner.radius is not None:
+        return ball_graph(X, learner.radius, metric=metric, weight=weight)
+    return neighbor_graph(
+        X,
+        learner.graph_neighbors,
+        metric=metric,
+        weight=weight,
+        mutual=learner.mutual,
+        search=learner.search,
+        random_state=rng,
+    )
+
+
+# How many rounds of geometry-aware learning pay, by pairs that are held out.
+
+
+_FOLDS = 5
+
+
+def rounds_that_gain(
+    family: SomeFamily,
+    links: Pairs,
+    bounds: tuple[float, float],
+    slack: float,
+    ends: NDArray[np.integer],
+    *,
+    most: int,
+    rng: np.random.RandomState,
+) -> int:
+    """Rounds of :func:`nearkin.solvers.kernel_families.alternate` after which held-out pairs gain.
+
+    A round is accepted if it raises the average precision of held-out pairs, in the mean over
+    folds, and the first that does not is the end. If all that was gained then is within its
+    standard error, the start stays. What is held out has a point each that is in no pair learned
+    from.
+
+    Parameters
+    ----------
+    family : Family
+        Where rounds start. Its coordinates do not change with its member.
+    links : Pairs
+        Triplets among them count as weak pairs.
+    bounds : (float, float)
+        On distances, which are not squared.
+    slack : float
+    ends : int ndarray of shape (2, k)
+        Random pairs of rows, which stand for a kind of pair that is missing.
+    most : int
+    rng : RandomState
+        Deals the folds.
+
+    Returns
+    -------
+    int
+        Between 0, if nothing is gained or there is nothing to judge by, and ``most``.
+
+    Notes
+    -----
+    Average precision looks at the nearest pairs most, as nearest neighbours do. Pair AUC goes on
+    rising where errors of nearest neighbours have risen long since.
+
+    As much time as ``alternate`` takes for one more round than are accepted, on each of five parts.
+    """
+    links = links.as_weak_pairs()
+    pairs = np.concatenate([links.must_link, links.cannot_link])
+    same = np.arange(len(pairs)) < len(links.must_link)
+    folds = new_point_folds(links, _FOLDS, rng)
+    parts = [bounded_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
+    members = [family] * len(folds)
+
+    def judged(metrics: list[Floats]) -> Floats:
+        """Average precision on each fold."""
+        return np.array(
+            [
+                _precision(family.coordinates, B, pairs[judge], same[judge], ends)
+                for B, (_, judge) in zip(metrics, folds, strict=True)
+            ]
+        )
+
+    before = best = judged([family.prior] * len(folds))
+    accepted = 0
+    while folds and accepted < most:
+        solved = [alternate(m, part, n_iter=1) for m, part in zip(members, parts, strict=True)]
+        metrics = [found.solution.B for found in solved]
+        after = judged(metrics)
+        if after.mean() <= best.mean():
+            break
+        best, accepted = after, accepted + 1
+        members = [m.nearest_to(B) for m, B in zip(members, metrics, strict=True)]
+    return accepted if accepted and _is_sure(best - before) else 0
+
+
+def _is_sure(gains: Floats) -> bool:
+    """Whether their mean is above its standard error, which one alone does not tell."""
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return bool(gains.mean() > error)
+
+
+def _precision(
+    F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
+) -> float:
+    """Average precision of the metric B on the coordinates F."""
+
+    def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
+        Z = F[left] - F[right]
+        return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
+
+    return average_precision(ranks(distances(*pairs.T), distances(*ends)), same)
+
 
 COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")

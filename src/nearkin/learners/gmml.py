@@ -14,15 +14,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
-from nearkin.learners.linear import (
+from nearkin.learners.base import stored_learner
+from nearkin.learners.fit_steps import Coordinates, Taught
+from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
-from nearkin.learners.stored import stored_learner
-from nearkin.learners.two_steps import Coordinates, Taught
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import class_sums, within_scatters

@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
-from nearkin.learners.linear import (
+from nearkin.learners.base import stored_learner
+from nearkin.learners.fit_steps import Coordinates, Taught, at_home
+from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     Columns,
@@ -21,8 +23,6 @@ from nearkin.learners.linear import (
     Space,
     shrunk_covariance,
 )
-from nearkin.learners.stored import stored_learner
-from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
 from nearkin.rows.memo import once

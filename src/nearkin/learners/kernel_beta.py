@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.incremental import TeachableMixin
-from nearkin.learners.stored import stored_learner
-from nearkin.learners.two_steps import Coordinates, Learned, Taught
+from nearkin.learners.base import stored_learner
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught
+from nearkin.learners.teachable import TeachableMixin
 from nearkin.pairs.supervision import Evidence, Spread, label_spread, measure_spread
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
-from nearkin.learners.incremental import TeachableMixin, taught_of
-from nearkin.learners.linear import Columns, columns_of
+from nearkin.learners.teachable import Columns, TeachableMixin, columns_of, taught_of
 from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.linalg import principal_axes

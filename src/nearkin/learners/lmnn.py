@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
-from nearkin.learners.metric import MetricMixin
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence

@@ -5,50 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import few
-from nearkin.learners.along_data import FewRowsWarning
+from nearkin.learners.base import MetricMixin, opened, stored_metric
 from nearkin.learners.column_weights import known_groups
 from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.host_sample import HostSample, host_sample
-from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.portfolio import usual_blend
-from nearkin.learners.preparation import (
-    scales_of_differing,
-    tells_copies,
-)
-from nearkin.learners.pulls import TaughtPart
+from nearkin.learners.explain import TaughtPart
+from nearkin.learners.geometry_aware import FewRowsWarning
 from nearkin.learners.selection import (
-    LEAST_PAIRS,
-    doubt_of,
-    unseen_choice,
-    unseen_contradictions,
-    unseen_copies,
-)
-from nearkin.learners.selection_report import (
     EUCLIDEAN,
+    LEAST_PAIRS,
     Recipe,
     SelectionReport,
     SelectionWarning,
+    Trial,
+    doubt_of,
+    scales_of_differing,
+    tells_copies,
+    unseen_choice,
+    unseen_contradictions,
+    unseen_copies,
+    usual_blend,
 )
-from nearkin.learners.stored import stored_metric
-from nearkin.learners.trial import Trial
 from nearkin.messages import leaving_out, notice, progress, tell
 from nearkin.pairs.answers import Answerer, Answers
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, Evidence, example_pairs, gather_evidence
+from nearkin.rows import access, backends
 from nearkin.rows.distances import centred, mean_row, middle
 from nearkin.rows.memo import keeping_results
 from nearkin.rows.parallel import one_blas_thread
@@ -59,6 +55,89 @@ from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, truste
 from nearkin.spaces.maps import Affine, Identity, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
+
+# Rows that are learned from on the host: all if they are few, or a sample, wherever they are.
+
+
+# Rows that come to the host, unless pairs name more; and how many of them have labels at least, if
+# so many are known.
+SAMPLE_ROWS = 5000
+_LABELLED_ROWS = 2500
+
+
+class _CutWithRows(Protocol):
+    def restrict(self, rows: NDArray[np.int64]) -> Self: ...
+
+
+Told = TypeVar("Told", bound=_CutWithRows)
+
+
+@dataclass(frozen=True)
+class HostSample:
+    """Rows to learn from, on the host.
+
+    Attributes
+    ----------
+    X : ndarray or sparse matrix of shape (m, d)
+    numbers : int ndarray of shape (m,) or None
+        Which rows they are of those given, increasing; None for all of them.
+    n_given : int
+        How many rows were given.
+    """
+
+    X: Any
+    numbers: NDArray[np.int64] | None
+    n_given: int
+
+    def renumbered(self, told: Told) -> Told:
+        """What is said of the rows given, as said of these."""
+        return told if self.numbers is None else told.restrict(self.numbers)
+
+
+def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
+    """The rows to learn from, as NumPy's or sparse: the same ones wherever all of them are.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or RemoteRows
+        Checked.
+    evidence : Evidence
+        All rows that its pairs name are taken, and 2500 of those that it knows the classes of.
+    rng : RandomState
+        Draws these, and others, so that there are 5000 rows. It draws nothing where X has no more:
+        all are taken then, and what is learned is what is learned of the same rows in memory.
+
+    Notes
+    -----
+    One pass over rows that are read block by block. Memory for the sample, whatever n is, and for
+    the numbers of labelled rows.
+    """
+    n = int(X.shape[0])
+    if n <= SAMPLE_ROWS and not (backends.is_foreign(X) or backends.is_remote(X)):
+        return HostSample(X, None, n)
+    numbers = _drawn(X, evidence, rng)
+    return HostSample(access.take_home(X, numbers), numbers, n)
+
+
+def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Numbers of the rows to take, increasing."""
+    can_be_taken = access.drawable(X)
+    n = can_be_taken if isinstance(can_be_taken, int) else len(can_be_taken)
+    if n <= SAMPLE_ROWS:
+        return access.drawable_numbers(X).astype(np.int64)
+    kept = evidence.pairs.points
+    if evidence.classes is not None:
+        labelled = np.flatnonzero(evidence.classes >= 0)
+        if len(labelled) > _LABELLED_ROWS:
+            labelled = rng.choice(labelled, _LABELLED_ROWS, replace=False)
+        kept = np.union1d(kept, labelled)
+    # Enough of them, whichever were taken already.
+    others = sample_without_replacement(n, SAMPLE_ROWS, random_state=rng)
+    if not isinstance(can_be_taken, int):
+        others = can_be_taken[others]
+    others = rng.permutation(np.setdiff1d(others, kept))[: max(0, SAMPLE_ROWS - len(kept))]
+    return np.union1d(kept, others).astype(np.int64)
+
 
 # Columns that a report names.
 _MOST_NAMED = 20

@@ -12,15 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
-from nearkin.learners.linear import (
+from nearkin.learners.base import stored_learner
+from nearkin.learners.fit_steps import Coordinates, Taught, at_home
+from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
-from nearkin.learners.stored import stored_learner
-from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.spaces.kernels import KernelFunction
 

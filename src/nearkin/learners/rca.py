@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.linear import axes_of, columns_along
-from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.stored import stored_learner
+from nearkin.learners.base import MetricMixin, opened, stored_learner
+from nearkin.learners.teachable import axes_of, columns_along
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence

@@ -2,28 +2,376 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 
 from nearkin._types import Floats, Ints, Mask
+from nearkin.learners.column_weights import ColumnWeights
 from nearkin.learners.compositions import Chain
-from nearkin.learners.incremental import TeachableMixin
-from nearkin.learners.selection_report import EUCLIDEAN, Candidate, Recipe, SelectionReport
-from nearkin.learners.two_steps import embedding
+from nearkin.learners.cosine_metric import CosineMetric
+from nearkin.learners.euclidean import Euclidean
+from nearkin.learners.fit_steps import embedding
+from nearkin.learners.geometry_aware import GeometryAware
+from nearkin.learners.gmml import GMML
+from nearkin.learners.itml import ITML
+from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.plda import PLDA
+from nearkin.learners.rca import RCA
+from nearkin.learners.teachable import TeachableMixin
 from nearkin.messages import leaving_out
+from nearkin.pairs import answers as who
+from nearkin.pairs.answers import Answerer
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.memo import once
 from nearkin.rows.parallel import one_core
+from nearkin.rows.scaling import differing_units, scales_of
 from nearkin.scores.held_out import Comparison, compare, new_point_folds, ranks
-from nearkin.scores.shares import learned_shares
+from nearkin.scores.quality import Quality, quality_of
+from nearkin.scores.suspects import trusted
+from nearkin.scores.verdicts import as_attributes, borne_out, likeliest_verdicts
+from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
+
+# What is said of a choice among metrics: candidates, the reason, and how good the metric is.
+
+
+# Shares of learners by name: a blend of their squared distances, each of mean 1.
+Recipe = dict[str, float]
+
+EUCLIDEAN = "Euclidean"
+
+
+class SelectionWarning(UserWarning):
+    """No learned metric was chosen by its merits; the message says why.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(40, random_state=0)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     metric = nk.MetricLearner(random_state=0).fit(X, pairs=nk.Pairs([(0, 3)], [(0, 1)]))
+    >>> [warning.category.__name__ for warning in told]
+    ['SelectionWarning']
+    """
+
+
+@stored(name=text, auc=real, gain=real, error=real, chosen=truth)
+@dataclass(frozen=True)
+class Candidate:
+    """A line of the report.
+
+    Attributes
+    ----------
+    name : str
+    auc : float
+        Pair AUC on held-out pairs.
+    gain, error : float
+        Over the Euclidean distance, and its standard error.
+    chosen : bool
+    """
+
+    name: str
+    auc: float
+    gain: float
+    error: float
+    chosen: bool = False
+
+
+@stored(
+    reason=text,
+    candidates=list_of(a("Candidate")),
+    n_judged=whole,
+    chance_of_gain=maybe(real),
+    recipe=dict_of(real),
+    columns=maybe(text),
+    answerers=maybe(list_of(a("Answerer"))),
+    quality=maybe(a("Quality")),
+)
+@dataclass(frozen=True)
+class SelectionReport:
+    """How a metric was chosen. Print it.
+
+    Attributes
+    ----------
+    reason : str
+        Why this one, in a sentence.
+    candidates : list of Candidate
+        Best first; empty if there was nothing to choose by.
+    n_judged : int
+        Held-out pairs that candidates were judged by.
+    chance_of_gain : float or None
+        Probability that the choice is better than the Euclidean distance.
+    recipe : dict
+        Shares of the learners that the metric is a blend of.
+    columns : str
+        What was done to the columns first, and why; empty if nothing was.
+    answerers : list of Answerer
+        Who answered, the most reliable first; empty where pairs do not say who told them.
+    quality : Quality or None
+        How well the metric tells same from different, by held-out pairs and with 90 % intervals;
+        None if there are none of either kind.
+    """
+
+    reason: str
+    candidates: list[Candidate] = field(default_factory=list)
+    n_judged: int = 0
+    chance_of_gain: float | None = None
+    recipe: Recipe = field(default_factory=dict)
+    columns: str = ""
+    answerers: list[Answerer] = field(default_factory=list)
+    quality: Quality | None = None
+
+    @property
+    def _said(self) -> str:
+        return " ".join(part for part in (self.reason, self.columns) if part)
+
+    def __str__(self) -> str:
+        judged = "" if self.quality is None else f"\nOn held-out pairs:\n{self.quality}"
+        judged += f"\n{who.table(self.answerers)}" if self.answerers else ""
+        if not self.candidates:
+            return self._said + judged
+        width = max(len(line.name) for line in self.candidates)
+        lines = [f"  {'candidate':{width}}  pair AUC  gain over Euclidean"]
+        for line in self.candidates:
+            mark = "→" if line.chosen else " "
+            gain = "" if line.name == EUCLIDEAN else f"{line.gain:+.3f} ± {line.error:.3f}"
+            lines.append(f"{mark} {line.name:{width}}  {line.auc:8.3f}  {gain}".rstrip())
+        return "\n".join([*lines, self._said]) + judged
+
+    def _repr_html_(self) -> str:
+        judged = "" if self.quality is None else self.quality._repr_html_()
+        judged += who.as_html(self.answerers) if self.answerers else ""
+        head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
+        body = "".join(
+            f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.name)}</td>"
+            f"<td>{line.auc:.3f}</td><td>{line.gain:+.3f} ± {line.error:.3f}</td></tr>"
+            for line in self.candidates
+        )
+        table = f"<table>{head}{body}</table>" if body else ""
+        return f"{table}<p>{escape(self._said)}</p>{judged}"
+
+
+# The learners that MetricLearner chooses among, and what it makes of them.
+
+
+COSINE = "CosineMetric"
+_OF_ALL_COLUMNS = " of all columns"
+# Landmarks of a metric on a graph.
+_LEAST_ON_GRAPH = 1000
+
+
+@dataclass(frozen=True)
+class Ingredient:
+    """A learner that may be a part of the metric.
+
+    Attributes
+    ----------
+    learner : estimator
+    seconds : float
+        About as many takes a fit to 1000 rows.
+    share : float
+        In the usual blend; shares of all are in proportion to this.
+    needs_must_links : bool
+    sees_all_columns : bool
+        Where others see only the leading principal axes.
+    takes_triplets : bool
+    carries_over : bool
+        To classes that no pair told of: it changes what there is of distances, where others find
+        the few directions that tell known classes apart.
+    keeps_columns : bool
+        Where others see axes, however many.
+    """
+
+    learner: Any
+    seconds: float
+    share: float = 0.0
+    needs_must_links: bool = False
+    sees_all_columns: bool = False
+    takes_triplets: bool = True
+    carries_over: bool = False
+    keeps_columns: bool = False
+
+
+def ingredients(
+    n_landmarks: int, n_rows: int, seed: int, *, some_columns: bool = False, groups: Any = None
+) -> dict[str, Ingredient]:
+    """Learners by name, the cheapest first.
+
+    Parameters
+    ----------
+    n_landmarks, n_rows, seed : int
+    some_columns : bool, default=False
+        Whether learners see less than all columns. Some of them may take part on all columns then.
+    groups : array of str, optional
+        For each column, what it belongs to, where columns belong together.
+    """
+    some: dict[str, Any] = {"random_state": seed}
+    landmarks: dict[str, Any] = {
+        "n_landmarks": n_landmarks if n_landmarks < n_rows else None,
+        **some,
+    }
+    # Between fewer rows of a graph too much of what it tells is lost.
+    n_on_graph = max(n_landmarks, _LEAST_ON_GRAPH)
+    on_graph = {"n_landmarks": n_on_graph if n_on_graph < n_rows else None, **some}
+    cosine = KernelBeta(kernel="cosine", **landmarks)
+    # Rows far from all landmarks keep their distance to them by the Nyström formula only.
+    far = {"extension": "nystroem", **landmarks}
+    rbf = KernelBeta(gamma="median", **far)
+    in_kernel = ITML(kernel="rbf", tol=1e-3, **far)
+    linear, columns = ITML(tol=1e-3, **some), ColumnWeights(**some)
+    found = {
+        EUCLIDEAN: Ingredient(Euclidean(**some), 0.0, sees_all_columns=True),
+        "ITML": Ingredient(linear, 0.02, 0.05, carries_over=True),
+        "column weights": Ingredient(columns, 0.02, 0.05, takes_triplets=False, carries_over=True),
+        "ITML, then cosine kernel": Ingredient(Chain([linear, cosine]), 0.05, 0.11),
+        "ITML, then rbf kernel": Ingredient(Chain([linear, rbf]), 0.05, 0.11),
+        "ITML, then ITML in rbf kernel": Ingredient(
+            Chain([linear, in_kernel]), 0.05, 0.11, carries_over=True
+        ),
+        "GMML, then cosine kernel": Ingredient(
+            Chain([GMML(**some), cosine]), 0.05, 0.11, takes_triplets=False
+        ),
+        "RCA, then cosine kernel": Ingredient(
+            Chain([RCA(**some), cosine]),
+            0.05,
+            0.11,
+            needs_must_links=True,
+            takes_triplets=False,
+        ),
+        "column weights, then rbf kernel": Ingredient(
+            Chain([columns, rbf]), 0.05, 0.1, takes_triplets=False
+        ),
+        "ITML in rbf kernel": Ingredient(in_kernel, 0.05, 0.1, carries_over=True),
+        COSINE: Ingredient(
+            CosineMetric(**some), 0.05, 0.1, takes_triplets=False, carries_over=True
+        ),
+        f"{COSINE}, rbf kernel": Ingredient(
+            CosineMetric(kernel="rbf", **far), 0.05, 0.3, takes_triplets=False, carries_over=True
+        ),
+        "PLDA": Ingredient(
+            PLDA(**some),
+            0.02,
+            0.1,
+            needs_must_links=True,
+            takes_triplets=False,
+            carries_over=True,
+        ),
+        "KernelBeta": Ingredient(KernelBeta(**far), 0.05, 0.05),
+        "KernelBeta, cosine": Ingredient(cosine, 0.05, 0.05),
+        "GeometryAware": Ingredient(GeometryAware(n_iter=3, **on_graph), 0.1),
+    }
+    if groups is not None:
+        plain = {EUCLIDEAN: found.pop(EUCLIDEAN)}
+        found = plain | _of_groups(ColumnWeights(groups=groups, **some), rbf) | found
+    if not some_columns:
+        return found
+    of_all_columns = {
+        name + _OF_ALL_COLUMNS: replace(one, sees_all_columns=True, share=0.0)
+        for name, one in found.items()
+        if name.startswith(("ITML", "GMML", "RCA", "PLDA", COSINE)) and name != "ITML in rbf kernel"
+    }
+    return {**found, **of_all_columns}
+
+
+def _of_groups(weights: ColumnWeights, rbf: KernelBeta) -> dict[str, Ingredient]:
+    """Learners that know which columns belong together: few pairs can tell little else."""
+    options: dict[str, Any] = {"takes_triplets": False, "keeps_columns": True}
+    return {
+        "weights of groups": Ingredient(weights, 0.02, 6.0, carries_over=True, **options),
+        "weights of groups, then rbf kernel": Ingredient(Chain([weights, rbf]), 0.05, **options),
+    }
+
+
+def carrying_over(found: dict[str, Ingredient]) -> dict[str, Ingredient]:
+    """Those that carry over to new classes, of equal shares, and the Euclidean distance."""
+    return {
+        name: replace(one, share=float(one.share > 0))
+        for name, one in found.items()
+        if one.carries_over or name == EUCLIDEAN
+    }
+
+
+def usual_blend(ingredients: dict[str, Ingredient]) -> Recipe:
+    """Shares of those that could be fitted, before any pair is looked at."""
+    total = sum(one.share for one in ingredients.values())
+    return {name: one.share / total for name, one in ingredients.items() if one.share}
+
+
+# Which blend of several distances tells pairs apart best: shares, learned from held-out pairs.
+
+
+# A share is added in steps of one; what there is before any pair is looked at weighs as many.
+_INERTIA = 10.0
+_MOST_STEPS = 30
+
+
+def learned_shares(distances: Floats, same: Mask, weight: Floats, usual: Floats) -> Floats:
+    """Shares by which the sum of squared distances has the largest pair AUC, near the usual ones.
+
+    Step by step, that distance is added which raises the AUC most, each as often as it does so,
+    until none does (after R. Caruana and others, 2004). The usual shares weigh as much as ten
+    steps: with few pairs, of which many blends tell all apart, shares stay near them.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (k, l)
+        Squared distances of k pairs by l metrics that did not see them, of one scale.
+    same : bool ndarray of shape (k,)
+        Some are, and some are not.
+    weight : ndarray of shape (k,)
+        How much a pair counts.
+    usual : ndarray of shape (l,)
+        Shares to start from, of sum 1.
+
+    Returns
+    -------
+    ndarray of shape (l,)
+        Of sum 1.
+
+    Notes
+    -----
+    At most 30 steps of O(l k log k) time.
+    """
+    counts = _INERTIA * usual
+    blended = distances @ counts
+    best = weighted_auc(blended, same, weight)
+    for _ in range(_MOST_STEPS):
+        found = [weighted_auc(blended + one, same, weight) for one in distances.T]
+        chosen = int(np.argmax(found))
+        if found[chosen] <= best:
+            break
+        best = found[chosen]
+        counts[chosen] += 1
+        blended += distances[:, chosen]
+    return np.asarray(counts / counts.sum())
+
+
+def weighted_auc(distances: Floats, same: Mask, weight: Floats) -> float:
+    """Share of must-links below cannot-links, by weight; ties count half."""
+    order = np.argsort(distances, kind="stable")
+    values, kinds, counted = distances[order], same[order], weight[order]
+    different = np.where(kinds, 0.0, counted)
+    below = np.cumsum(different)
+    # Of equal distances the first and the last.
+    first = np.searchsorted(values, values, side="left")
+    last = np.searchsorted(values, values, side="right")
+    sums = np.concatenate([[0.0], below])
+    farther = below[-1] - (sums[first] + sums[last]) / 2
+    must = counted[kinds]
+    return float(must @ farther[kinds] / (must.sum() * below[-1]))
+
 
 BLEND = "blend"
 # Below this many pairs there is nothing to choose by.
@@ -388,3 +736,323 @@ def with_euclidean(recipe: Recipe, share: float) -> Recipe:
     """A recipe with some of the Euclidean distance in it."""
     rest = {name: (1 - share) * w for name, w in recipe.items()}
     return {**rest, EUCLIDEAN: share + rest.get(EUCLIDEAN, 0.0)}
+
+
+# What becomes of rows before MetricLearner learns from them: scales of columns, principal axes.
+
+
+# Axes are too few if pairs are told apart worse by so many standard errors than by all columns.
+_CLEARLY_WORSE = 2.5
+
+
+def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -> list[Floats]:
+    """Ranks of pairs by plain distances: between rows as they are, and after each of some changes.
+
+    Plain distances need no learning, so that all pairs can judge them. They are ranked among those
+    of random pairs, always the same ones: all of them would give nearly the same.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+    *changes : callable
+        Of some rows.
+    """
+    told = np.concatenate([pairs.must_link, pairs.cannot_link])
+    at_random = random_pairs(len(X), np.random.RandomState(0))
+    rows, ends = np.unique(np.concatenate([told, at_random]), return_inverse=True)
+    some, ends = X[rows], ends.reshape(-1, 2)
+    found = []
+    for part in (some, *(change(some) for change in changes)):
+        distances = linked_distances(part, ends)
+        found.append(ranks(distances[: len(told)], distances[len(told) :]))
+    return found
+
+
+def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pairs) -> Comparison:
+    """Pair AUC of plain distances between rows that were changed, beside that of rows as they are.
+
+    Parameters
+    ----------
+    change : callable
+        Of some rows.
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+        One or more.
+    """
+    plain, changed = plain_ranks(X, pairs, change)
+    return compare(changed, plain, np.arange(len(plain)) < len(pairs.must_link))
+
+
+def tells_copies(X: Floats, pairs: Pairs) -> bool:
+    """Whether plain distances have must-links nearer than nearly all random pairs."""
+    must = Pairs(pairs.must_link)
+    return len(must) > 0 and is_one_thing(plain_ranks(X, must)[0])
+
+
+def scales_of_differing(X: Any, names: Any = None) -> tuple[NDArray[np.float64] | None, str]:
+    """What to divide columns by if their units differ, and why; None and nothing to say if not.
+
+    Plain distances may be better in the units that columns have, by luck; learned ones hardly ever
+    are, so that pairs are not asked.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    names : sequence of str or None
+        Of the columns.
+    """
+    units = differing_units(X)
+    if units is None:
+        return None, ""
+    wide, narrow = (
+        f"column {i}" if names is None else f"column {names[i]!r}"
+        for i in (units.widest, units.narrowest)
+    )
+    why = f"{wide} reaches {units.ratio:.2g} times as far as {narrow}"
+    return scales_of(X), f"Columns are divided by their spreads: {why}."
+
+
+class View:
+    """Rows as they are, or by their leading principal axes if they have more columns than those.
+
+    Attributes
+    ----------
+    reduction : PCA or None
+    rows : ndarray
+    """
+
+    def __init__(self, X: Floats, n_axes: int, seed: int) -> None:
+        cut = n_axes < min(X.shape) and not (X[:1] == X).all()
+        self.reduction = PCA(n_axes, random_state=seed) if cut else None
+        self.rows = X if self.reduction is None else self.reduction.fit_transform(X)
+
+
+def view_by_few_axes(X: Floats, n_axes: int, pairs: Pairs, otherwise: View, seed: int) -> View:
+    """The leading principal axes of X, or another view where they are too few to tell pairs apart.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    n_axes : int
+    pairs : Pairs
+    otherwise : View
+    seed : int
+    """
+    view = View(X, n_axes, seed)
+    if view.reduction is None or not len(pairs):
+        return view
+    found = changed_for_better(view.reduction.transform, X, pairs)
+    return otherwise if found.t < -_CLEARLY_WORSE else view
+
+
+# Some rows and pairs, on which MetricLearner compares what it may be made of.
+
+
+# Rows and pairs that candidates are compared on, at most.
+_MOST_ROWS = 600
+_MOST_PAIRS = 1000
+# Principal axes that rows are reduced to before anything is learned from them, at most: as a rule,
+# and where pairs tell that those are too few.
+_MOST_AXES, _MOST_COLUMNS = 100, 300
+# Held-out pairs of either kind that verdicts take.
+_LEAST_JUDGED = 10
+# Rows, named by pairs or not, that are too few to tell how far apart others like them are.
+_FEW_ROWS = 30
+# Distances of new pairs differ by about this share from those of held-out ones: that much is a
+# radius uncertain which the latter are judged by.
+_RADIUS_ERROR = 0.05
+# Landmarks of kernels while candidates are compared.
+_FEW_LANDMARKS = 120
+
+
+class Trial:
+    """Some of the rows and pairs, on which candidates are compared."""
+
+    def __init__(
+        self,
+        X: Floats,
+        pairs: Pairs,
+        rng: np.random.RandomState,
+        *,
+        new_classes: bool = False,
+        groups: Any = None,
+    ) -> None:
+        self.new_classes = new_classes
+        self.groups = groups
+        strength = float(pairs.must_weight.sum() + pairs.cannot_weight.sum())
+        strength += float(pairs.closer_weight.sum())
+        if len(pairs) > _MOST_PAIRS:
+            kept = np.zeros(len(pairs), dtype=bool)
+            kept[rng.choice(len(pairs), _MOST_PAIRS, replace=False)] = True
+            pairs = pairs.subset(kept)
+        rows = pairs.points
+        if len(rows) < min(_MOST_ROWS, len(X)):
+            others = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
+            more = rng.choice(others, min(_MOST_ROWS, len(X)) - len(rows), replace=False)
+            rows = np.sort(np.concatenate([rows, more]))
+        self.seed = int(rng.randint(2**31 - 1))
+        self.n_rows = len(X)
+        self.held_out: HeldOut | None = None
+        self.sampled = pairs
+        self.X = X if len(rows) == len(X) else X[rows]
+        self.pairs = pairs.restrict(rows)
+        self.all_columns = View(self.X, _MOST_COLUMNS, self.seed)
+        # So many as pairs of this weight can tell apart, unless these pairs need more.
+        n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
+        judges = self.pairs.as_weak_pairs()
+        self.axes = view_by_few_axes(self.X, n_axes, judges, self.all_columns, self.seed)
+        self.learners = {
+            name: ingredient
+            for name, ingredient in self.ingredients(_FEW_LANDMARKS, len(rows)).items()
+            if (len(pairs.must_link) or not ingredient.needs_must_links)
+            and (ingredient.takes_triplets or not len(pairs.closer))
+        }
+
+    def ingredients(self, n_landmarks: int, n_rows: int) -> dict[str, Ingredient]:
+        """Learners to choose among, for so many rows."""
+        reduced = self.axes is not self.all_columns and self.axes.reduction is not None
+        found = ingredients(
+            n_landmarks, n_rows, self.seed, some_columns=reduced, groups=self.groups
+        )
+        return carrying_over(found) if self.new_classes else found
+
+    def view(self, name: str, ingredient: Ingredient) -> View:
+        """The rows as a learner sees them."""
+        if name == EUCLIDEAN or ingredient.keeps_columns:
+            return View(self.X, self.X.shape[1], self.seed)
+        return self.all_columns if ingredient.sees_all_columns else self.axes
+
+    def affordable(self, budget: float) -> list[str]:
+        """Learners that can be compared within some seconds, by a prediction."""
+        names, spent = [], 0.0
+        for name, ingredient in self.learners.items():
+            size = len(self.X) / 1000 * (1 + len(self.pairs) / 1000)
+            spent += N_FOLDS * ingredient.seconds * size
+            if spent <= budget:
+                names.append(name)
+        return names if len(names) > 1 else []
+
+    def choice(self, names: Iterator[str]) -> SelectionReport:
+        """What held-out pairs ask for, of some learners."""
+        chosen = (
+            (name, self.learners[name].learner, self.view(name, self.learners[name]).rows)
+            for name in names
+        )
+        held_out = hold_out(chosen, len(self.X), self.pairs, np.random.RandomState(self.seed))
+        self.held_out = held_out
+        compared = {name: self.learners[name] for name in held_out.distances}
+        usual = usual_blend(compared)
+        return choose(
+            held_out,
+            usual,
+            _weights(self.pairs),
+            new_classes=self.new_classes,
+            of_triplets=not _statements(self.pairs),
+        )
+
+    def _trust(self, rank: Floats) -> Floats:
+        """How much each judged pair counts: less where others contradict it."""
+        n_pairs = len(_statements(self.pairs))
+        return _weights(trusted(self.pairs, rank[:n_pairs]))
+
+    def judgement(
+        self, recipe: Recipe, Z: Floats, usual_threshold: float
+    ) -> tuple[dict[str, float | None], Quality | None]:
+        """How to judge by the metric's distances, and how good that is, by held-out pairs.
+
+        By pairs that it was learned from, verdicts would be too sure: it was made to suit them.
+        By the same pairs under metrics that did not see them they are not sure enough, since those
+        were learned from fewer. So they are those by both together, as far as held-out pairs bear
+        them out. Nothing is said where there are few, and nothing by triplets, which say no more
+        than what is nearer.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        Z : ndarray of shape (n, m)
+            Rows that took part in the comparison, under the metric.
+        usual_threshold : float
+            Of the metric, if there are too few pairs for another.
+        """
+        if self.held_out is None:
+            return {}, None
+        squared, known = self.held_out.squared(list(recipe))
+        # Triplets come last: they do not tell whether two rows are the same.
+        pairs = np.arange(len(known)) < len(_statements(self.pairs))
+        squared, known = squared[pairs[known]], known & pairs
+        same, links = self.held_out.same[known], self.held_out.links[known]
+        if min(same.sum(), (~same).sum()) == 0:
+            return {}, None
+        # Learners' squared distances have a mean of 1 between random rows.
+        unit = np.sqrt(2 * Z.var(axis=0, dtype=np.float64).sum())
+        nearer = _new_rows_beside_named(self.held_out, recipe, len(self.X))
+        unseen = nearer * unit * np.sqrt(squared @ np.array(list(recipe.values())))
+        seen = nearer * linked_distances(Z, links)
+        found: dict[str, float | None] = {}
+        if min(same.sum(), (~same).sum()) >= _LEAST_JUDGED:
+            weight = self._trust(self.held_out.ranks(recipe))[known]
+            both = np.concatenate([unseen, seen])
+            verdicts = likeliest_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
+            verdicts = borne_out(verdicts, unseen[same], unseen[~same])
+            found = as_attributes(verdicts, float(np.median(seen[same])))
+        radius = found.get("threshold_") or usual_threshold
+        weight = _weights(self.pairs)[known]
+        return found, quality_of(
+            unseen, same, weight, links, radius, 0.5, seen=seen, radius_error=_RADIUS_ERROR
+        )
+
+    def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
+        """Rank given pairs by metrics that did not see them.
+
+        Must-links and cannot-links only. NaN for pairs that took no part in the comparison.
+        """
+        nothing = np.full(len(_statements(self.sampled)), np.nan)
+        return self._of_given(
+            given, nothing if self.held_out is None else self.held_out.ranks(recipe)
+        )
+
+    def distances(self, Z: Floats, given: Pairs) -> Floats:
+        """Distances of given pairs in an embedding of the rows that took part in the comparison.
+
+        As of :meth:`ranks`.
+        """
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return self._of_given(given, linked_distances(Z, links))
+
+    def _of_given(self, given: Pairs, values: Floats) -> Floats:
+        """Values of given pairs, by those of the pairs that took part in the comparison."""
+        of_sampled = dict(zip(_statements(self.sampled), values, strict=False))
+        # Others were drawn from labels, or are too many.
+        return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
+
+
+def _new_rows_beside_named(held_out: HeldOut, recipe: Recipe, n_rows: int) -> float:
+    """How far apart rows are that no pair names, beside those that pairs name.
+
+    Rows that pairs name are landmarks of kernels, which lie farther apart than new rows do. The
+    mean squared distance of two rows is a sum over both, of as much as rows of their kind are away
+    from the middle: random pairs of all kinds tell it. 1 where there are few rows of either kind.
+    """
+    named = np.unique(held_out.links)
+    if min(len(named), n_rows - len(named)) < _FEW_ROWS:
+        return 1.0
+    squared = np.sum(
+        [share * np.mean(held_out.random[name], axis=0) for name, share in recipe.items()], axis=0
+    )
+    n_named = np.isin(held_out.random_links, named).sum(axis=1)
+    kinds = np.column_stack([n_named, 2.0 - n_named])
+    of_named, of_new = np.linalg.lstsq(kinds, squared, rcond=None)[0]
+    return float(np.sqrt(of_new / of_named)) if min(of_named, of_new) > 0 else 1.0
+
+
+def _weights(pairs: Pairs) -> Floats:
+    """How much each pair counts, in the order in which they are held out."""
+    of_triplets = [pairs.closer_weight] * 2
+    return np.concatenate([pairs.must_weight, pairs.cannot_weight, *of_triplets])
+
+
+def _statements(pairs: Pairs) -> list[tuple[int, int, bool]]:
+    """Pairs and what was said of them, in their order."""
+    must, cannot = pairs.must_link.tolist(), pairs.cannot_link.tolist()
+    return [(i, j, True) for i, j in must] + [(i, j, False) for i, j in cannot]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, counted
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.records.canonical import canonical

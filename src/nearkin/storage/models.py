@@ -239,7 +239,7 @@ KIND = "nearkin model"
 # Files of version 1 do not say how much a learner was told. Those of version 2 know nothing of the
 # rows that it was learned from and tested on, of the column that these were, and of what missing
 # cells are filled with. Those of version 3 hold no maps, but what a map is made of: learners make
-# one of it (nearkin.learners.older_files). Those of version 4 know of no tables with words.
+# one of it (nearkin.learners.base). Those of version 4 know of no tables with words.
 OLDEST, NEWEST = 1, 5
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.messages import progress, tell
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs

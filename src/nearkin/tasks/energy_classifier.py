@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import about_input
-from nearkin.learners.fitting import WholeState
-from nearkin.learners.metric import MetricMixin
-from nearkin.learners.steps import seen_first_by, sees_any_rows
+from nearkin.learners.base import MetricMixin, WholeState
+from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centred, middle

@@ -15,9 +15,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError, about_input
-from nearkin.learners.compositions import last_learner
-from nearkin.learners.fitting import WholeState
-from nearkin.learners.steps import sees_any_rows
+from nearkin.learners.base import WholeState
+from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pairs.pairs import first_true
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.ids import Ids, with_new_ids

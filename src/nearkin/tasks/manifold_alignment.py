@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation

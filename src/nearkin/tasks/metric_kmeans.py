@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.messages import notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centred, middle, squared_distances

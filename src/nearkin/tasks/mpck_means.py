@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.messages import notice
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.labels import class_numbers

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, about_input
-from nearkin.learners.fitting import WholeState
+from nearkin.learners.base import WholeState
 from nearkin.messages import notice
 from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import validation

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
+from nearkin.learners.teachable import retaught
 from nearkin.messages import noticed
 from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs

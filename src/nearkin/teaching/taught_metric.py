@@ -14,9 +14,9 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
-from nearkin.learners.incremental import TeachableMixin, begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
+from nearkin.learners.teachable import TeachableMixin, begun, retaught
 from nearkin.messages import Note, hand_on, leaving_out, notice, noticed
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import blocks

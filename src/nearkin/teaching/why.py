@@ -9,10 +9,7 @@ from sklearn import config_context
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.learners.contributions import parts_by_column
-from nearkin.learners.explaining import numbered_groups
-from nearkin.learners.pulls import TaughtPart
-from nearkin.learners.words import words_of
+from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, words_of
 from nearkin.messages import leaving_out
 from nearkin.rows.parallel import one_core
 from nearkin.scores.verdicts import verdicts_of

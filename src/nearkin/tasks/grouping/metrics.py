@@ -11,8 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from nearkin._types import Floats
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.learners.preparation import scales_of_differing
-from nearkin.learners.selection_report import SelectionWarning
+from nearkin.learners.selection import SelectionWarning, scales_of_differing
 from nearkin.messages import leaving_out, noticed
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs

@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
-from nearkin.learners.metric import MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import leaving_out, notice, noticed, tell
 from nearkin.pairs.pairs import Pairs, checked_count

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.learners.incremental import begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
+from nearkin.learners.teachable import begun, retaught
 from nearkin.messages import noticed
 from nearkin.pairs.answers import Estimate
 from nearkin.pairs.closure import draw_numbers, random_pairs

@@ -173,7 +173,7 @@ def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomSt
     Parameters
     ----------
     learner : estimator
-        As :class:`nearkin.learners.incremental.TeachableMixin` says. Its parameters count.
+        As :class:`nearkin.learners.teachable.TeachableMixin` says. Its parameters count.
     X : rows
         As the learner sees them (``_validated``).
     evidence : Evidence
@@ -209,7 +209,7 @@ def learn(
     Parameters
     ----------
     learner : estimator
-        As :class:`nearkin.learners.incremental.TeachableMixin` says. Its parameters count.
+        As :class:`nearkin.learners.teachable.TeachableMixin` says. Its parameters count.
     taught : Taught
         What the first step gave, or an earlier second one.
     evidence : Evidence

@@ -1,0 +1,931 @@
+"""What every metric can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin._types import Floats
+from nearkin.errors import InputError, InputTypeError, NearkinError, few
+from nearkin.learners.explain import ExplainingMixin
+from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
+from nearkin.rows import access, backends, device_math, validation
+from nearkin.rows.distances import linked_distances, rowwise_distances
+from nearkin.rows.scaling import scaled
+from nearkin.rows.sparse import is_sparse, plain
+from nearkin.rows.validation import (
+    frame_of,
+    matrix_of_rows,
+    n_rows_of,
+    refuse_what_is_no_table,
+    row_by_row,
+    types_of_words,
+)
+from nearkin.scores import order_kept
+from nearkin.scores.quality import Quality, quality_of
+from nearkin.scores.verdicts import (
+    ESTIMATED,
+    MOST_EXAMPLES,
+    VERDICTS,
+    LateVerdicts,
+    Prevalence,
+    Verdicts,
+    checked_share,
+    draw_examples,
+    estimated_prevalence,
+    verdicts_found,
+    verdicts_of,
+)
+from nearkin.spaces.maps import (
+    MAP,
+    Affine,
+    Composed,
+    Displaced,
+    Identity,
+    Map,
+    Scaled,
+    ThroughLandmarks,
+    after_scaling,
+)
+from nearkin.storage import models
+from nearkin.storage import models as model_file
+from nearkin.storage.files import StrPath
+from nearkin.storage.schema import (
+    Spec,
+    a,
+    dict_of,
+    floats,
+    made,
+    maybe,
+    of_older_files,
+    positive_floats,
+    real,
+    share,
+    size,
+    stored,
+    text,
+    whole,
+    words,
+)
+
+# Same or different: the verdicts of a learned metric, and how good they are.
+
+
+# Random pairs of rows that a prevalence is estimated from.
+_RANDOM_PAIRS = 2000
+# Rows of so many numbers are kept until verdicts are asked for; of more, they are found at once.
+_MOST_KEPT = 1_000_000
+
+
+class JudgingMixin:
+    """Verdicts by the distance, for a learner that has distances.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Distance that best tells same from different, if both are equally frequent.
+    sharpness_, far_sharpness_ : float
+        How quickly :meth:`chance_same` falls with the distance, below and above the threshold.
+    prevalence_ : float
+        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
+    """
+
+    prevalence_: float
+    pair_distance: Callable[[Any, Any], Floats]
+    _embedded_rows: Callable[[Any, NDArray[np.integer]], Any]
+
+    def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
+        """Whether two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Or one row, as in :meth:`pair_distance`.
+
+        Returns
+        -------
+        bool ndarray of shape (n,)
+            True where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance
+            is at most ``threshold_``.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(200, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X, y)
+        >>> y[[0, 1, -1]].tolist()
+        [1, 1, 0]
+        >>> metric.same(X[[0, 0]], X[[1, -1]])
+        array([ True, False])
+        """
+        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= verdicts_of(self).radius
+        return found
+
+    def chance_same(self, X_a: Any, X_b: Any, prevalence: Prevalence = None) -> Floats:
+        """Probability that two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Or one row, as in :meth:`pair_distance`.
+        prevalence : float in (0, 1) or "estimated", optional
+            Share of all such pairs that are the same, for example 0.1 for random pairs of ten
+            kinds; or estimated from the distances of these very pairs, see :meth:`calibrate`. By
+            default ``prevalence_``, which is ½ after ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ½ or more where :meth:`same` says so, without another prevalence.
+
+        Notes
+        -----
+        A logistic curve through the pairs that the metric was learned from, or of those that
+        labels imply, with a sharpness of its own on either side of ``threshold_``. It is too sure
+        where these were few, since the metric was made to suit them: :meth:`calibrate` takes
+        others. (``MetricLearner`` holds pairs out, and is as sure as these bear out.)
+
+        Examples
+        --------
+        >>> import nearkin
+        >>> X, y = nearkin.datasets.make_xor(200, random_state=0)
+        >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:100], y[:100])
+        >>> bool(metric.chance_same(X[:1], X[:1]) > 0.9)
+        True
+        >>> metric = metric.calibrate(X[100:], y[100:])  # by other rows, and as frequent as there
+        >>> round(metric.prevalence_, 2)
+        0.5
+        """
+        verdicts, distances = verdicts_of(self), self.pair_distance(X_a, X_b)
+        share = _share(prevalence, verdicts, lambda: backends.to_numpy(distances))
+        found: Floats = verdicts.chance(distances, share)
+        return found
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
+    ) -> Self:
+        """Judge by other pairs than the metric was learned from. Distances stay as they are.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, best such that were not used in ``fit``.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links. Weights count.
+        prevalence : float in (0, 1) or "estimated", optional
+            Share of pairs that are the same where the metric is to be used; or estimated from the
+            distances of random pairs of rows of X. By default as among the pairs, or among all
+            pairs of rows with labels. Without labels and pairs nothing else changes.
+
+        Returns
+        -------
+        self
+            With ``threshold_``, ``sharpness_``, ``far_sharpness_``, ``prevalence_`` and
+            ``same_distance_`` of these pairs, which :meth:`same`, :meth:`chance_same`,
+            :meth:`threshold_for` and model files go by. ``fit`` and ``partial_fit`` find them anew.
+
+        Notes
+        -----
+        An estimate of the prevalence is as good as :meth:`chance_same`: it is about right where
+        distances tell same from different well, and ½ where they tell nothing; how far off it was
+        is in ``benchmarks/calibration``.
+        State what you know.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> metric = metric.calibrate(
+        ...     X[200:], y[200:], prevalence=0.01
+        ... )  # one pair of 100 is the same
+        >>> metric.prevalence_
+        0.01
+        """
+        check_is_fitted(self)
+        verdicts = verdicts_of(self)
+        if not (prevalence is None or prevalence == ESTIMATED):
+            checked_share(prevalence, "prevalence")
+        if y is not None or pairs is not None or prevalence is None:
+            known, same, different, evidence = self._judged(X, y, pairs, "calibrate")
+            if prevalence is None:
+                prevalence = evidence.share_of_same()
+            weights = known.must_weight, known.cannot_weight
+            self.__dict__.update(verdicts_found(same, different, weights=weights))
+            verdicts = verdicts_of(self)
+        self.prevalence_ = _share(prevalence, verdicts, lambda: self._random_distances(X))
+        return self
+
+    def threshold_for(self, precision: float, prevalence: float | None = None) -> float:
+        """Distance up to which two rows are the same with a chance of at least ``precision``.
+
+        Of all pairs up to there, as large a share are the same at least, if :meth:`chance_same` is
+        right: :meth:`calibrate` by pairs that the metric was not learned from, and
+        :meth:`quality` says how sure that is.
+
+        Parameters
+        ----------
+        precision : float in (0, 1)
+        prevalence : float in (0, 1), optional
+            Share of all such pairs that are the same. By default ``prevalence_``, which is ½ after
+            ``fit``: random pairs are the same far more rarely. (``calibrate(X,
+            prevalence="estimated")`` estimates how rarely.)
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import nearkin
+        >>> X, y = nearkin.datasets.make_xor(200, random_state=0)
+        >>> metric = nearkin.KernelBeta(random_state=0).fit(X, y)
+        >>> metric.threshold_for(0.99) < metric.threshold_for(0.9) < metric.threshold_
+        True
+        """
+        check_is_fitted(self)
+        wanted = checked_share(precision, "precision")
+        found = verdicts_of(self).distance_at(wanted, prevalence)
+        if not found >= 0:
+            raise InputError(
+                f"precision={precision}: two rows are nowhere the same with such a chance, not "
+                "even at a distance of 0. Ask for less, or give a larger prevalence if the pairs "
+                "are not random ones."
+            )
+        return found
+
+    def quality(
+        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
+    ) -> Quality:
+        """How well the learned distance tells same from different, with 90 % intervals.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, best such that were not used in ``fit``: by pairs that it was learned from, a
+            metric seems better than it is.
+        y : array of shape (n,), optional
+            Labels; negative means unknown. Of the pairs that they imply up to 10 000 are judged.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links. Weights count.
+        prevalence : float in (0, 1) or "estimated", optional
+            Share of pairs that are the same where the metric is to be used: it decides on precision
+            and on the distance up to which :meth:`same` says yes. Or estimated from the distances
+            of random pairs of rows of X, see :meth:`calibrate`. By default ``prevalence_``.
+
+        Returns
+        -------
+        Quality
+            Pair AUC, and precision, recall and F1 of :meth:`same`. Print it. Intervals account for
+            pairs that share rows.
+
+        Examples
+        --------
+        >>> import nearkin
+        >>> X, y = nearkin.datasets.make_xor(400, random_state=0)
+        >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> found = metric.quality(X[200:], y[200:])
+        >>> found.auc.low > 0.9
+        True
+        """
+        check_is_fitted(self)
+        verdicts = verdicts_of(self)
+        share = _share(prevalence, verdicts, lambda: self._random_distances(X))
+        known, same, different = self._judged(X, y, pairs, "quality")[:3]
+        return quality_of(
+            np.concatenate([same, different]),
+            np.repeat([True, False], [len(same), len(different)]),
+            np.concatenate([known.must_weight, known.cannot_weight]),
+            np.concatenate([known.must_link, known.cannot_link]),
+            verdicts.distance_at(0.5, share),
+            share,
+        )
+
+    def _judged(
+        self, X: Any, y: Any, pairs: Pairs | None, purpose: str
+    ) -> tuple[Pairs, Floats, Floats, Evidence]:
+        """Known pairs of both kinds, by positions among their rows, and their distances."""
+        evidence = gather_evidence(n_rows_of(X), y, pairs)
+        rng = check_random_state(getattr(self, "random_state", None))
+        known = example_pairs(evidence, rng, most=MOST_EXAMPLES)
+        if not len(known.must_link) or not len(known.cannot_link):
+            raise InputError(
+                f"there are {len(known.must_link)} pairs that are the same and "
+                f"{len(known.cannot_link)} that are different: {purpose} needs both."
+            )
+        rows = known.points
+        Z = self._embedded_rows(X, rows)
+        known = known.restrict(rows)
+        same, different = (
+            np.asarray(backends.to_numpy(linked_distances(Z, links)), dtype=np.float64)
+            for links in (known.must_link, known.cannot_link)
+        )
+        return known, same, different, evidence
+
+    def _random_distances(self, X: Any) -> Floats:
+        """Learned distances of random pairs of rows of X."""
+        rng = check_random_state(getattr(self, "random_state", None))
+        links = random_pairs(n_rows_of(X), rng, _RANDOM_PAIRS)
+        rows, places = np.unique(links, return_inverse=True)
+        if not len(rows):
+            return np.empty(0)
+        Z = self._embedded_rows(X, rows)
+        return backends.to_numpy(linked_distances(Z, places.reshape(links.shape)))
+
+    def _calibrate(
+        self,
+        X: Any,
+        evidence: Evidence,
+        rng: np.random.RandomState,
+        embedded: Callable[[Any, NDArray[np.integer]], Any],
+    ) -> None:
+        """Find the threshold, and keep how much there was to learn from.
+
+        Of few rows it is found when somebody asks, unless the user's own generator is to draw.
+        ``embedded(X, rows)`` gives coordinates of some rows of X.
+        """
+        for name in VERDICTS:
+            self.__dict__.pop(name, None)
+        self.learned_from_ = evidence.counts(n_rows_of(X))
+        drawable, own = access.drawable(X), getattr(self, "random_state", None)
+        few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
+        if few and not isinstance(own, np.random.RandomState):
+            state = rng.get_state(legacy=False)
+            self._late_verdicts = LateVerdicts(X.copy(), drawable, evidence, state, embedded)
+            return
+        examples = draw_examples(drawable, evidence, rng)
+        self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
+
+    def _find_late_verdicts(self) -> None:
+        late: LateVerdicts | None = self.__dict__.get("_late_verdicts")
+        if late is None:
+            return
+        for name, value in late.found().items():  # but what was set meanwhile
+            self.__dict__.setdefault(name, value)
+        self.__dict__.pop("_late_verdicts", None)  # or another thread did it
+
+    if not TYPE_CHECKING:  # which would take any attribute then
+
+        def __getattr__(self, name: str) -> Any:
+            """What is missing: verdicts that are still to be found, or an error."""
+            if name in VERDICTS:
+                self._find_late_verdicts()
+            return object.__getattribute__(self, name)
+
+    def __getstate__(self) -> Any:
+        self._find_late_verdicts()
+        return super().__getstate__()
+
+    def _calibrate_as(self, metric: Any) -> None:
+        """Take over the verdicts of another metric, whose distances are the same."""
+        for name in VERDICTS:
+            setattr(self, name, getattr(metric, name, None))
+        self.learned_from_ = metric.learned_from_
+
+
+def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]) -> float:
+    """A prevalence as it is stated, kept, or estimated from distances."""
+    if prevalence is None:
+        return verdicts.prevalence
+    if isinstance(prevalence, str) and prevalence == ESTIMATED:
+        return estimated_prevalence(verdicts, distances())
+    return checked_share(prevalence, "prevalence")
+
+
+# A fit is whole: nothing of an earlier one is left after it, and a failed one changes nothing.
+
+
+# How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
+# transform is to give, what metadata go where, and who is to be told of progress.
+_OF_SCIKIT_LEARN = ("_skl", "_metadata_request", "_parent_callback")
+
+
+class ParameterError(NearkinError, InvalidParameterError):
+    """A parameter that an estimator does not take."""
+
+
+class WholeState:
+    """What is learned is whole, and of one version.
+
+    Every ``fit`` and ``partial_fit`` works on a copy, which then takes the estimator's place. That
+    of ``fit`` has the parameters alone, that of ``partial_fit`` what was learned, too. Arrays are
+    not copied: ``partial_fit`` must not write into them. Put it before the other bases.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("fit", "partial_fit"):
+            if name in vars(cls):
+                setattr(cls, name, _whole(vars(cls)[name], anew=name == "fit"))
+
+    def _validate_params(self) -> None:
+        try:
+            super()._validate_params()  # type: ignore[misc]
+        except InvalidParameterError as error:
+            raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return models.marked(super().__getstate__())  # type: ignore[arg-type]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(models.unmarked(state))  # type: ignore[misc]
+
+
+def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
+    @wraps(method)
+    def fitted(self: Any, *args: Any, **options: Any) -> Any:
+        attempt = object.__new__(type(self))
+        attempt.__dict__.update(
+            (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
+        )
+        method(attempt, *args, **options)
+        if anew and hasattr(attempt, "_keep_some_rows"):
+            attempt._keep_some_rows(args[0] if args else options["X"])
+        self.__dict__ = attempt.__dict__
+        return self
+
+    return fitted
+
+
+def _is_learned(name: str) -> bool:
+    if name.startswith("_"):
+        return not name.startswith(_OF_SCIKIT_LEARN)
+    return name.endswith("_")
+
+
+# What every learned metric can do, given that it can embed rows.
+
+
+class MetricMixin(
+    ExplainingMixin, JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+):
+    """Distances and scores of a learner.
+
+    The learner brings ``map_``, ``n_components_`` and ``threshold_``; ``_checked`` where it takes
+    rows that others do not.
+
+    A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
+    distance between their images under ``transform``.
+
+    Attributes
+    ----------
+    map_ : map
+        What was learned, see :mod:`nearkin.maps`.
+    threshold_ : float
+        Distance that best tells same from different, if both are equally frequent.
+    sharpness_, far_sharpness_ : float
+        How quickly :meth:`chance_same` falls with the distance, below and above the threshold.
+    prevalence_ : float
+        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    table_ : TableEncoder
+        Where X was a data frame with words: what makes numbers of it, and of new ones. All else is
+        learned from these numbers; ``n_features_in_`` counts them.
+    """
+
+    # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
+    # Whether rows are taken as they are, with words and gaps: if a transformer sees them first.
+    _sees_any_rows = False
+    # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
+    _sparse: ClassVar[bool] = False
+    _order: ClassVar[str | None] = None
+    # Whether it is told who answered, and finds out who is right.
+    _takes_answers: ClassVar[bool] = False
+    map_: Map
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Or what else ``fit`` takes: a sparse matrix, an array on a device, or rows that are
+            read block by block. With a precomputed kernel, kernel values against all training
+            rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+            Where X is, and in its type. Sparse rows stay sparse under the Euclidean distance.
+
+        Notes
+        -----
+        It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
+        input and output it needs about ten megabytes for each core. Steps of a chain hold what the
+        one before has made of all rows.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [0.0, 9.0], [5.0, 0.0], [5.0, 9.0]]
+        >>> metric = nk.RCA().fit(X, pairs=nk.Pairs([(0, 1), (2, 3)]))  # the second column varies
+        >>> metric.transform(X).shape
+        (4, 2)
+        """
+        check_is_fitted(self)
+        X = self._checked(X)
+        if not backends.is_remote(X):
+            found: Floats = self.map_.apply(X)
+            return found
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted != "default":
+            raise InputTypeError(
+                f"transform of rows that are read block by block gives such rows, not data "
+                f"frames of {wanted}: use set_output(transform='default')."
+            )
+        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
+        return mapped
+
+    @matrix_of_rows
+    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned distance between every row of one set and every row of another.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+            n_a × n_b numbers are held in memory.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)]))
+        >>> metric.distance(X)
+        array([[0., 5.],
+               [5., 0.]])
+        >>> float(metric.distance(X[0], X[1]))
+        5.0
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        return _in_their_type(device_math.distances(Z_a, Z_b), Z_a, Z_b)
+
+    @row_by_row
+    def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
+        """Learned distance between two sets row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Or one row, of shape (d,) or a Series of pandas, which is compared with all of the
+            other's. Of two rows the result is a number.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 2)]))
+        >>> metric.pair_distance(X[:2], X[1:])
+        array([5.        , 4.24264069])
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        if Z_a.shape[0] != Z_b.shape[0]:
+            raise InputError(
+                f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
+                f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
+            )
+        return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
+
+    @matrix_of_rows
+    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned kernel, the inner products of the embeddings.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[1.0, 0.0], [1.0, 2.0]]
+        >>> nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)])).kernel_matrix(X)
+        array([[1., 1.],
+               [1., 5.]])
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        product: Any = Z_a @ Z_b.T
+        found: Floats = product.toarray() if is_sparse(product) else product
+        return found
+
+    def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+        """Area under the ROC curve of telling same from different by the learned distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, preferably not used in ``fit``.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links; or triplets.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. For triplets, the share in the
+            right order (:func:`nearkin.scores.triplets_kept`). If there are both pairs and
+            triplets, the mean of the two scores, weighted by their total weights.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> metric.score(X[200:], y[200:]) > 0.95
+        True
+        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
+        True
+        """
+        check_roles(y, pairs, triplets=True)
+        if y is None and pairs is None:
+            raise InputError(
+                "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
+                "cross-validation by pairs, use nearkin.cross_validate or nearkin.grid_search: "
+                "scikit-learn's functions give no pairs to score, unless "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        if not self._sees_any_rows:
+            refuse_what_is_no_table(X)
+        if y is None and pairs is not None and len(pairs):
+            pairs.check_rows(n_rows_of(X))
+            rows = pairs.points
+            pairs = pairs.restrict(rows)
+            return order_kept(self._embedded_rows(X, rows), pairs=pairs)
+        return order_kept(self._embedded(X), y, pairs=pairs)
+
+    def save(self, path: StrPath, *, forget_names: bool = False) -> None:
+        """Write the fitted learner to a file that :func:`nearkin.load` reads.
+
+        The file holds parameters and arrays, never code, and no more of the training data than
+        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
+        many). A file that is there already is replaced once the new one is complete.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.nearkin``.
+        forget_names : bool, default=False
+            Leave out the names of the columns.
+
+        Raises
+        ------
+        StorageError
+            If the learner holds what cannot be stored, such as a function as its kernel.
+
+        Examples
+        --------
+        >>> import tempfile, nearkin
+        >>> X, y = nearkin.datasets.make_xor(100, random_state=0)
+        >>> metric = nearkin.KernelBeta(n_landmarks=20, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     metric.save(f"{folder}/xor.nearkin")
+        ...     loaded = nearkin.load(f"{folder}/xor.nearkin")
+        >>> (loaded.transform(X) == metric.transform(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if forget_names and hasattr(self, "table_"):
+            raise InputError(
+                "forget_names=True: columns of a table with words are known by their names, "
+                "without which the model could not be used."
+            )
+        model_file.save(self, path, forget_names=forget_names)
+
+    def _encoded(self, X: Any, *, reset: bool) -> Any:
+        """A table as ``table_`` makes numbers of it; rows of numbers as they are.
+
+        In ``fit`` a data frame with words has a ``table_`` made for it, and any data frame if the
+        learner was given a ``table``.
+        """
+        if reset:
+            given = getattr(self, "table", None)
+            if frame_of(X) is None or (given is None and not types_of_words(X)):
+                return X
+            if getattr(self, "kernel", None) == "precomputed":
+                return X
+            from nearkin.tables.encoder import TableEncoder  # with much of scikit-learn
+
+            self.table_ = TableEncoder() if given is None else clone(given)
+            return plain(self.table_.fit_transform(X))
+        table = getattr(self, "table_", None)
+        if table is None:
+            return X
+        if frame_of(X) is not None:
+            return plain(table.transform(X))
+        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+            raise InputError(
+                f"X has no names of columns, by which {type(self).__name__} knows them: give a "
+                f"data frame with the columns {few(map(repr, table.columns_))}."
+            )
+        return X
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Rows as they are given, which the learner can take: ``reset`` in ``fit``."""
+        return validation.validated(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self._sparse else False,
+            order=self._order,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Rows as the learner sees them, checked and with their columns divided."""
+        return scaled(self, self._checked(X, reset=reset), reset=reset)
+
+    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+        """Embedding of some rows of an X that is not checked yet, as a plain array."""
+        if backends.is_remote(X):  # whose names of columns the rows alone would not have
+            return self.map_.apply(self._checked(X).take(rows))
+        return self._embedded(access.take(X, rows))
+
+    def _embedded(self, X: Any) -> Floats:
+        """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        if backends.is_remote(X):
+            raise InputTypeError(
+                "distances and scores take arrays, not rows that are read block by block: give "
+                "some of them, for example rows.take(numbers), or blocks of transform(rows)."
+            )
+        Z = self.map_.apply(X)
+        found: Floats = Z if backends.is_foreign(Z) else plain(Z)
+        return found
+
+    def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
+        """Embeddings of two sets of rows that are in one place; the first again if X_b is None."""
+        Z_a = self._embedded(X_a)
+        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        if backends.home(Z_a) != backends.home(Z_b):
+            raise InputError(
+                f"X_a is an array of {backends.home(Z_a) or 'NumPy'} and X_b one of "
+                f"{backends.home(Z_b) or 'NumPy'}: bring both to one place."
+            )
+        return Z_a, Z_b
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _keep(
+        self,
+        learned: Map,
+        X: Any,
+        evidence: Evidence,
+        rng: np.random.RandomState,
+        embedding: Any = None,
+    ) -> None:
+        """Keep the map that was learned from X as the learner sees it, and find its threshold.
+
+        The embedding of all rows saves another one of some.
+        """
+
+        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
+            return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
+
+        self.map_ = after_scaling(self.column_scale_, learned)
+        self._calibrate(X, evidence, rng, embedded)
+
+
+def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
+    """X for ``fit``: of blocks that can be read only once, what one pass can keep."""
+    if not getattr(X, "is_read_once", False):
+        return X
+    if y is not None:
+        raise InputError(
+            "labels need a second pass over the rows, but these can be read only once. Give a list "
+            "of blocks, or a function that returns a new iterable of them."
+        )
+    points = pairs.points if isinstance(pairs, Pairs) else np.empty(0, dtype=np.int64)
+    landmarks = getattr(learner, "landmarks", "random")
+    if not isinstance(landmarks, str):  # row numbers
+        points = np.union1d(points, np.asarray(landmarks)).astype(np.int64)
+    return X.gathered(points, random_state=learner.random_state)
+
+
+def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
+    found: Floats = backends.as_type(
+        distances, backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
+    )
+    return found
+
+
+# Learners in files of the format versions 1 to 3, which hold no map but what it is made of.
+
+
+def with_map(state: dict[str, Any]) -> dict[str, Any]:
+    """What a file keeps of a learner, with its map in place of what served the map alone."""
+    if "map_" in state:
+        return state
+    kept = dict(state)
+    learned = _map(kept)
+    scale = kept.get("column_scale_")
+    if scale is not None:
+        learned = made(Composed, {"maps": (made(Scaled, {"scale": scale}), learned)})
+    return {**kept, "map_": learned}
+
+
+def _map(kept: dict[str, Any]) -> Map:
+    """The map, made of what a learner keeps; what served it alone is taken away."""
+    if "_stages" in kept:  # KernelBeta
+        stages = tuple(_through(*stage) for stage in kept.pop("_stages"))
+        return stages[0] if len(stages) == 1 else made(Composed, {"maps": stages})
+    if "_extension" in kept:  # KernelA and GeometryAware
+        coordinates = kept.pop("_at_landmarks", kept.get("embedding_"))
+        return _through(kept.pop("_extension"), coordinates)
+    space = kept.pop("_through", None)
+    if space is not None:  # ITML and GMML with a kernel
+        extension, coordinates = space
+        return _through(extension, coordinates @ kept["components_"].T)
+    if "displacements_" in kept:  # LLMA
+        parts = {name: kept[f"{name}_"] for name in ("displacements", "width")}
+        return made(Displaced, {**parts, "anchors": kept["anchor_rows_"], "origin": kept["mean_"]})
+    if "components_" in kept:  # linear ones
+        return made(Affine, {"matrix": kept["components_"], "origin": kept["mean_"]})
+    return made(Identity, {})  # Euclidean
+
+
+def _through(extension: Any, coordinates: Any) -> Map:
+    return made(ThroughLandmarks, {"extension": extension, "coordinates": coordinates})
+
+
+# What learners keep in files.
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a metric be stored: what all of them keep, and what it keeps of its own."""
+    return stored(
+        n_features_in_=size("d"),
+        feature_names_in_=maybe(words("d")),
+        n_components_=size("q"),
+        column_scale_=maybe(positive_floats("d")),
+        threshold_=real,
+        sharpness_=maybe(real),
+        far_sharpness_=maybe(real),
+        prevalence_=maybe(share),
+        same_distance_=maybe(real),
+        learned_from_=maybe(dict_of(whole)),
+        vector_column_=maybe(text),
+        fill_values_=maybe(floats("d")),
+        table_=maybe(a("TableEncoder")),
+        **fields,
+    )
+
+
+def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a learner be stored that has a map of its own, not one made of other learners'."""
+
+    def register(cls: _Class) -> _Class:
+        of_older_files(cls, with_map)
+        return stored_metric(**fields, map_=MAP)(cls)
+
+    return register

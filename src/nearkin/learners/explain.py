@@ -1,0 +1,1027 @@
+"""explain, contributions, importances."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import permutations
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin._types import Floats, Ints
+from nearkin.errors import InputError, counted
+from nearkin.learners.fit_steps import Reader, Taught
+from nearkin.messages import leaving_out
+from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows import access, backends
+from nearkin.rows.parallel import blocks, one_blas_thread, one_core
+from nearkin.rows.sparse import dense
+from nearkin.rows.validation import as_rows, frame_of, n_rows_of
+from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, composed
+
+# Why two rows are as far apart as a metric says: columns, words and answers.
+
+
+# Columns, words of a column and answers of a kind that are printed.
+_MOST_COLUMNS = 8
+_MOST_WORDS = 6
+_MOST_ANSWERS = 3
+# Characters of a cell, and cells of a bar.
+_LONGEST = 24
+_WIDTH = 20
+# Columns without names of their own, from so many on, are numbers of a vector: nobody reads these.
+_A_VECTOR = 50
+
+
+@dataclass(frozen=True)
+class Pull:
+    """An answer, and what it does to the distance of two rows.
+
+    Attributes
+    ----------
+    left, right : int
+        Row numbers of the X that was learned from.
+    same : bool
+        What was said of them.
+    pull : float
+        By how much it raises the squared distance of the two rows that are explained: below 0 it
+        pulls them together, above 0 it pushes them apart.
+    """
+
+    left: int
+    right: int
+    same: bool
+    pull: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word in a cell, and what it does to the distance of two rows.
+
+    Attributes
+    ----------
+    text : str
+    where : {"left", "right", "both"}
+        Which of the two rows has it.
+    part : float
+        By how much the squared distance falls if it is taken out.
+    """
+
+    text: str
+    where: str
+    part: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why two rows are as far apart as a metric says. Print it.
+
+    Attributes
+    ----------
+    distance : float
+        Learned distance.
+    chance : float or None
+        That the two are the same, as :meth:`chance_same` says.
+    threshold : float or None
+        Distance up to which two rows are called the same.
+    contributions : dict of str to float
+        The part of each column in the squared distance; they sum to it. One may be negative, where
+        a column makes up for others.
+    values : dict of str to (str, str)
+        What the two rows have in each column.
+    words : dict of str to list of Word
+        Of columns of words, those that matter, the largest part first.
+    answers : list of Pull
+        Answers that the metric was learned from, the strongest pull first.
+    remark : str
+        Why there are no answers, if there are none.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 30, random_state=0)
+    >>> found = nk.ITML(random_state=0).fit(X, pairs=pairs).explain(X[0], X[50])
+    >>> abs(sum(found.contributions.values()) - found.distance**2) < 1e-9
+    True
+    >>> [answer.pull < 0 for answer in found.together[:1]]
+    [True]
+    """
+
+    distance: float
+    chance: float | None
+    threshold: float | None
+    contributions: dict[str, float]
+    values: dict[str, tuple[str, str]] = field(default_factory=dict)
+    words: dict[str, list[Word]] = field(default_factory=dict)
+    answers: list[Pull] = field(default_factory=list)
+    remark: str = ""
+
+    def named(self, n: int = 3) -> list[str]:
+        """The columns that matter most, by the size of their parts."""
+        parts = self.contributions
+        largest = sorted(parts, key=lambda name: -abs(parts[name]))
+        return [name for name in largest if parts[name]][:n]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Contributions as shares of the squared distance; zeros where rows coincide."""
+        whole = self.distance**2
+        return {name: part / whole if whole else 0.0 for name, part in self.contributions.items()}
+
+    @property
+    def together(self) -> list[Pull]:
+        """Answers that pull the two rows together, the strongest first."""
+        return [answer for answer in self.answers if answer.pull < 0]
+
+    @property
+    def apart(self) -> list[Pull]:
+        """Answers that push the two rows apart, the strongest first."""
+        return [answer for answer in self.answers if answer.pull > 0]
+
+    def change_without(self, answer: Pull) -> float:
+        """By how many per cent the distance would be longer without an answer; or shorter, below 0.
+
+        Parameters
+        ----------
+        answer : Pull
+            One of ``answers``.
+        """
+        return float(100 * (np.sqrt(max(1 - answer.pull / self.distance**2, 0.0)) - 1))
+
+    def pixels(self, shape: tuple[int, int]) -> Floats:
+        """Contributions where columns are the pixels of a picture, row by row.
+
+        Parameters
+        ----------
+        shape : (int, int)
+            Height and width.
+
+        Returns
+        -------
+        ndarray of that shape
+        """
+        n = len(self.contributions)
+        if np.shape(shape) != (2,) or int(shape[0]) * int(shape[1]) != n:
+            raise InputError(
+                f"shape={shape!r}: height times width must be {n}, the number of columns."
+            )
+        return np.array(list(self.contributions.values())).reshape(shape)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values, for JSON."""
+        return {
+            "distance": self.distance,
+            "chance": self.chance,
+            "threshold": self.threshold,
+            "contributions": self.contributions,
+            "values": {name: list(both) for name, both in self.values.items()},
+            "words": {name: [vars(word) for word in words] for name, words in self.words.items()},
+            "answers": [vars(answer) for answer in self.answers],
+            "remark": self.remark,
+        }
+
+    @property
+    def sentence(self) -> str:
+        """How far apart the two are, and what that says."""
+        said = f"They are {self.distance:.3g} apart"
+        if self.threshold is not None:
+            said += f"; up to {self.threshold:.3g} two rows are called the same"
+        if self.chance is None:
+            return f"{said}."
+        return f"{said}. The chance that these are is {self.chance:.0%}."
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether columns are the numbers of a vector, which say little to people."""
+        names = self.contributions
+        return len(names) >= _A_VECTOR and all(name.isdigit() for name in names)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, names: Sequence[Any] | None = None) -> str:
+        """All of it in sentences and a table.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            What rows of X are called; their numbers by default.
+        """
+        pulls = self._pulls(names)
+        lines = [self.sentence, "", *self._columns(), *self._words(), "", *pulls]
+        return "\n".join(lines).rstrip()
+
+    @property
+    def brief(self) -> str:
+        """The columns that matter most, in one line."""
+        shares = self.shares
+        return ", ".join(f"{name} {shares[name]:.0%}" for name in self.named())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _columns(self) -> list[str]:
+        if not self.distance:
+            return ["No column sets them apart."]
+        named = self.named(_MOST_COLUMNS)
+        if self.is_of_vectors:
+            named = named[:3]
+        shares = self.shares
+        most = max(abs(shares[name]) for name in named)
+        width = max(len(_short(name)) for name in named)
+        lines = ["What sets them apart, by column:"]
+        for name in named:
+            bar = "█" * round(_WIDTH * max(shares[name], 0.0) / most)
+            has = "  /  ".join(map(_short, self.values.get(name, ())))
+            line = f"  {_short(name):<{width}}  {shares[name]:>5.0%}  {bar:<{_WIDTH}}  {has}"
+            lines.append(line.rstrip())
+        rest = [shares[name] for name in self.contributions if name not in named]
+        if any(rest):
+            others = counted(len(rest), "other column")
+            lines.append(f"  {others}: {sum(rest):.0%}")
+        return lines
+
+    def _words(self) -> list[str]:
+        whole, lines = self.distance**2, []
+        for name, words in self.words.items():
+            said = ", ".join(
+                f"{word.text!r} ({word.where}, {word.part / whole:+.0%})"
+                for word in words[:_MOST_WORDS]
+            )
+            lines.append(f"Words of {name}: {said}")
+        return lines
+
+    def _pulls(self, names: Sequence[Any] | None) -> list[str]:
+        if not self.answers:
+            return [self.remark] if self.remark else []
+        lines = []
+        for title, answers in (
+            ("Answers that pull them together:", self.together),
+            ("Answers that push them apart:", self.apart),
+        ):
+            if answers:
+                lines.append(title)
+            for one in answers[:_MOST_ANSWERS]:
+                said = "the same" if one.same else "different"
+                change = self.change_without(one)
+                both = (
+                    [one.left, one.right] if names is None else [names[one.left], names[one.right]]
+                )
+                rows = "rows " if names is None else ""
+                lines.append(
+                    f"  {rows}{both[0]} and {both[1]} are {said}: without it, they would be "
+                    f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
+                )
+        return lines
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def cells_of(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """What two rows have in each column, as texts."""
+    return {name: (_cell(values[0]), _cell(values[1])) for name, values in columns.items()}
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}"
+    return str(value)
+
+
+# Which columns two rows are far apart in, under a learned metric.
+
+
+# Columns of which all orders are taken.
+_FEW = 4
+# Orders in which columns are exchanged, at most, each of them forwards and backwards.
+MOST_ORDERS = 8
+# Rows on the ways from one row to the other that are enough, where an order takes many.
+_ENOUGH_ROWS = 4096
+# Numbers of rows that are mapped at a time.
+_BLOCK = 2**21
+
+_Moves = Callable[[Ints], Floats]
+
+
+def parts_by_column(
+    learned: Map, A: Floats, B: Floats, groups: NDArray[Any], orders: int = MOST_ORDERS
+) -> Floats:
+    r"""The part that each column has in squared distances, row by row; they sum to these.
+
+    From a row a to a row b, columns are exchanged one after the other, and each brings its image a
+    step nearer to that of b. With :math:`Δ = z(b) - z(a)`, column g has the part
+    :math:`⟨Δ, z(\text{with } g) - z(\text{without } g)⟩`, in the mean over the orders in which
+    columns can be exchanged: the Shapley value. Parts sum to :math:`\|Δ\|^2` in any order, are the
+    same from b to a, and 0 for columns in which rows are equal. One may be negative, where a
+    column makes up for others.
+
+    Of a linear map M and :math:`δ = b - a`, all orders give :math:`\sum_{j \in g} δ_j (M^T M δ)_j`.
+    Of others, all orders are taken of up to four columns that differ, and up to 16 of more.
+
+    Parameters
+    ----------
+    learned : Map
+    A, B : ndarray of shape (n, p)
+    groups : int ndarray of shape (p,)
+        Numbers of the columns that coordinates are of.
+    orders : int, default=8
+        Orders that are taken forwards and backwards, at most.
+
+    Returns
+    -------
+    ndarray of shape (n, g)
+    """
+    n_groups = int(groups.max()) + 1
+    matrix, rest = _linear_part(learned, A.shape[1])
+    A, B = (np.asarray(rows, dtype=np.float64) for rows in (A, B))
+    if rest is None:
+        differences = B - A
+        steps = differences * (differences @ matrix.T @ matrix)
+        return np.asarray(steps @ (groups[:, None] == np.arange(n_groups)).astype(np.float64))
+    pairs = zip(A, B, strict=True)
+    return np.array([_parts(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs])
+
+
+def shares_by_column(learned: Map, A: Floats, B: Floats, groups: NDArray[Any]) -> Floats:
+    """The same as shares of the squared distances, which sum to 1; zeros where rows coincide."""
+    parts = parts_by_column(learned, A, B, groups)
+    whole = parts.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0))
+
+
+def _parts(
+    matrix: Floats | None,
+    rest: Map,
+    a: Floats,
+    b: Floats,
+    groups: NDArray[Any],
+    n_groups: int,
+    most_orders: int,
+) -> Floats:
+    """Parts of columns in one squared distance, of a map that is not linear."""
+    found = np.zeros(n_groups)
+    difference = b - a
+    differing = np.unique(groups[difference != 0])
+    if not len(differing):
+        return found
+    moves = _moves(matrix, difference, groups, differing)
+    ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
+    images = np.asarray(dense(rest.apply(ends)), dtype=np.float64)
+    towards = images[1] - images[0]
+    orders = list(_orders(len(differing), most_orders))
+    ways = _heights(rest, ends[:1], moves, orders, towards)
+    for order, heights in zip(orders, ways, strict=True):
+        steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
+        found[differing[order]] += np.diff(steps)
+    return found / len(orders)
+
+
+def _heights(
+    rest: Map, start: Floats, moves: _Moves, orders: list[Ints], towards: Floats
+) -> Iterator[Floats]:
+    """How far rows have come on each way from one image to the other, after all moves but one."""
+    n_steps, width = len(orders[0]) - 1, start.shape[1]
+    if n_steps * width > _BLOCK:
+        for order in orders:
+            yield _heights_of_one(rest, start, moves, order[:-1], towards)
+        return
+    for part in blocks(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
+        ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
+        rows = np.concatenate(ways)
+        heights = dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
+        yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
+
+
+def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
+    found = np.empty(len(order))
+    for part in blocks(len(order), max(1, _BLOCK // at.shape[1])):
+        rows = at + np.cumsum(moves(order[part]), axis=0)
+        found[part] = dense(rest.apply(rows)) @ towards
+        at = rows[-1:]
+    return found
+
+
+def _moves(
+    matrix: Floats | None, difference: Floats, groups: NDArray[Any], differing: Ints
+) -> _Moves:
+    """What each of some columns moves of a row, as the map sees it after its linear part."""
+    place = np.searchsorted(differing, groups)
+    moving = np.flatnonzero(difference)
+
+    def of_columns(some: Ints) -> Floats:
+        at = np.full(len(differing) + 1, -1)
+        at[some] = np.arange(len(some))
+        taken = moving[at[place[moving]] >= 0]
+        found = np.zeros((len(some), len(difference)))
+        found[at[place[taken]], taken] = difference[taken]
+        return found
+
+    if matrix is None:
+        return of_columns
+    after = np.zeros((len(differing), len(matrix)))
+    np.add.at(after, place[moving], (matrix[:, moving] * difference[moving]).T)
+    return after.__getitem__
+
+
+def _orders(n: int, most: int) -> Iterator[Ints]:
+    """All orders of a few things; of more, random ones forwards and backwards, always the same."""
+    if n <= _FEW:
+        yield from map(np.array, permutations(range(n)))
+        return
+    rng = np.random.RandomState(0)
+    for _ in range(int(np.clip(_ENOUGH_ROWS // n, 1, most))):
+        order = rng.permutation(n)
+        yield order
+        yield order[::-1]
+
+
+def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
+    """The matrix of what a map does first, and the map after that: None if all of it is linear.
+
+    The matrix is None where nothing is linear.
+    """
+    whole = matrix_of(learned, n_columns)
+    if whole is not None:
+        return whole, None
+    maps = learned.maps if isinstance(learned, Composed) else (learned,)
+    first: list[Map] = []
+    width = n_columns
+    for one in maps:
+        if isinstance(one, Affine) and one.origin is not None:
+            break  # which the rows need that the rest sees
+        part = matrix_of(one, width)
+        if part is None:
+            break
+        first.append(one)
+        width = len(part)
+    if width >= n_columns:  # it saves nothing
+        return None, learned
+    return matrix_of(composed(*first), n_columns), composed(*maps[len(first) :])
+
+
+def matrix_of(learned: Map, n_columns: int) -> Floats | None:
+    """The matrix of a map that is linear but for where it begins, of shape (q, p), or None."""
+    match learned:
+        case Identity():
+            return np.eye(n_columns)
+        case Scaled(scale):
+            return np.diag(1 / np.asarray(scale, dtype=np.float64))
+        case Affine(matrix):
+            return np.asarray(matrix, dtype=np.float64)
+        case Composed(maps):
+            whole = np.eye(n_columns)
+            for one in maps:
+                part = matrix_of(one, len(whole))
+                if part is None:
+                    return None
+                whole = part @ whole
+            return whole
+        case Joined(maps, factors):
+            parts = [matrix_of(one, n_columns) for one in maps]
+            known = [f * part for f, part in zip(factors, parts, strict=True) if part is not None]
+            return np.vstack(known) if len(known) == len(parts) else None
+    return None
+
+
+# Which answers pulled two rows together, and which pushed them apart.
+
+
+# How often a part of a metric is learned again, at most; and answers that are tried in any case.
+MOST_TRIED = 400
+_LEAST_TRIED = 12
+
+
+@dataclass(frozen=True)
+class TaughtPart:
+    """A part of a metric that can be learned again in milliseconds, and two rows in its space.
+
+    Attributes
+    ----------
+    learner : TeachableMixin
+    taught : Taught
+        What it keeps.
+    ends : ndarray of shape (2, r)
+        Coordinates of the two rows.
+    share : float
+        What its squared distances are multiplied with in those of the metric.
+    blended : bool
+        Whether it is brought to the same scale as others: then its distances are measured by those
+        between all rows that were answered about, and what changes all alike changes nothing.
+    numbers : int ndarray or None
+        Numbers that its rows have in the X that was given, if they are a sample of it.
+    """
+
+    learner: Any
+    taught: Taught
+    ends: Floats
+    share: float = 1.0
+    blended: bool = False
+    numbers: Ints | None = None
+
+    def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
+        """By how much an answer has raised the squared distance of the two rows.
+
+        Parameters
+        ----------
+        link : (int, int)
+        fewer : Pairs, optional
+            What there is without it; by default all other pairs.
+        """
+        taught = self.taught
+        known = taught.left_out
+        if link not in known:
+            given = taught.evidence.pairs.without([link]) if fewer is None else fewer
+            known[link] = self._learned_from(given)
+        image, spread = known[link]
+        unit = spread_of(taught, taught.image) / spread if self.blended else 1.0
+        return self.share * (self.squared(taught.image) - unit * self.squared(image))
+
+    def squared(self, image: Any) -> float:
+        """Squared distance of the two rows under a map of coordinates."""
+        return float((np.diff(image(self.ends), axis=0) ** 2).sum())
+
+    def _learned_from(self, pairs: Pairs) -> tuple[Any, float]:
+        """What is learned from other pairs, and how far apart it has rows in the mean."""
+        taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
+        rng = np.random.RandomState(0)
+        rng.set_state(taught.random_state)
+        image = self.learner._learn(taught, Reader(taught, _no_rows), rng).image
+        return image, spread_of(taught, image)
+
+
+def spread_of(taught: Taught, image: Any) -> float:
+    """Mean squared distance of rows that were answered about, under a map of coordinates."""
+    return float(2 * image(taught.coordinates).var(axis=0).sum()) or 1.0
+
+
+def _no_rows(rows: Any) -> NoReturn:
+    raise LookupError("rows of fit are not kept")
+
+
+def answers_of(parts: Sequence[TaughtPart]) -> Pairs | None:
+    """The pairs that parts of a metric were learned from; None if these are not all there is."""
+    if not parts or any(part.taught.evidence.has_labels for part in parts):
+        return None
+    return parts[0].taught.evidence.pairs
+
+
+def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
+    """By how much each of some answers has raised the squared distance of two rows.
+
+    Parameters
+    ----------
+    parts : sequence of TaughtPart
+    links : int ndarray of shape (k, 2)
+        Pairs that were answered, as the parts number rows.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Negative where an answer pulled them together. NaN where nothing can be learned without it.
+    """
+    found = np.zeros(len(links))
+    with one_core(), leaving_out(Warning), config_context(skip_parameter_validation=True):
+        for part in parts:
+            for k, (i, j) in enumerate(links.tolist()):
+                try:
+                    found[k] += part.pull((i, j))
+                except (ValueError, LookupError, np.linalg.LinAlgError):
+                    found[k] = np.nan
+    return found
+
+
+def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
+    """Answers to leave out: all, or those whose differences lie along that of the two rows."""
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    along = np.zeros(len(links))
+    most = max(MOST_TRIED // len(parts), _LEAST_TRIED)
+    if len(links) > most:
+        for part in parts:
+            taught = part.taught
+            image: Any = taught.image
+            left, right = (image(taught.at(rows)) for rows in links.T)
+            along += part.share * ((left - right) @ np.diff(image(part.ends), axis=0)[0]) ** 2
+    return _first(links, along, most)
+
+
+def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> tuple[Ints, Floats]:
+    """The same for a metric that is fitted anew without each of a few answers, and these.
+
+    Parameters
+    ----------
+    metric : learner
+        Fitted to X and the pairs.
+    rows : sequence of two rows
+    X : rows
+    pairs : Pairs
+    """
+    points = pairs.points
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    ends = np.searchsorted(points, links)
+
+    def seen(learner: Any) -> tuple[Floats, Floats]:
+        parts = [access.take(X, points), *rows]
+        Z, first, second = (backends.at_home(dense(learner._embedded(part))) for part in parts)
+        return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
+
+    Z, difference = seen(metric)
+    along = ((Z[ends[:, 0]] - Z[ends[:, 1]]) @ difference) ** 2
+    tried = _first(links, along, _LEAST_TRIED)
+    found = np.full(len(tried), np.nan)
+    with leaving_out(Warning), one_blas_thread():
+        for k, link in enumerate(tried):
+            try:
+                other = clone(metric).fit(X, pairs=pairs.without([tuple(link)]))
+            except (ValueError, np.linalg.LinAlgError):
+                continue
+            without = seen(other)[1]
+            found[k] = difference @ difference - without @ without
+    return tried, found
+
+
+def _first(links: Ints, along: Floats, most: int) -> Ints:
+    """The largest ones, in their order."""
+    return links[np.sort(np.argsort(-along, kind="stable")[:most])]
+
+
+# Which words of two cells bring rows near or far, under a learned metric.
+
+
+# Words of a cell that are looked at, the first ones, and of a column that are told.
+_WORDS_OF_A_CELL = 60
+_WORDS_TOLD = 12
+# A word that changes the squared distance by less than this share of it tells nothing.
+_LEAST = 0.005
+_WORD = re.compile(r"\w+")
+
+
+def words_of(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
+    """Words that matter in columns of words, the largest part first.
+
+    A word is taken out of the cells that have it. Cells of one word that differ have no words that
+    matter more than others.
+
+    Parameters
+    ----------
+    table : TableEncoder
+    learned : Map
+        Of the rows of numbers that it gives.
+    a, b : data frame
+        Of one row each.
+    """
+    both = [table.known_cells(row) for row in (a, b)]
+    whole = _squared(table, learned, *both)[0]
+    found = {}
+    for name in table.columns_of_words_:
+        texts = [cells[name].values[0] or "" for cells in both]
+        words = list(_words(texts))
+        if len(words) < 2:
+            continue
+        changed = [
+            {**cells, name: _without(cells[name], text, words)}
+            for cells, text in zip(both, texts, strict=True)
+        ]
+        parts = whole - _squared(table, learned, *changed)
+        told = [
+            Word(word, _where(word, texts), float(part))
+            for word, part in zip(words, parts, strict=True)
+            if abs(part) >= _LEAST * whole
+        ]
+        if told:
+            found[name] = sorted(told, key=lambda word: -abs(word.part))[:_WORDS_TOLD]
+    return found
+
+
+def _squared(table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]) -> Any:
+    """Squared distances of cells row by row; a column of one cell is the same in all rows."""
+    n = max(len(cells) for cells in [*left.values(), *right.values()])
+    images = [
+        dense(
+            learned.apply(
+                table.coordinates_of(
+                    {
+                        name: cells if len(cells) == n else _repeated(cells, n)
+                        for name, cells in side.items()
+                    }
+                )
+            )
+        )
+        for side in (left, right)
+    ]
+    return ((images[0] - images[1]) ** 2).sum(axis=1)
+
+
+def _repeated(cells: Any, n: int) -> Any:
+    return replace(cells, values=np.repeat(cells.values, n, axis=0))
+
+
+def _without(cells: Any, text: str, words: list[str]) -> Any:
+    """A cell without each of some words in turn."""
+    values = np.empty(len(words), dtype=object)
+    for k, word in enumerate(words):
+        left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
+        values[k] = " ".join(left.split())
+    return replace(cells, values=values)
+
+
+def _words(texts: list[str]) -> Iterator[str]:
+    """The first words of both texts, each once."""
+    found = [dict.fromkeys(_WORD.findall(text)) for text in texts]
+    yield from dict.fromkeys([word for some in found for word in list(some)[:_WORDS_OF_A_CELL]])
+
+
+def _where(word: str, texts: list[str]) -> str:
+    has = [word in _WORD.findall(text) for text in texts]
+    return "both" if all(has) else "left" if has[0] else "right"
+
+
+# Why rows are as far apart as they are: what every learned metric can say of it.
+
+
+# Rows of fit that are kept for importances, and pairs of these.
+_SOME_ROWS = 60
+_SOME_PAIRS = 30
+# Answers of either kind that are told, and the least share of the squared distance of one.
+_ANSWERS_TOLD = 10
+_LEAST_PULL = 0.005
+
+_NOT_KNOWN = (
+    "Which answers pull them is not known here: explain(a, b, X=X, pairs=pairs) takes what the "
+    "metric was learned from."
+)
+_NONE_ALONE = "No answer pulls them by itself: many do together, or none."
+_BY_LABELS = "Which answers pull them is not known: the metric was learned from labels."
+
+
+class ExplainingMixin:
+    """Which columns, words and answers make two rows near or far, for a learner that has a map."""
+
+    map_: Map
+    n_features_in_: int
+    chance_same: Callable[..., Any]
+    _checked: Callable[..., Any]
+
+    def explain(self, a: Any, b: Any, *, X: Any = None, pairs: Pairs | None = None) -> Explanation:
+        """Why two rows are as far apart as the metric says: columns, words and answers.
+
+        Parameters
+        ----------
+        a, b : array of shape (d,)
+            Or a Series of pandas, or what ``transform`` takes, with one row.
+        X : array of shape (n, d), optional
+            Rows that the metric was learned from, with ``pairs``, if it does not know them any
+            more: after it was loaded from a file, or where it keeps none of them.
+        pairs : Pairs, optional
+            Answers that it was learned from, of these rows.
+
+        Returns
+        -------
+        Explanation
+            Print it. :func:`nearkin.plot.explanation` draws it.
+
+        Notes
+        -----
+        Parts of columns are Shapley values
+        (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
+
+        Answers are left out one by one, and the others learned from again in the space that there
+        is: the first explanation takes as many times some milliseconds, with eight parts of a
+        ``MetricLearner`` a few seconds for a hundred answers. Where steps of a chain come before
+        the last one, these stay as they are. Learners that are not learned in milliseconds are
+        fitted again to X without each of the twelve answers that lie most along the two rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> pairs = nk.Pairs.from_labels(X[:, 1] > 0, 40, random_state=0)
+        >>> metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+        >>> metric.explain(X[0], X[1]).named(1)
+        ['1']
+        """
+        check_is_fitted(self)
+        if (X is None) != (pairs is None):
+            given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
+            raise InputError(f"{given} is given without {missing}: answers take both.")
+        # Two rows are explained on the host, wherever they are.
+        rows = [backends.at_home(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
+        A, B = (self._checked_columns(row) for row in rows)
+        learned, groups = self._map_of_columns()
+        names, at = numbered_groups(groups)
+        parts = parts_by_column(learned, A, B, at)[0]
+        whole = float(max(parts.sum(), 0.0))
+        table = self._table_of_columns()
+        told: list[Pull] = []
+        remark = ""
+        if whole > 0:
+            told, remark = self._pulls(rows, whole, X, pairs)
+        return Explanation(
+            float(np.sqrt(whole)),
+            float(self.chance_same(*rows)[0]),
+            float(self.threshold_),  # type: ignore[attr-defined]
+            dict(zip(names, map(float, parts), strict=True)),
+            self._cells(rows, names, A, B),
+            {} if table is None or not whole else words_of(table, learned, *rows),
+            told,
+            remark,
+        )
+
+    def contributions(self, X_a: Any, X_b: Any) -> dict[str, Any]:
+        """Which columns two rows are far apart in: the part of each in the squared distance.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Compared row by row. Or one row each, of shape (d,) or a Series of pandas.
+
+        Returns
+        -------
+        dict
+            By name of the column, an array of shape (n,), or a number for one row. Parts sum to 1,
+            and one may be negative where a column makes up for others: see :meth:`explain`. All are
+            0 where rows are not apart.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> import pandas as pd
+        >>> people = {"name": ["Ada", "Ada", "Bob", "Rob"], "city": ["Rome", "Paris", "Bonn", None]}
+        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()])
+        >>> metric = metric.fit(pd.DataFrame(people), pairs=nk.Pairs([(0, 1)], [(0, 2)]))
+        >>> parts = metric.contributions(pd.DataFrame(people)[:1], pd.DataFrame(people)[1:2])
+        >>> {column: float(part[0].round(6)) for column, part in parts.items()}
+        {'name': 0.0, 'city': 1.0}
+        """
+        check_is_fitted(self)
+        rows = [as_rows(self, X) for X in (X_a, X_b)]
+        A, B = (self._checked_columns(X) for X in rows)
+        if A.shape[0] != B.shape[0]:
+            raise InputError(
+                f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
+                f"{B.shape[0]}."
+            )
+        learned, groups = self._map_of_columns()
+        names, at = numbered_groups(groups)
+        found = shares_by_column(learned, A, B, at)
+        one_row = rows[0] is not X_a and rows[1] is not X_b
+        return {
+            name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)
+        }
+
+    def importances(self) -> dict[str, float]:
+        """The share of each column in squared distances between rows of ``fit``, the largest first.
+
+        It is the mean over 30 random pairs of 60 rows, found when it is first asked for. Shares
+        sum to 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
+        >>> next(iter(metric.importances()))
+        '1'
+        """
+        check_is_fitted(self)
+        known: dict[str, float] | None = self.__dict__.get("_importances")
+        if known is not None:
+            return known
+        rows = self.__dict__.get("_some_rows")
+        if rows is None:
+            raise InputError(
+                "importances are found from rows of fit, which a metric from a file, or of rows "
+                "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
+                "pairs of rows."
+            )
+        X = self._checked_columns(rows)
+        ends = random_pairs(len(X), np.random.RandomState(0), _SOME_PAIRS)
+        learned, groups = self._map_of_columns()
+        names, at = numbered_groups(groups)
+        parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)
+        shares = parts / (parts.sum() or 1.0)
+        found = {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
+        self.__dict__["_importances"] = found
+        return found
+
+    def _keep_some_rows(self, X: Any) -> None:
+        """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
+        if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
+            return
+        if hasattr(X, "__array__") and frame_of(X) is None:  # it may have no rows to take
+            X = np.asarray(X)
+        n = n_rows_of(X)
+        self._some_rows = access.take(X, access.evenly_spaced(n, _SOME_ROWS))
+
+    def _one_row(self, row: Any, name: str) -> Any:
+        """One row as rows; an error if there are others."""
+        rows = [row] if isinstance(row, str) else as_rows(self, row)
+        if (n := n_rows_of(rows)) != 1:
+            raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
+        return rows
+
+    def _pulls(
+        self, rows: list[Any], whole: float, X: Any, pairs: Pairs | None
+    ) -> tuple[list[Pull], str]:
+        """Answers that pull two rows, the strongest first; or why there are none."""
+        metric = self if pairs is None else self._taught_again(X, pairs)
+        return metric._pulls_as_taught(rows, whole, X, pairs)
+
+    def _pulls_as_taught(
+        self, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
+    ) -> tuple[list[Pull], str]:
+        """The same by what was learned here, from these rows and pairs if they are given."""
+        parts = self._taught_parts(rows)
+        answers = answers_of(parts)
+        if answers is not None:
+            links = likeliest_to_pull(parts, answers)
+            pulls = pulls_of(parts, links)
+            numbers = parts[0].numbers
+        elif pairs is not None:
+            answers, numbers = pairs, None
+            links, pulls = pulls_by_refits(self, rows, X, pairs)
+        else:
+            return [], _BY_LABELS if parts else _NOT_KNOWN
+        told = _strongest(pulls, whole)
+        same = {tuple(link) for link in answers.must_link.tolist()}
+
+        def told_of(link: Ints, pull: float) -> Pull:
+            left, right = (link if numbers is None else numbers[link]).tolist()
+            return Pull(left, right, tuple(link.tolist()) in same, float(pull))
+
+        found = [told_of(links[k], pulls[k]) for k in told]
+        return found, "" if found else _NONE_ALONE
+
+    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+        """A copy that was learned from these rows and pairs."""
+        pairs.check_rows(n_rows_of(X))
+        with one_blas_thread():
+            return clone(self).fit(X, pairs=pairs)
+
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        """Parts that can be learned again at once, and two rows, given as to ``transform``.
+
+        None of learners that do not keep where they learned, such as those from a file.
+        """
+        del rows, share
+        return []
+
+    def _cells(
+        self, rows: list[Any], names: list[str], A: Floats, B: Floats
+    ) -> dict[str, tuple[str, str]]:
+        """What two rows have in each column, as people read it."""
+        table = self._table_of_columns()
+        if table is not None:
+            left, right = (table.cells(row) for row in rows)
+            return {name: (left[name], right[name]) for name in left}
+        if A.shape[1] != len(names):
+            return {}
+        return cells_of(dict(zip(names, np.vstack([A, B]).T.tolist(), strict=True)))
+
+    def _checked_columns(self, X: Any) -> Floats:
+        """Rows as ``_map_of_columns`` takes them, dense."""
+        return np.asarray(dense(backends.to_numpy(self._checked(X))))
+
+    def _map_of_columns(self) -> tuple[Map, Any]:
+        """What was learned, of rows of numbers, and for each number the column that it is of."""
+        groups = self.__dict__.get("_names_of_columns")  # where others know them
+        if groups is None:
+            groups = getattr(self._table_of_columns(), "groups_", None)
+        if groups is None:
+            groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return self.map_, groups
+
+    def _table_of_columns(self) -> Any:
+        """What makes numbers of a table, or None."""
+        return getattr(self, "table_", None)
+
+
+def numbered_groups(groups: Any) -> tuple[list[str], Ints]:
+    """Names of columns, each once, and for each number the place of its column's."""
+    names = list(dict.fromkeys(map(str, groups)))
+    place = {name: g for g, name in enumerate(names)}
+    return names, np.array([place[str(one)] for one in groups])
+
+
+def _strongest(pulls: Floats, whole: float) -> Ints:
+    """Numbers of the answers to tell, the strongest first: ten of either direction at most."""
+    size = np.nan_to_num(np.abs(pulls))
+    order = np.argsort(-size, kind="stable")
+    order = order[size[order] >= _LEAST_PULL * whole]
+    positive = pulls[order] > 0
+    rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
+    return np.asarray(order[rank <= _ANSWERS_TOLD])

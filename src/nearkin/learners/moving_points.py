@@ -1,0 +1,634 @@
+"""KernelA, LLMA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from nearkin._types import Floats
+from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.messages import notice
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows.distances import linked_distances
+from nearkin.solvers.stress import (
+    AnySprings,
+    CompleteSprings,
+    OrderedSprings,
+    Relaxed,
+    all_squared_distances,
+    join,
+    relax,
+    relax_along,
+    relax_jointly,
+)
+from nearkin.spaces.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    LocalExtension,
+    feature_space_of,
+    rows_for_kernel,
+    with_kernel_tags,
+)
+from nearkin.spaces.graph import each_pair_once, equal_where_rows_are
+from nearkin.spaces.kernels import KernelFunction, Rows, resolve_gamma
+from nearkin.spaces.maps import Displaced, ThroughLandmarks, gaussian_weights
+from nearkin.spaces.neighbors import nearest_others
+from nearkin.storage.schema import floats, ints, maybe, numbers, positive, training_rows, whole
+
+# The objective of learners that move points: pairs pull and push, a Gaussian window holds.
+
+
+# Up to this many rows every pair of rows is in the window, as in the paper.
+_COMPLETE_ROWS = 2000
+_WINDOW_NEIGHBORS = 30
+# Window weights below this cannot be told from zero beside a weight of one.
+_NEGLIGIBLE = 1e-13
+# In convergence mode: the share of the objective below which a step is the last, and most steps.
+_TOLERANCE = 1e-4
+_MOST_STEPS = 500
+
+# How much farther the farther point of a triplet is to be, in root mean squared distances.
+_TRIPLET_MARGIN = 0.3
+
+# What scikit-learn checks of the parameters that these learners share.
+WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
+    "regularization": [Interval(Real, 0, None, closed="left")],
+    "window": [Interval(Real, 0, None, closed="neither")],
+    "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+    "margin": [Interval(Real, 0, None, closed="left")],
+    "window_neighbors": [
+        StrOptions({"auto"}),
+        Interval(Integral, 1, None, closed="left"),
+        None,
+    ],
+}
+
+
+def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
+    """Pairs of rows that see each other through the window: nearest neighbours of either.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, q)
+    n_neighbors : int
+        Each row with so many nearest others.
+    random_state : int, RandomState or None, default=None
+        Of the search for neighbours, which is approximate where there are many rows.
+
+    Returns
+    -------
+    int ndarray of shape (e, 2)
+        Each pair once.
+    """
+    n = len(F)
+    if n_neighbors >= n - 1:
+        return np.column_stack(np.triu_indices(n, 1))
+    neighbors = nearest_others(F, n_neighbors, random_state=random_state)
+    first = np.repeat(np.arange(n), n_neighbors)
+    low, high, _ = each_pair_once(first, neighbors.ravel(), n)
+    return np.column_stack([low, high])
+
+
+def window_springs(
+    F: Floats,
+    pairs: Pairs,
+    *,
+    n_neighbors: int | None,
+    regularization: float,
+    window: float,
+    margin: float,
+    random_state: Any = None,
+) -> AnySprings:
+    r"""The objective of KernelA as springs.
+
+    .. math::
+
+        J(Y) = \sum_{(i,j) \in S} w_{ij} \|y_i - y_j\|^2
+             + \lambda \sum_{i<j} N_{ij} (\|y_i - y_j\| - d_{ij})^2
+             + \sum_{(i,j) \in D} w_{ij} \max(0, m - \|y_i - y_j\|)^2
+
+    with :math:`d_{ij} = \|f_i - f_j\|`, :math:`N_{ij} = \exp(-d_{ij}^2 / \sigma^2)` and
+    :math:`\sigma^2 = \theta \cdot \operatorname{mean}(d^2)`: must-links pull, the window keeps
+    distances between near points as they were, cannot-links push up to the margin m.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, q)
+        Rows in feature space.
+    pairs : Pairs
+        S and D with their weights.
+    n_neighbors : int or None
+        The window's springs join each row with so many nearest others; None joins all rows, in
+        n×n matrices.
+    regularization, window : float
+        λ and θ.
+    margin : float
+        m, in units of the root mean squared distance between rows.
+    random_state : int, RandomState or None, default=None
+        Of :func:`window_edges`.
+    """
+    n = len(F)
+    mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
+
+    def hold(squared: Floats) -> Floats:
+        """Weights of springs whose rest lengths have these squares."""
+        if mean_squared == 0:  # all rows coincide
+            return np.full_like(squared, regularization)
+        nearness = np.exp(squared / -(window * mean_squared))
+        nearness[nearness <= _NEGLIGIBLE] = 0.0
+        return np.asarray(regularization * nearness)
+
+    links = _link_springs(pairs, margin * np.sqrt(mean_squared))
+    if n_neighbors is None:
+        squared = all_squared_distances(F)
+        weight = hold(squared)
+        np.fill_diagonal(weight, 0.0)
+        return CompleteSprings(weight, np.sqrt(squared), join(n, *links))
+    edges = window_edges(F, n_neighbors, random_state)
+    lengths = linked_distances(F, edges)
+    weight = hold(lengths**2)
+    held = weight > 0
+    held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
+    return join(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
+
+
+def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any]:
+    """Must-links that pull to zero, cannot-links that push up to the margin."""
+    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
+    return (
+        np.concatenate([pairs.must_link, pairs.cannot_link]),
+        np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        np.repeat([0.0, margin], [n_must, n_cannot]),
+        np.repeat([False, True], [n_must, n_cannot]),
+    )
+
+
+def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
+    """The learner's objective on rows F, its window complete or of nearest neighbours.
+
+    Triplets, if there are any, are part of it.
+    """
+    n_neighbors = learner.window_neighbors
+    if isinstance(n_neighbors, str):  # "auto"
+        n_neighbors = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
+    springs = window_springs(
+        F,
+        pairs,
+        n_neighbors=n_neighbors,
+        regularization=learner.regularization,
+        window=learner.window,
+        margin=learner.margin,
+        random_state=rng,
+    )
+    if not len(pairs.closer):
+        return springs
+    spread = float(np.sqrt(2 * F.var(axis=0).sum()))
+    return OrderedSprings(springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread)
+
+
+def come_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
+    """Take the learner's number of steps, or as many as still help if that is None."""
+    if learner.n_iter is not None:
+        return relax(n_iter=learner.n_iter)
+    relaxed = relax(n_iter=_MOST_STEPS, tol=_TOLERANCE)
+    if not relaxed.converged:
+        notice(
+            f"{type(learner).__name__} stopped after {_MOST_STEPS} steps while the objective "
+            "still fell.",
+            ConvergenceWarning,
+        )
+    return relaxed
+
+
+# KernelA: move the points themselves, pulled by must-links and held by their neighbours.
+
+
+_RANK_TOL = 0.03
+
+
+@stored_learner(
+    embedding_=floats("n q"),
+    objective_=numbers("_"),
+    n_iter_=whole,
+    landmarks_=ints("m"),
+    eigenvalues_=floats("_"),
+    gamma_=positive,
+    beta_=maybe(floats("_")),
+)
+class KernelA(MetricMixin, BaseEstimator):
+    """Non-linear metric that moves must-linked rows together and preserves neighbourhoods.
+
+    Where :class:`KernelBeta` weighs the directions of feature space, KernelA moves each point in
+    it: must-linked points are drawn together and take their neighbours along, since distances
+    within a Gaussian window are to stay as they were. New points join through their nearest
+    training rows.
+
+    Parameters
+    ----------
+    regularization : float, default=0.01
+        λ: how strongly the window holds distances, against a must-link of weight one.
+    window : float, default=0.1
+        θ: squared width of the Gaussian window, in mean squared distances.
+    n_iter : int or None, default=2
+        Majorisation steps. Two are most of the way. None goes on until a step lowers the
+        objective by less than 0.01 %.
+    margin : float, default=1.0
+        Cannot-linked points are pushed apart up to this many root mean squared distances.
+    learn_weights : bool, default=False
+        Re-weight the directions of feature space, too, as :class:`KernelBeta` does: each step moves
+        the points and then the weights, which decide on the distances that the window holds. Use
+        it with ``n_iter=None``, until both rest.
+    window_neighbors : int, None or "auto", default="auto"
+        Nearest neighbours that a row sees through the window; None for all other rows, as in the
+        paper. ``"auto"`` is None up to 2000 rows and 30 beyond.
+    n_landmarks, landmarks, kernel, gamma, degree, coef0
+        The feature space, as in :class:`KernelBeta`.
+    rank_tol : float or None, default=None
+        Directions with an eigenvalue below this share of the largest are dropped; None is 0.03.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    n_neighbors : int, default=5
+        Nearest landmarks that a new point is composed of.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (m, n_components_)
+        Where the landmarks lie in the learned space; ``transform`` gives the same. Without
+        ``n_landmarks`` these are all rows, up to 5000.
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        Before the first step and after each; it never rises. With ``learn_weights=True`` that of
+        points and weights together (:mod:`nearkin.solvers.stress`).
+    n_iter_ : int
+    beta_ : ndarray or None
+        Learned weight of each direction, with ``learn_weights=True``.
+    landmarks_ : int ndarray of shape (m,)
+        Row numbers of the landmarks, which span the feature space and compose new rows.
+    eigenvalues_ : ndarray
+        Of their centred kernel matrix.
+    gamma_ : float
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
+    n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    sharpness_, far_sharpness_ : float
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+    prevalence_ : float
+        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    D.-Y. Yeung, H. Chang. A kernel approach for semisupervised metric learning. IEEE Transactions
+    on Neural Networks 18(1), 2007.
+
+    Notes
+    -----
+    The paper updates an n×n matrix A; here the points ``Y = A F`` are updated themselves, which
+    is the same step without it. With m landmarks A is the smaller, rectangular matrix that the
+    paper has in mind: each row is composed of the landmarks, ``Y = A F`` with A n×m, which starts
+    from their local weights. Labels act through pairs drawn from them, about five of each kind
+    for a labelled row. Triplets, which the paper does not have, move their points until the two
+    distances differ by three tenths of the root mean squared one
+    (:mod:`nearkin.solvers.stress`).
+
+    Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
+    50 000 rows on O(√n q), which finds 99 of 100 of them; and O(k q) a row and solver step for the
+    rest, O(n (q + k)) memory. The objective is not convex in general; descent is what is promised.
+
+    Examples
+    --------
+    >>> from nearkin import KernelA, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 10, kind="must", random_state=0)
+    >>> metric = KernelA(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.01,
+        window: float = 0.1,
+        n_iter: int | None = 2,
+        margin: float = 1.0,
+        learn_weights: bool = False,
+        window_neighbors: int | str | None = "auto",
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        kernel: str | KernelFunction = "rbf",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.regularization = regularization
+        self.window = window
+        self.n_iter = n_iter
+        self.margin = margin
+        self.learn_weights = learn_weights
+        self.window_neighbors = window_neighbors
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.scale = scale
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
+        **WINDOW_CONSTRAINTS,
+        "learn_weights": ["boolean"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
+        rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
+        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+        F = space.coordinates(X, self.n_neighbors)
+        links = example_pairs(evidence, rng)
+        springs = springs_of(self, F, links, rng)
+        if self.learn_weights:
+            weights = np.sqrt(space.eigenvalues)
+            apart = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
+            must = links.must_weight @ apart**2
+            relaxed = come_to_rest(self, partial(relax_jointly, springs, F, must, weights))
+            self.beta_ = weights * relaxed.gains
+        else:
+            relaxed = come_to_rest(self, partial(relax, springs, F))
+            self.beta_ = None
+        Y = equal_where_rows_are(X, relaxed.Y)
+        if self.n_components is not None and self.n_components < Y.shape[1]:
+            Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)
+
+        # New rows are composed of landmarks, which are all rows where those are few.
+        self.embedding_ = Y[space.rows].astype(X.dtype)
+        self.objective_ = np.array(relaxed.stress)
+        self.n_iter_ = len(relaxed.stress) - 1
+        self.landmarks_ = space.rows
+        self.eigenvalues_ = space.eigenvalues
+        self.gamma_ = space.kernel.gamma
+        self.n_components_ = Y.shape[1]
+        extension = LocalExtension(space.landmarks, self.n_neighbors)
+        learned = ThroughLandmarks(extension, self.embedding_)
+        exact = len(space.rows) == X.shape[0]
+        self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
+        return self
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+        return rows_for_kernel(self, X, reset=reset)
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+
+
+# LLMA: move the points of input space, smoothly, as the points named in pairs are pulled.
+
+
+# Most points that others move along with.
+_MOST_ANCHORS = 1000
+
+
+@stored_learner(
+    displacements_=floats("a d"),
+    anchors_=ints("a"),
+    anchor_rows_=training_rows("a d"),
+    width_=positive,
+    mean_=floats("d"),
+    objective_=numbers("_"),
+    n_iter_=whole,
+)
+class LLMA(MetricMixin, BaseEstimator):
+    r"""Locally linear metric adaptation: a metric that bends input space.
+
+    The points named in pairs, the anchors, are displaced: must-linked ones towards each other,
+    cannot-linked ones apart. Every other point goes along with the anchors near it,
+
+    .. math::
+
+        z(x) = x + \sum_j \exp(-\|x - a_j\|^2 / \sigma^2) \, b_j ,
+
+    and distances between near points are to stay as they were. The objective is that of
+    :class:`KernelA`; the displacements :math:`b_j` are what is learned. The map is smooth and
+    defined everywhere, and points far from all anchors do not move.
+
+    Parameters
+    ----------
+    regularization : float, default=0.1
+        λ: how strongly the window holds distances, against a must-link of weight one.
+    window : float, default=0.1
+        θ: squared width of the window in which distances are held, in mean squared distances.
+    locality : float, default=0.3
+        Squared width σ² of the Gaussian with which points follow an anchor, in mean squared
+        distances. The smaller, the fewer points follow; the larger, the smoother the map.
+    n_iter : int or None, default=20
+        Majorisation steps. Classes that cross each other's way, as in XOR, need more of them;
+        data with less structure do with 2. None goes on until a step lowers the objective by less
+        than 0.01 %.
+    margin : float, default=1.0
+        Cannot-linked points are pushed apart up to this many root mean squared distances.
+    window_neighbors : int, None or "auto", default="auto"
+        Nearest neighbours that a row sees through the window; None for all other rows.
+        ``"auto"`` is None up to 2000 rows and 30 beyond.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
+    random_state : int, RandomState or None, default=None
+        Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
+        and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    displacements_ : ndarray of shape (m, d)
+        The coefficients :math:`b_j`. An anchor itself moves by the weighted sum of its own and
+        of those near it: single ones may be large and cancel.
+    anchors_ : int ndarray of shape (m,)
+        Row numbers of the anchors: the points named in pairs, or 1000 of them by lot.
+    anchor_rows_ : ndarray of shape (m, d)
+        These rows of X.
+    width_ : float
+        σ.
+    mean_ : ndarray of shape (d,)
+        ``transform`` subtracts it.
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        Before the first step and after each; it never rises.
+    n_iter_ : int
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
+    n_components_ : int
+        d.
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    sharpness_, far_sharpness_ : float
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+    prevalence_ : float
+        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    H. Chang, D.-Y. Yeung. Locally linear metric adaptation for semi-supervised clustering.
+    ICML 2004.
+
+    Notes
+    -----
+    The paper knows must-links only. Cannot-links push as in :class:`KernelA`; labels act through
+    pairs drawn from them, about five of each kind for a labelled row. Weights are not normalised
+    to sum to one: then the nearest anchor would move a point however far away it is.
+
+    Points move within the d columns of X, so columns should have comparable scales. In few
+    dimensions classes that must pass through each other may end up mixed; :class:`KernelA` moves
+    them in feature space, where there is more room.
+
+    Fitting with m anchors takes O(n² m) time up to 2000 rows, beyond that O(n d) a row for the
+    neighbour search and O(m²) for the rest, and O(n m) memory. ``transform`` takes O(m d) a row,
+    by blocks on all cores. The objective is not convex; descent is what is promised.
+
+    Examples
+    --------
+    >>> from nearkin import LLMA, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 20, random_state=0)
+    >>> metric = LLMA(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.1,
+        window: float = 0.1,
+        locality: float = 0.3,
+        n_iter: int | None = 20,
+        margin: float = 1.0,
+        window_neighbors: int | str | None = "auto",
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.regularization = regularization
+        self.window = window
+        self.locality = locality
+        self.n_iter = n_iter
+        self.margin = margin
+        self.window_neighbors = window_neighbors
+        self.scale = scale
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "locality": [Interval(Real, 0, None, closed="neither")],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+        **WINDOW_CONSTRAINTS,
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(len(X), y, pairs)
+        if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
+            notice(
+                "all rows of X coincide: every learned distance between them is zero. "
+                "Are its columns constant?",
+            )
+        rows = X.astype(np.float64, order="C")
+        mean = rows.mean(axis=0)
+        width = float(np.sqrt(self.locality) / np.sqrt(resolve_gamma("mean", rows)))
+        links = example_pairs(evidence, rng)
+        anchors = links.points
+        if len(anchors) > _MOST_ANCHORS:
+            anchors = np.sort(rng.choice(anchors, _MOST_ANCHORS, replace=False))
+        F = rows - mean
+        springs = springs_of(self, F, links, rng)
+        weights = gaussian_weights(F / width, F[anchors] / width)
+        relaxed = come_to_rest(self, partial(relax_along, springs, F, weights))
+
+        self.displacements_ = relaxed.coefficients
+        self.anchors_ = anchors
+        self.anchor_rows_ = X[anchors]
+        self.width_ = width
+        self.mean_ = mean
+        self.objective_ = np.array(relaxed.stress)
+        self.n_iter_ = len(relaxed.stress) - 1
+        self.n_components_ = X.shape[1]
+        learned = Displaced(self.anchor_rows_, self.displacements_, mean, width)
+        self._keep(learned, X, evidence, rng)
+        return self
