@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 
 import nearkin as nk
 from nearkin import Answerer, KernelBeta, Pairs, plot
+from nearkin.clustering.clusters import GroupingCandidate, GroupingReport
 from nearkin.datasets import make_xor
 from nearkin.learners.selection import Candidate, SelectionReport
 from nearkin.pairs.answers import Estimate
-from nearkin.tasks.grouping.report import GroupingCandidate, GroupingReport
 
 mpl.use("Agg")
 

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from nearkin import onnx_file as onnx_file
     from nearkin import plot as plot
     from nearkin import scores as scores
+    from nearkin.clustering.clusters import Clusters as Clusters
+    from nearkin.clustering.metric_kmeans import MetricKMeans as MetricKMeans
+    from nearkin.clustering.mpck_means import MPCKMeans as MPCKMeans
     from nearkin.costs.estimates import Estimate as Estimate
     from nearkin.costs.estimates import estimate as estimate
     from nearkin.errors import NearkinError as NearkinError
@@ -87,15 +90,12 @@ if TYPE_CHECKING:
     from nearkin.storage.arrays import StorageError as StorageError
     from nearkin.tables.encoder import TableEncoder as TableEncoder
     from nearkin.tables.reading import TableWarning as TableWarning
-    from nearkin.tasks.clusters import Clusters as Clusters
     from nearkin.tasks.cross_validation import PairKFold as PairKFold
     from nearkin.tasks.cross_validation import cross_validate as cross_validate
     from nearkin.tasks.cross_validation import grid_search as grid_search
     from nearkin.tasks.energy_classifier import EnergyClassifier as EnergyClassifier
     from nearkin.tasks.manifold_alignment import ManifoldAlignment as ManifoldAlignment
     from nearkin.tasks.manifold_alignment import pairs_between as pairs_between
-    from nearkin.tasks.metric_kmeans import MetricKMeans as MetricKMeans
-    from nearkin.tasks.mpck_means import MPCKMeans as MPCKMeans
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier as MultipleKernelClassifier
     from nearkin.tasks.neighbor_index import NeighborIndex as NeighborIndex
     from nearkin.tasks.questions.active import ActiveResult as ActiveResult
@@ -121,10 +121,10 @@ _HOMES = {
     "Estimate": "nearkin.costs.estimates",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "LiveView": "nearkin.learners.live_view",
-    "Clusters": "nearkin.tasks.clusters",
-    "MPCKMeans": "nearkin.tasks.mpck_means",
+    "Clusters": "nearkin.clustering.clusters",
+    "MPCKMeans": "nearkin.clustering.mpck_means",
     "ManifoldAlignment": "nearkin.tasks.manifold_alignment",
-    "MetricKMeans": "nearkin.tasks.metric_kmeans",
+    "MetricKMeans": "nearkin.clustering.metric_kmeans",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NearkinError": "nearkin.errors",
     "NeighborIndex": "nearkin.tasks.neighbor_index",

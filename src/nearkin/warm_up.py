@@ -21,6 +21,7 @@ from numpy.typing import DTypeLike
 
 import nearkin
 from nearkin._types import Floats, Ints
+from nearkin.clustering.mpck_means import MPCKMeans
 from nearkin.datasets import make_records
 from nearkin.errors import InputError
 from nearkin.learners.geometry_aware import GeometryAware
@@ -34,7 +35,6 @@ from nearkin.rows.streams import open_rows
 from nearkin.solvers.stress import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.tasks.energy_classifier import EnergyClassifier
-from nearkin.tasks.mpck_means import MPCKMeans
 from nearkin.tasks.neighbor_index import NeighborIndex
 
 # Rows and landmarks from which landmarks may be searched by pivots, and rows for all the rest.

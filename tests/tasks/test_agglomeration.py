@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
-from nearkin.tasks.grouping.agglomeration import joined_tree
-from nearkin.tasks.grouping.kept_pairs import blocks_of
+from nearkin.clustering.constraints import blocks_of
+from nearkin.clustering.partitions import joined_tree
 from tests.cases import each
 
 

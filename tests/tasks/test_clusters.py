@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import ITML, Clusters, Euclidean, Pairs
+from nearkin.clustering.clusters import USUAL_FAMILIES
 from nearkin.errors import InputError
-from nearkin.tasks.clusters import USUAL_FAMILIES
 from tests.cases import each
 
 

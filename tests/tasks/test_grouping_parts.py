@@ -9,16 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from nearkin import Pairs
-from nearkin.tasks.grouping.agreement import agreed_groups
-from nearkin.tasks.grouping.choice import Comparison, Fold
-from nearkin.tasks.grouping.everyone import medoids
-from nearkin.tasks.grouping.families import FAMILIES, Coordinates
-from nearkin.tasks.grouping.grouped import Groupings
-from nearkin.tasks.grouping.held_out import HeldOut, expected_index, share_together
-from nearkin.tasks.grouping.kept_pairs import blocks_of, kept
-from nearkin.tasks.grouping.known import known_pairs
-from nearkin.tasks.grouping.placing import Placing, kernel_features, sharpness_of
-from nearkin.tasks.grouping.sampling import sampled_rows
+from nearkin.clustering.choice import Comparison, Fold, HeldOut, expected_index, share_together
+from nearkin.clustering.clusters import known_pairs, medoids, sampled_rows
+from nearkin.clustering.constraints import Placing, blocks_of, kept, kernel_features, sharpness_of
+from nearkin.clustering.partitions import FAMILIES, Coordinates, Groupings, agreed_groups
 from tests.cases import each
 
 

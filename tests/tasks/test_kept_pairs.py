@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin import Pairs
+from nearkin.clustering.constraints import blocks_of, kept
 from nearkin.errors import InputError
-from nearkin.tasks.grouping.kept_pairs import blocks_of, kept
 
 
 @st.composite

@@ -12,12 +12,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MPCKMeans, Pairs, ScaleWarning
+from nearkin.clustering.mpck_means import (
+    LEAST_SPREAD,
+    Problem,
+    Seeds,
+    descend,
+    draw_apart,
+    refilled,
+)
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.closure import chunklets
 from nearkin.scores import balanced_rand
-from nearkin.tasks.mpck_empty import refilled
-from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
-from nearkin.tasks.mpck_seeding import Seeds, draw_apart
 from tests.cases import each
 
 # Labels of two classes tie all rows of some checks: three clusters are too many then.
@@ -355,7 +360,7 @@ def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     X, pairs, labels, centers, weights = random_case(0)
     whole = Problem(X, pairs)
     expected = whole.update(labels, centers, weights), whole.penalties(weights)
-    monkeypatch.setattr("nearkin.tasks.mpck_objective._BLOCK", 7)
+    monkeypatch.setattr("nearkin.clustering.mpck_means._BLOCK", 7)
     parts = Problem(X, pairs)
     found = parts.update(labels, centers, weights), parts.penalties(weights)
     for a, b in zip((*found[0], found[1]), (*expected[0], expected[1]), strict=True):

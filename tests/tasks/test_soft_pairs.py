@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from nearkin import Pairs
-from nearkin.tasks.grouping.soft_pairs import broken_by, energy, softly_kept
+from nearkin.clustering.constraints import broken_by, energy, softly_kept
 
 
 def problem(seed, n=12, k=3):

@@ -12,10 +12,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import is_watched
+from nearkin.clustering.clusters import Clusters
+from nearkin.clustering.constraints import PairsError
+from nearkin.clustering.mpck_means import MPCKMeans
 from nearkin.pairs.pairs import Pairs
-from nearkin.tasks.clusters import Clusters
-from nearkin.tasks.grouping.kept_pairs import PairsError
-from nearkin.tasks.mpck_means import MPCKMeans
 
 
 def clusters(

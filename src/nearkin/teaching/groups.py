@@ -11,10 +11,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import pairwise_distances_argmin
 
 from nearkin._types import Doubles, Floats, Ints
+from nearkin.clustering.clusters import Clusters
 from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import noticed, silenced
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.grouping.names import carried, numbered_as_before
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.taught_metric import TaughtMetric, View

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
+from nearkin.clustering.clusters import Clusters
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
@@ -27,7 +28,6 @@ from nearkin.rows.validation import types_of_words
 from nearkin.scores.verdicts import usual_distance
 from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import TableWarning
-from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.questions.answered_groups import clusters_of_answers
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance, with_inferred

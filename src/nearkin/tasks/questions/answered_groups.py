@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from nearkin._types import Floats
+from nearkin.clustering.clusters import Clusters
+from nearkin.clustering.partitions import coordinates, share_of_same
 from nearkin.messages import noticed
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
-from nearkin.tasks.clusters import Clusters
-from nearkin.tasks.grouping.metrics import coordinates, share_of_same
 from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.suggest import candidate_rows
 from nearkin.tasks.questions.super_instances import chance_of_new

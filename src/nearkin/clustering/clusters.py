@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,29 +17,364 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
+from nearkin.clustering.choice import Comparison, Judged, folds_of, search
+from nearkin.clustering.constraints import (
+    Blocks,
+    PairsError,
+    Placed,
+    all_differ,
+    blocks_of,
+    broken_by,
+    costs_of,
+    kept,
+    sharpness_of,
+    softly_kept,
+)
+from nearkin.clustering.partitions import (
+    AGREEMENT,
+    FAMILIES,
+    Grouping,
+    Groupings,
+    affinities_of,
+    coordinates,
+    joined_tree,
+    learned_metric,
+    share_of_same,
+    split_up,
+)
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState
 from nearkin.messages import progress, tell
+from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, refuse_triplets
+from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import n_rows_of
-from nearkin.tasks.grouping.affinities import affinities_of
-from nearkin.tasks.grouping.agglomeration import joined_tree
-from nearkin.tasks.grouping.choice import Comparison, search
-from nearkin.tasks.grouping.colouring import all_differ
-from nearkin.tasks.grouping.everyone import groups_of_all, mapped, medoids, scores_of_all
-from nearkin.tasks.grouping.families import FAMILIES
-from nearkin.tasks.grouping.folds import folds_of
-from nearkin.tasks.grouping.grouped import AGREEMENT, Grouping, Groupings
-from nearkin.tasks.grouping.kept_pairs import Blocks, PairsError, blocks_of, kept
-from nearkin.tasks.grouping.known import known_pairs
-from nearkin.tasks.grouping.metrics import learned_metric, share_of_same
-from nearkin.tasks.grouping.placing import costs_of, sharpness_of
-from nearkin.tasks.grouping.report import report_of, unchosen
-from nearkin.tasks.grouping.sampling import Sample, Sampling
-from nearkin.tasks.grouping.soft_pairs import broken_by
+
+# What is known of rows to be grouped, as pairs.
+
+
+def known_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
+    """Pairs, and labels as such: each row with the first of its class, and these apart."""
+    check_roles(y, pairs)
+    known = Pairs(n_rows=n_rows)
+    if pairs is not None:
+        refuse_triplets(pairs)
+        pairs.check_rows(n_rows)
+        known = known + pairs
+    if y is None:
+        return known
+    classes = class_numbers(y)
+    if len(classes) != n_rows:
+        raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
+    labelled = np.flatnonzero(classes >= 0)
+    _, first, of = np.unique(classes[labelled], return_index=True, return_inverse=True)
+    heads = labelled[first]
+    must = np.column_stack([heads[of], labelled])
+    cannot = heads[np.column_stack(np.triu_indices(len(heads), 1))]
+    return known + Pairs(must, cannot, n_rows=n_rows)
+
+
+# Groups of all rows, from groups of some.
+
+
+# Rows that are mapped, or placed, at a time.
+_ROWS_AT_A_TIME = 8192
+
+
+def mapped(whole: Groupings, metric: Any, X: Any, n: int) -> Floats:
+    """Where all rows are, along the axes of those that groups were found among.
+
+    Notes
+    -----
+    At most 100 numbers for each row.
+    """
+    parts = [whole.space.coordinates(metric, access.take(X, rows)) for rows in _parts(n)]
+    return np.concatenate(parts)
+
+
+def scores_of_all(whole: Groupings, placed: Placed, Z: Floats, some: Ints) -> Floats:
+    """Scores of all rows, of which those in the sample are judged by others alone."""
+    scores = np.concatenate(
+        [whole.space.scores(Z[rows], placed.coefficients) for rows in _parts(len(Z))]
+    )
+    scores[some] = placed.scores
+    return scores
+
+
+def groups_of_all(
+    whole: Groupings, grouping: Grouping, Z: Floats, some: Ints, known: Pairs, blocks: Blocks
+) -> Ints:
+    """Groups of all rows that keep all pairs, or some of them where that is too dear."""
+    if len(some) == len(Z):
+        return grouping.labels
+    scores = scores_of_all(whole, whole.placed(grouping), Z, some)
+    if whole.strength is not None:
+        labels = softly_kept(costs_of(scores), known, whole.strength)
+    else:
+        labels = kept(costs_of(scores), blocks, most_groups=whole.most)
+    if len(np.unique(labels)) < whole.least:  # nobody was placed in some
+        labels = split_up(labels, scores, blocks, whole.least)
+    return in_order_of_appearance(labels)
+
+
+def medoids(Z: Floats, labels: Ints) -> Ints:
+    """The row of each group that is nearest to its mean."""
+    k = int(labels.max(initial=-1)) + 1
+    means = np.zeros((k, Z.shape[1]))
+    np.add.at(means, labels, Z)
+    means /= np.bincount(labels, minlength=k)[:, None]
+    away = ((Z - means[labels]) ** 2).sum(axis=1)
+    order = np.lexsort([away, labels])
+    return np.asarray(order[np.searchsorted(labels[order], np.arange(k))])
+
+
+def _parts(n: int) -> list[Ints]:
+    return np.array_split(np.arange(n), max(1, -(-n // _ROWS_AT_A_TIME)))
+
+
+# Some rows that groups are found among: those that tell most of what is known, and others.
+
+
+# Share of a sample that is filled with rows in pairs.
+_NAMED_SHARE = 0.7
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows, what is known of them, and their groupings.
+
+    Attributes
+    ----------
+    numbers : int ndarray of shape (m,)
+        Which rows they are, increasing.
+    X : rows
+    Z : ndarray of shape (m, q)
+        Where the metric puts them.
+    told : Pairs
+        As positions in ``numbers``.
+    groupings : Groupings
+    """
+
+    numbers: Ints
+    X: Any
+    Z: Floats
+    told: Pairs
+    groupings: Groupings
+
+    @property
+    def differ(self) -> bool:
+        """Whether rows are not all at one place."""
+        return bool(np.ptp(self.Z, axis=0).any())
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """All rows, and how they are to be grouped.
+
+    Attributes
+    ----------
+    metric : fitted metric
+    X : array, sparse matrix or frame of shape (n, d)
+    known : Pairs
+        With ``n_rows``.
+    families : sequence of str
+    seed : int
+    strength : float or None
+    bounds : tuple of (int, int or None)
+        Groups that there must be, and may be.
+    """
+
+    metric: Any
+    X: Any
+    known: Pairs
+    families: Sequence[str]
+    seed: int
+    strength: float | None
+    bounds: tuple[int, int | None]
+
+    def sample(self, most: int, rng: np.random.RandomState) -> Sample:
+        """Up to so many rows."""
+        numbers = sampled_rows(self.known, int(self.known.n_rows or 0), most, rng)
+        X = access.take(self.X, numbers)
+        told = self.known.restrict(numbers)
+        Z = coordinates(self.metric, X, self.seed)
+        least, most_groups = self.bounds
+        groupings = Groupings(
+            Z, told, self.families, self.seed, self.strength, min(least, len(Z)), most_groups
+        )
+        return Sample(numbers, X, Z, told, groupings)
+
+
+def sampled_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
+    """Up to so many rows: both ends of some must-links and cannot-links, and others at random."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    room = int(_NAMED_SHARE * most)
+    kinds = [rng.permutation(links) for links in (pairs.must_link, pairs.cannot_link)]
+    turns = min(max(map(len, kinds)), room)
+    ends = [kind[:turns] for kind in kinds]
+    order = np.argsort(np.concatenate([np.arange(len(kind)) for kind in ends]), kind="stable")
+    named = np.concatenate(ends)[order].ravel()
+    _, first = np.unique(named, return_index=True)
+    chosen = named[np.sort(first)][:room]
+    others = np.setdiff1d(np.arange(n_rows), chosen)
+    more = rng.choice(others, most - len(chosen), replace=False)
+    return np.sort(np.concatenate([chosen, more]))
+
+
+# What is said of groups that were chosen: candidates, the number, and how sure it is.
+
+
+# Lines of a table that is printed.
+_MOST_LINES = 10
+
+
+@dataclass(frozen=True)
+class GroupingCandidate:
+    """A line of the report.
+
+    Attributes
+    ----------
+    family : str
+    asked, found : int
+        Number of groups that it was asked for, and that it has with the pairs kept.
+    index : float
+        Adjusted Rand index, as expected from held-out pairs; NaN where there are none.
+    stability : float
+        Adjusted Rand index with what was found when some pairs, or rows, were left out.
+    score : float
+        What candidates are compared by.
+    chosen : bool
+    """
+
+    family: str
+    asked: int
+    found: int
+    index: float
+    stability: float
+    score: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class GroupingReport:
+    """How groups were chosen. Print it.
+
+    Attributes
+    ----------
+    reason : str
+        Why these, in a sentence or two.
+    family : str
+    n_clusters : int
+    interval : tuple of (int, int)
+        Number of groups: between which it is in nine of ten cases, if other pairs had been held
+        out.
+    candidates : list of GroupingCandidate
+        Best first.
+    n_judged : int
+        Held-out pairs that candidates were judged by.
+    prevalence : float or None
+        Share of all pairs of rows that are the same, as estimated from these.
+    """
+
+    reason: str
+    family: str
+    n_clusters: int
+    interval: tuple[int, int]
+    candidates: list[GroupingCandidate] = field(default_factory=list)
+    n_judged: int = 0
+    prevalence: float | None = None
+
+    @property
+    def summary(self) -> str:
+        """Family, number and interval in a few words."""
+        low, high = self.interval
+        sure = "" if low == high else f" (90 % interval {low} to {high})"
+        return f"{self.n_clusters} groups{sure} by {self.family}"
+
+    def __str__(self) -> str:
+        if not self.candidates:
+            return f"{self.summary}. {self.reason}"
+        width = max(len(line.family) for line in self.candidates)
+        lines = [f"  {'family':{width}}  groups  index  stability  score"]
+        for line in self._shown:
+            mark = "→" if line.chosen else " "
+            lines.append(
+                f"{mark} {line.family:{width}}  {line.found:6}  {line.index:5.2f}"
+                f"  {line.stability:9.2f}  {line.score:5.2f}"
+            )
+        left = len(self.candidates) - len(self._shown)
+        if left:
+            lines.append(f"  … and {left} more")
+        return "\n".join([*lines, f"{self.summary}. {self.reason}"])
+
+    @property
+    def _shown(self) -> list[GroupingCandidate]:
+        first = self.candidates[:_MOST_LINES]
+        return first + [line for line in self.candidates[_MOST_LINES:] if line.chosen]
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{title}</th>" for title in ("", "family", "groups", "index", "stability", "score")
+        )
+        body = "".join(
+            f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.family)}</td>"
+            f"<td>{line.found}</td><td>{line.index:.2f}</td><td>{line.stability:.2f}</td>"
+            f"<td>{line.score:.2f}</td></tr>"
+            for line in self._shown
+        )
+        table = f"<table><tr>{head}</tr>{body}</table>" if body else ""
+        return f"{table}<p>{escape(self.summary)}. {escape(self.reason)}</p>"
+
+
+def report_of(
+    comparison: Comparison, best: Judged, given: bool, rng: np.random.RandomState
+) -> GroupingReport:
+    """What there is to say of a comparison."""
+    held_out = comparison.held_out
+    n_judged = min(int(held_out.same.sum()), int((~held_out.same).sum()))
+    indices = held_out.indices()
+    scores = comparison.scores(indices)
+    if not n_judged:
+        indices = np.full(len(indices), np.nan)
+    candidates = [
+        GroupingCandidate(*one.key, one.found, index, one.stability, score, one is best)
+        for one, index, score in zip(
+            comparison.candidates, indices.tolist(), scores.tolist(), strict=True
+        )
+    ]
+    by_score = sorted(candidates, key=lambda line: -line.score)
+    # Of candidates of one family that came to have one number of groups, the best.
+    once = {(line.family, line.found): line for line in reversed(by_score)}
+    return GroupingReport(
+        _reason(comparison.n_judged if n_judged else 0, given),
+        best.key.family,
+        best.found,
+        (best.found, best.found) if given else comparison.interval(rng),
+        [line for line in by_score if line is once[line.family, line.found]],
+        comparison.n_judged,
+        held_out.prevalence() if n_judged else None,
+    )
+
+
+def _reason(n_judged: int, given: bool) -> str:
+    number = "The number was given; the family was chosen" if given else "They were chosen"
+    if n_judged:
+        return f"{number} by {n_judged} held-out pairs, and by how stable groups are."
+    return (
+        f"{number} by how stable groups are, and how far apart, since no pairs of both kinds could "
+        "be held out: ten of either kind would tell more."
+    )
+
+
+def unchosen(n_groups: int) -> GroupingReport:
+    """Where there was nothing to choose among."""
+    reason = "There was no choice: pairs, equal rows or the number given leave no other groups."
+    return GroupingReport(reason, "no family", n_groups, (n_groups, n_groups))
+
 
 LINKAGE = "linkage"
 # Families that take part if nothing else is said.
@@ -118,7 +454,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
     The index of a candidate is the adjusted Rand index that held-out pairs let expect: see
-    :mod:`nearkin.tasks.grouping.held_out`.
+    :mod:`nearkin.clustering.choice`.
 
     Examples
     --------

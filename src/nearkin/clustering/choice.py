@@ -4,19 +4,111 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from nearkin._types import Floats, Ints
+from nearkin._types import Floats, Ints, Mask
+from nearkin.clustering.partitions import (
+    Grouping,
+    Groupings,
+    agreed_groups,
+    coordinates,
+    learned_without,
+)
 from nearkin.messages import silenced
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows.parallel import for_each_block, one_thread
-from nearkin.tasks.grouping.agreement import agreed_groups
-from nearkin.tasks.grouping.grouped import Grouping, Groupings
-from nearkin.tasks.grouping.held_out import HeldOut, share_together
+from nearkin.scores.held_out import new_point_folds
+
+# How good groupings are, by pairs that neither the metric nor the groups were told of.
+
+
+# Pairs of either kind that are imagined beside those judged, together as often as any two rows.
+_IMAGINED = 1.0
+_LEAST_SHARE, _MOST_SHARE = 1e-3, 0.95
+# How much the share of same pairs that is known beforehand counts, as the mean of (T − F)² does:
+# more where few pairs are judged, since errors of F are part of both sides; and how many times
+# larger or smaller the share may be than that.
+_BEFOREHAND, _BY_PAIRS = 0.05, 4.0
+_WITHIN = 3.0
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What groupings say of pairs that were held out.
+
+    Attributes
+    ----------
+    together : ndarray of shape (n_groupings, n_pairs)
+        1 where a grouping puts the two together, 0 where it does not.
+    same : bool ndarray of shape (n_pairs,)
+        What is known of them.
+    weights : ndarray of shape (n_pairs,)
+    shares : ndarray of shape (n_groupings,)
+        Share of all pairs of rows that each puts together.
+    usual_share : float
+        Share of all pairs that are the same, as far as it is known without these.
+    """
+
+    together: Floats
+    same: Mask
+    weights: Floats
+    shares: Floats
+    usual_share: float
+
+    def rates(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """T and F of each grouping."""
+        weights = self.weights if weights is None else weights
+        found = []
+        for kind in (self.same, ~self.same):
+            counted = weights * kind
+            total = self.together @ counted + _IMAGINED * self.shares
+            found.append(total / (counted.sum() + _IMAGINED))
+        return found[0], found[1]
+
+    def prevalence(self, weights: Floats | None = None) -> float:
+        """Share of all pairs of rows that are the same, by least squares."""
+        T, F = self.rates(weights)
+        counts = _BEFOREHAND + _BY_PAIRS / max(self.n_balanced, 1.0)
+        told = float(((self.shares - F) * (T - F)).mean()) + counts * self.usual_share
+        share = told / (float(((T - F) ** 2).mean()) + counts)
+        share = np.clip(share, self.usual_share / _WITHIN, self.usual_share * _WITHIN)
+        return float(np.clip(share, _LEAST_SHARE, _MOST_SHARE))
+
+    @property
+    def n_balanced(self) -> float:
+        """Pairs that tell as much, if there were as many of either kind."""
+        same = float(self.weights[self.same].sum())
+        return 2 * min(same, float(self.weights.sum()) - same)
+
+    def indices(self, weights: Floats | None = None) -> Floats:
+        """Adjusted Rand index of each grouping, as expected from these pairs."""
+        return expected_index(*self.rates(weights), self.prevalence(weights))
+
+    def resampled(self, n_times: int, rng: np.random.RandomState) -> Floats:
+        """The same for pairs drawn anew from these, (n_times, n_groupings)."""
+        n = len(self.same)
+        draws = rng.multinomial(n, np.full(n, 1 / n), size=n_times) if n else np.zeros((n_times, 0))
+        return np.array([self.indices(self.weights * draw) for draw in draws])
+
+
+def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
+    """Adjusted Rand index where such shares of same and of different pairs are together."""
+    q = prevalence * together + (1 - prevalence) * mistaken
+    most = (prevalence + q) / 2 - prevalence * q
+    return np.asarray(prevalence * (together - q) / np.maximum(most, 1e-12))
+
+
+def share_together(labels: Ints) -> float:
+    """Share of all pairs of rows that are in one group."""
+    sizes = np.bincount(labels).astype(float)
+    n = len(labels)
+    return float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
+
 
 # Numbers that are tried first; then those around the best, and further ones if that is the last.
 FIRST_NUMBERS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
@@ -247,3 +339,60 @@ def search(
 def _spaced(low: int, high: int) -> list[int]:
     """Some numbers from low to high, both included."""
     return sorted({round(k) for k in np.linspace(low, high, _AROUND)})
+
+
+# Groupings that some pairs, or some rows, are kept from.
+
+
+N_FOLDS = 4
+# Must-links, and cannot-links, at most: of a part of the pairs, and of that held out.
+_MOST_PAIRS = 500
+# Share of the rows that a fold has where no pairs can be held out.
+_SHARE = 0.8
+
+
+def folds_of(
+    whole: Groupings,
+    pairs: Pairs,
+    metric: Any,
+    given: Any,
+    X: Any,
+    Z: Floats,
+    rng: np.random.RandomState,
+) -> list[Fold]:
+    """Parts of the pairs held out, from metric and groups; or of the rows, if there are no pairs.
+
+    Parameters
+    ----------
+    whole : Groupings
+        Of all these rows.
+    pairs : Pairs
+        What is known of them.
+    metric : fitted metric
+    given : what the user gave as the metric
+    X : rows
+    Z : ndarray of shape (n, q)
+        Where they are.
+    rng : RandomState
+    """
+    n = len(Z)
+    rows = np.arange(n)
+    folds = []
+    pairs = some_of_each_kind(pairs, _MOST_PAIRS, rng)
+    for learn, judge in new_point_folds(pairs, N_FOLDS, rng):
+        told = pairs.subset(learn)
+        judged = pairs.subset(judge)
+        without = learned_without(metric, given, X, told)
+        there = Z if without is metric else coordinates(without, X, whole.seed)
+        folds.append(Fold(_like(whole, there, told), rows, judged))
+    if folds:
+        return folds
+    for _ in range(N_FOLDS):
+        some = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
+        folds.append(Fold(_like(whole, Z[some], pairs.restrict(some)), some, Pairs()))
+    return folds
+
+
+def _like(whole: Groupings, Z: Floats, pairs: Pairs) -> Groupings:
+    bounds = whole.least, whole.most
+    return Groupings(Z, pairs, whole.families, whole.seed, whole.strength, *bounds)
