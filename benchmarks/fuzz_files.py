@@ -36,7 +36,7 @@ import nearkin as nk
 from benchmarks.campaign import Campaign, Case, main
 from benchmarks.file_edits import change_somewhere, deep, drawn_edits, edited, places
 from nearkin.cli import main as nearkin
-from nearkin.storage import index_files
+from nearkin.search import neighbor_index
 from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
 from nearkin.storage.models import (
     KIND,
@@ -293,7 +293,7 @@ def _index(number: int) -> tuple[Any, Path]:
 
 def _forged_index(base: int, edits: list[Any]) -> bytes:
     path = _index(base)[1]
-    arrays, content = read_arrays(path, index_files.KIND, (1, index_files.VERSION))
+    arrays, content = read_arrays(path, neighbor_index.KIND, (1, neighbor_index.VERSION))
     for name, seed in edits:
         rng = np.random.default_rng(seed)
         if name == "header":
@@ -309,7 +309,7 @@ def _forged_index(base: int, edits: list[Any]) -> bytes:
         else:
             chosen = list(arrays)[rng.integers(len(arrays))]
             arrays[chosen] = _other_array(arrays[chosen], rng)
-    return _written(index_files.KIND, index_files.VERSION, arrays, content)
+    return _written(neighbor_index.KIND, neighbor_index.VERSION, arrays, content)
 
 
 def _check_index(path: Path, case: Case) -> str:

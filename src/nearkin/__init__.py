@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from nearkin.rows.scaling import ScaleWarning as ScaleWarning
     from nearkin.rows.streams import open_rows as open_rows
     from nearkin.scores.suspects import Suspect as Suspect
+    from nearkin.search.neighbor_index import NeighborIndex as NeighborIndex
     from nearkin.spaces import maps as maps
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
     from nearkin.storage import models
@@ -97,7 +98,6 @@ if TYPE_CHECKING:
     from nearkin.tasks.manifold_alignment import ManifoldAlignment as ManifoldAlignment
     from nearkin.tasks.manifold_alignment import pairs_between as pairs_between
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier as MultipleKernelClassifier
-    from nearkin.tasks.neighbor_index import NeighborIndex as NeighborIndex
     from nearkin.tasks.questions.active import ActiveResult as ActiveResult
     from nearkin.tasks.questions.active import Oracle as Oracle
     from nearkin.tasks.questions.active import learn_actively as learn_actively
@@ -127,7 +127,7 @@ _HOMES = {
     "MetricKMeans": "nearkin.clustering.metric_kmeans",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NearkinError": "nearkin.errors",
-    "NeighborIndex": "nearkin.tasks.neighbor_index",
+    "NeighborIndex": "nearkin.search.neighbor_index",
     "Oracle": "nearkin.tasks.questions.active",
     "Outlook": "nearkin.tasks.questions.outlook",
     "PairKFold": "nearkin.tasks.cross_validation",

@@ -32,10 +32,10 @@ from nearkin.messages import noticed, progress, silenced
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
+from nearkin.search.neighbor_index import NeighborIndex
 from nearkin.solvers.stress import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.tasks.energy_classifier import EnergyClassifier
-from nearkin.tasks.neighbor_index import NeighborIndex
 
 # Rows and landmarks from which landmarks may be searched by pivots, and rows for all the rest.
 _MANY, _MANY_LANDMARKS, _FEW = 20_000, 256, 300

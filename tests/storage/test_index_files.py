@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nearkin import StorageError
+from nearkin.search.neighbor_index import KIND, VERSION, read_index
 from nearkin.storage.arrays import write_arrays
-from nearkin.storage.index_files import KIND, VERSION, read_index
 from tests.cases import each
 
 

@@ -14,9 +14,14 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
+from nearkin.search.duplicates import (
+    duplicate_radius,
+    mean_groups,
+    n_judged,
+    near_pairs,
+    radius_of_share,
+)
 from nearkin.spaces.neighbors import by_first_row, near_groups, nearest, without_itself
-from nearkin.tasks.duplicate_radius import duplicate_radius, n_judged, near_pairs, radius_of_share
-from nearkin.tasks.mean_groups import mean_groups
 from tests.cases import each
 from tests.oracles import groups_within
 

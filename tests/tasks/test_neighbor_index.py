@@ -21,11 +21,11 @@ from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
 from nearkin.errors import InputError
 from nearkin.rows.distances import rowwise_distances
+from nearkin.search import neighbor_index
+from nearkin.search.neighbor_index import KIND, VERSION, read_index, write_index
 from nearkin.spaces import neighbors as neighbor_search
 from nearkin.spaces.neighbors import Cells, near_groups, nearest, within
 from nearkin.storage.arrays import StorageError, write_arrays
-from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
-from nearkin.tasks import indexed_rows
 from tests.cases import each
 from tests.oracles import groups_within
 
@@ -352,7 +352,7 @@ def test_auto_is_exact_for_few_rows(monkeypatch):
     index = NeighborIndex(random_state=0).fit(random_rows(40))
     index.query(random_rows(1))
     assert index._cells is None
-    monkeypatch.setattr(indexed_rows, "_MANY_ROWS", 40)
+    monkeypatch.setattr(neighbor_index, "_MANY_ROWS", 40)
     index.query(random_rows(1))
     assert index._cells is not None
 

@@ -12,8 +12,8 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.scores.quality import Quality, quality_of
+from nearkin.search.neighbor_index import NeighborIndex
 from nearkin.spaces.neighbors import without_itself
-from nearkin.tasks.neighbor_index import NeighborIndex
 
 # Rows whose neighbours are looked for at a time.
 _QUERIES = 10_000
