@@ -9,7 +9,7 @@ import nearkin
 
 HOMES = {
     "nearkin.learners.rca",
-    "nearkin.tasks.questions.suggest",
+    "nearkin.questions.strategies",
     "nearkin.rows.streams",
     "nearkin.plot",
     "nearkin.teaching.notebook",

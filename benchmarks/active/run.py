@@ -27,7 +27,7 @@ from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
 from nearkin.pairs.closure import draw_numbers, pairs_within
-from nearkin.tasks.questions.active import with_inferred
+from nearkin.questions.active import with_inferred
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

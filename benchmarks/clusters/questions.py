@@ -15,7 +15,7 @@ from benchmarks.clusters.protocol import Rows, rows
 from benchmarks.few_pairs.data import REPORTED
 from benchmarks.resume import Job, Row
 from nearkin import Clusters, MetricLearner, Pairs, learn_actively
-from nearkin.tasks.questions.answered_groups import clusters_of_answers
+from nearkin.questions.active import clusters_of_answers
 
 STRATEGIES = ("clusters", "neighborhoods")
 N_ASKED = (20, 40, 80)

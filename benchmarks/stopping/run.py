@@ -26,9 +26,16 @@ from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, MetricLearner, Pairs, learn_actively, outlook
 from nearkin.pairs.answers import Estimate
-from nearkin.scores.learning_curve import STEP, TOLERANCE, Halves, curve_of, features_of
-from nearkin.tasks.questions.inferred import with_inferred
-from nearkin.tasks.questions.outlook import Outlook, verdict_of
+from nearkin.questions.outlook import (
+    STEP,
+    TOLERANCE,
+    Halves,
+    Outlook,
+    curve_of,
+    features_of,
+    verdict_of,
+)
+from nearkin.questions.strategies import with_inferred
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

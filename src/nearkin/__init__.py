@@ -78,6 +78,12 @@ if TYPE_CHECKING:
     from nearkin.pairs.pairs import Pairs as Pairs
     from nearkin.pairs.pairs import TripletCircle as TripletCircle
     from nearkin.pairs.supervision import ContradictionWarning as ContradictionWarning
+    from nearkin.questions.active import ActiveResult as ActiveResult
+    from nearkin.questions.active import Oracle as Oracle
+    from nearkin.questions.active import learn_actively as learn_actively
+    from nearkin.questions.outlook import Outlook as Outlook
+    from nearkin.questions.outlook import outlook as outlook
+    from nearkin.questions.strategies import suggest_pairs as suggest_pairs
     from nearkin.records.files import load as load
     from nearkin.records.matcher import RecordMatcher as RecordMatcher
     from nearkin.records.matcher import link as link
@@ -98,12 +104,6 @@ if TYPE_CHECKING:
     from nearkin.tasks.manifold_alignment import ManifoldAlignment as ManifoldAlignment
     from nearkin.tasks.manifold_alignment import pairs_between as pairs_between
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier as MultipleKernelClassifier
-    from nearkin.tasks.questions.active import ActiveResult as ActiveResult
-    from nearkin.tasks.questions.active import Oracle as Oracle
-    from nearkin.tasks.questions.active import learn_actively as learn_actively
-    from nearkin.tasks.questions.outlook import Outlook as Outlook
-    from nearkin.tasks.questions.outlook import outlook as outlook
-    from nearkin.tasks.questions.suggest import suggest_pairs as suggest_pairs
     from nearkin.teaching.notebook import studio as studio
 
     model_file = models
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
 # such as the command line's help, does not wait for the rest.
 _HOMES = {
     **{learner.name: learner.home for learner in LEARNERS},
-    "ActiveResult": "nearkin.tasks.questions.active",
+    "ActiveResult": "nearkin.questions.active",
     "Answerer": "nearkin.pairs.answers",
     "Answers": "nearkin.pairs.answers",
     "Conflict": "nearkin.pairs.pairs",
@@ -128,8 +128,8 @@ _HOMES = {
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NearkinError": "nearkin.errors",
     "NeighborIndex": "nearkin.search.neighbor_index",
-    "Oracle": "nearkin.tasks.questions.active",
-    "Outlook": "nearkin.tasks.questions.outlook",
+    "Oracle": "nearkin.questions.active",
+    "Outlook": "nearkin.questions.outlook",
     "PairKFold": "nearkin.tasks.cross_validation",
     "Pairs": "nearkin.pairs.pairs",
     "RecordMatcher": "nearkin.records.matcher",
@@ -142,15 +142,15 @@ _HOMES = {
     "cross_validate": "nearkin.tasks.cross_validation",
     "estimate": "nearkin.costs.estimates",
     "grid_search": "nearkin.tasks.cross_validation",
-    "learn_actively": "nearkin.tasks.questions.active",
+    "learn_actively": "nearkin.questions.active",
     "link": "nearkin.records.matcher",
     "load": "nearkin.records.files",
     "open_rows": "nearkin.rows.streams",
-    "outlook": "nearkin.tasks.questions.outlook",
+    "outlook": "nearkin.questions.outlook",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",
     "studio": "nearkin.teaching.notebook",
-    "suggest_pairs": "nearkin.tasks.questions.suggest",
+    "suggest_pairs": "nearkin.questions.strategies",
 }
 
 # Modules that are public. All others are private: they may change from one version to the next.

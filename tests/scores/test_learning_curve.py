@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from nearkin.pairs.answers import Estimate
-from nearkin.scores.learning_curve import (
+from nearkin.questions.outlook import (
     DECLINE,
     DEVIATION,
     SKEW,

@@ -17,8 +17,8 @@ from nearkin import (
     learn_actively,
 )
 from nearkin.datasets import make_xor
-from nearkin.tasks.questions.active import with_inferred
-from nearkin.tasks.questions.strategies import STRATEGIES
+from nearkin.questions.active import with_inferred
+from nearkin.questions.strategies import STRATEGIES
 from tests.cases import each
 
 # Enough where it does not matter what is learned.

@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from nearkin import Pairs, learn_actively, outlook
 from nearkin.datasets import make_xor
 from nearkin.pairs.answers import Estimate
-from nearkin.scores.learning_curve import Halves, LearningCurve
-from nearkin.tasks.questions.outlook import verdict_of
+from nearkin.questions.outlook import Halves, LearningCurve, verdict_of
 from tests.cases import each
 
 X, Y = make_xor(300, random_state=0)
@@ -132,7 +131,7 @@ def test_questions_end_when_there_are_enough(verdict, n_asked, monkeypatch):
         found = outlook(X, pairs)
         return replace(found, verdict=verdict if len(pairs) >= 20 else "too early")
 
-    monkeypatch.setattr("nearkin.tasks.questions.active.outlook", from_twenty_on)
+    monkeypatch.setattr("nearkin.questions.active.outlook", from_twenty_on)
     settings = {"strategy": "random", "random_state": 0}
     result = learn_actively(X, oracle, 40, stop="enough", **settings)
     assert result.n_asked == n_asked

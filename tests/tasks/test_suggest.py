@@ -10,16 +10,16 @@ from sklearn.exceptions import NotFittedError
 from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
 from nearkin.datasets import make_xor
 from nearkin.pairs.closure import keys_of
-from nearkin.scores.verdicts import guessed_chance
-from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.strategies import (
+from nearkin.questions.strategies import (
     STRATEGIES,
+    candidate_rows,
     expected_change_of_spectrum,
     farthest_first,
     neighborhoods_of,
+    scene_of,
     spread_out,
 )
-from nearkin.tasks.questions.suggest import candidate_rows
+from nearkin.scores.verdicts import guessed_chance
 from tests.cases import each
 from tests.common.learners import LEARNERS, ONE_OF_EACH, as_seen_by, example, fitted
 

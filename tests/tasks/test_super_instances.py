@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import KernelBeta, Pairs, learn_actively
 from nearkin.pairs.supervision import ContradictionWarning
-from nearkin.tasks.questions import answered_groups
-from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.inferred import in_balance
-from nearkin.tasks.questions.super_instances import (
+from nearkin.questions import active
+from nearkin.questions.strategies import (
     by_clusters,
     cells,
     chance_of_new,
+    in_balance,
     memberships,
+    scene_of,
 )
 from tests.cases import each
 
@@ -119,14 +119,14 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
 
 @each(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
 def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
-    monkeypatch.setattr(answered_groups, "share_of_same", lambda *_: share)
+    monkeypatch.setattr(active, "share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
-    assert answered_groups.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
+    assert active.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
 
 
 def test_the_most_groups_are_those_seen_by_the_share_of_rows_that_they_have():
     seen = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
-    assert answered_groups.most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
+    assert active.most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
 
 
 # ---- the whole

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from nearkin import Pairs
-from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.which import entropy, typical, which_questions
+from nearkin.questions.strategies import scene_of
+from nearkin.questions.which import entropy, typical, which_questions
 from tests.cases import each
 
 # Four clouds of ten rows on a line.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from nearkin.pairs.pairs import Pairs
-from nearkin.tasks.questions.strategies import STRATEGIES
+from nearkin.questions.strategies import STRATEGIES
 from nearkin.teaching.groups import N_REPRESENTATIVES, N_TYPICAL, representatives, typical
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of

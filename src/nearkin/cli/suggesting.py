@@ -14,10 +14,9 @@ from nearkin.cli.models import Model
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import noticed
 from nearkin.pairs.pairs import Pairs
+from nearkin.questions.outlook import outlook
+from nearkin.questions.strategies import in_balance, suggest_pairs
 from nearkin.scores.verdicts import usual_distance
-from nearkin.tasks.questions.inferred import in_balance
-from nearkin.tasks.questions.outlook import outlook
-from nearkin.tasks.questions.suggest import suggest_pairs
 
 # Answers, at least, between two times that a metric for groups is learned.
 _LEARNED_EVERY = 5

@@ -10,8 +10,8 @@ import numpy as np
 from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.closure import Groups
+from nearkin.questions.strategies import all_different
 from nearkin.tasks.grouping.names import carried
-from nearkin.tasks.questions.strategies import all_different
 from nearkin.teaching.groups import shown_name
 from nearkin.teaching.knowledge import Knowledge
 

@@ -15,6 +15,7 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
+from nearkin.questions.outlook import outlook_of
 from nearkin.storage.files import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of, chances_of, heard
@@ -27,7 +28,6 @@ from nearkin.teaching.knowledge import Knowledge, contradictions_of
 from nearkin.teaching.listing import Listing
 from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
-from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare

@@ -10,16 +10,17 @@ import numpy as np
 
 from nearkin._types import Ints
 from nearkin.pairs.closure import keys_of, pairs_within
-from nearkin.rows.distances import linked_distances
-from nearkin.tasks.questions.candidates import Scene, scene_of
-from nearkin.tasks.questions.strategies import (
+from nearkin.questions.strategies import (
     STRATEGIES,
+    Scene,
     by_likeness,
+    candidate_rows,
     questions,
+    scene_of,
     strategy_named,
 )
-from nearkin.tasks.questions.suggest import candidate_rows
-from nearkin.tasks.questions.which import Choice, Which, which_questions
+from nearkin.questions.which import Choice, Which, which_questions
+from nearkin.rows.distances import linked_distances
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.known_groups import KnownGroups
 from nearkin.teaching.taught_metric import TaughtMetric

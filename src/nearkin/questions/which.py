@@ -2,7 +2,7 @@ r"""Which of these is it like? One row beside rows that stand for groups, in pla
 
 The groups shown are all known to differ from one another, so a row that is like one of them is
 unlike the others: one answer tells as much as a run of "different" and a "same" would. With
-:math:`P_g` the chance that the row is of group g (:mod:`nearkin.tasks.questions.super_instances`),
+:math:`P_g` the chance that the row is of group g (:mod:`nearkin.questions.strategies`),
 the answer is worth its entropy,
 
 .. math:: -\sum_{g\ \mathrm{shown}} P_g \log_2 P_g - P_0 \log_2 P_0 ,
@@ -21,9 +21,15 @@ import numpy as np
 from scipy.special import entr
 
 from nearkin._types import Doubles, Ints
-from nearkin.tasks.questions.candidates import Scene, some_of_each
-from nearkin.tasks.questions.strategies import compared, farthest_first, neighborhoods_of
-from nearkin.tasks.questions.super_instances import by_clusters, memberships
+from nearkin.questions.strategies import (
+    Scene,
+    by_clusters,
+    compared,
+    farthest_first,
+    memberships,
+    neighborhoods_of,
+    some_of_each,
+)
 
 # How many groups can be shown: each has a key of its own.
 MOST_SHOWN = 9

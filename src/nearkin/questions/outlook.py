@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import norm, rankdata
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints, Mask
@@ -13,26 +14,132 @@ from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import begun, retaught
 from nearkin.messages import noticed
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.pairs.closure import draw_numbers, random_pairs
 from nearkin.pairs.pairs import Pairs
+from nearkin.questions.strategies import checked_knowledge, with_inferred
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause
 from nearkin.rows.scaling import differing_units
 from nearkin.rows.validation import n_rows_of
 from nearkin.scores.held_out import ranks
-from nearkin.scores.learning_curve import (
-    STEP,
-    TOLERANCE,
-    Halves,
-    LearningCurve,
-    curve_of,
-    rank_correlation,
-)
 from nearkin.scores.quality import quality_of
-from nearkin.tasks.questions.inferred import with_inferred
-from nearkin.tasks.questions.suggest import checked_knowledge
+
+# What further answers will gain, by metrics that are learned from halves of those there are.
+
+
+# Gains are told for so many answers at a time, and are worth the asking down to this.
+STEP = 10
+TOLERANCE = 0.005
+# Weights of 1, log k, log(1 - ρ), log zφ(z) and log(1 - A), the deviation of errors, and the
+# logarithm of the mean gain over that of the middle one.
+WEIGHTS = (-0.71, -0.81, 0.34, 0.32, 0.29)
+DEVIATION = 1.0
+SKEW = 0.3
+# The gain of ten answers falls with this power of their number.
+DECLINE = -WEIGHTS[1]
+# A usual AUC, and how many answers it counts as.
+USUAL_AUC = (0.75, 20)
+# Distances that moved less than this, or AUC nearer to ½ or 1, are beyond what can be told.
+_LEAST_MOVED = 1e-3
+_LEAST_AUC, _MOST_AUC = 0.51, 0.999
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What metrics learned from halves of the answers show.
+
+    Attributes
+    ----------
+    n_answers : int
+        In both halves together.
+    kept : float
+        Rank correlation of distances under these metrics with those under one that was told
+        nothing, over random pairs of rows.
+    auc : Estimate
+        Their pair AUC on answers that they were not told.
+    n_judged : int
+        So many answers it is as good as, half of them same.
+    """
+
+    n_answers: int
+    kept: float
+    auc: Estimate
+    n_judged: int
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Pair AUC from some number of answers on.
+
+    Attributes
+    ----------
+    n_answers : int
+        Those that there are.
+    log_gain : float
+        Logarithm of what the next ten raise it by in the mean.
+    room : float
+        What it can be raised by at most.
+    """
+
+    n_answers: int
+    log_gain: float
+    room: float
+
+    @property
+    def gain(self) -> Estimate:
+        """By how much the next ten answers raise it."""
+        width = DEVIATION * norm.ppf((1 + CONFIDENCE) / 2)
+        logs = self.log_gain + np.array([0, -SKEW - width, -SKEW + width])
+        value, low, high = np.minimum(np.exp(logs), self.room)
+        return Estimate(float(value), float(low), float(high))
+
+    def moved_to(self, n_answers: int) -> LearningCurve:
+        """The same curve seen from another number of answers."""
+        fall = DECLINE * np.log(n_answers / self.n_answers)
+        return replace(self, n_answers=n_answers, log_gain=float(self.log_gain - fall))
+
+    def answers_until(self, tolerance: float) -> int:
+        """How many more answers until ten raise it by less than this; 0 if they do already."""
+        times = np.exp((self.log_gain - np.log(tolerance)) / DECLINE)
+        return max(0, int(np.ceil(self.n_answers * (times - 1))))
+
+    def rise(self, n_more: int) -> float:
+        """By how much so many more answers raise it."""
+        steps = self.n_answers + STEP * np.arange(n_more // STEP)
+        gains = np.exp(self.log_gain) * (steps / self.n_answers) ** -DECLINE
+        return float(min(gains.sum(), self.room))
+
+
+def curve_of(halves: Halves) -> LearningCurve:
+    """The curve that is expected by metrics learned from halves of the answers."""
+    room = 1 - np.clip(_believed(halves), 0.5, _MOST_AUC)
+    log_gain = features_of(halves) @ WEIGHTS + SKEW
+    return LearningCurve(halves.n_answers, float(min(log_gain, np.log(room))), float(room))
+
+
+def features_of(halves: Halves) -> Floats:
+    """What the expected gain is reckoned from: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
+    auc = np.clip(_believed(halves), _LEAST_AUC, _MOST_AUC)
+    z = norm.ppf(auc)
+    moved = max(1 - halves.kept, _LEAST_MOVED)
+    return np.log([np.e, halves.n_answers, moved, z * norm.pdf(z), 1 - auc])
+
+
+def _believed(halves: Halves) -> float:
+    """The AUC that is believed, between a usual one and that which was seen."""
+    usual, imagined = USUAL_AUC
+    n = halves.n_judged
+    return (n * halves.auc.value + imagined * usual) / (n + imagined)
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Correlation of the ranks of numbers; 1 where either are all the same."""
+    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (first, second))
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size else 1.0
+
 
 Verdict = Literal["too early", "more", "enough", "no use"]
 
@@ -124,7 +231,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     ``ITML`` in a kernel's feature space stands for whatever is learned in the end. It learns from
     halves of the answers: how far does that move it, and does it tell the other half apart? By how
     much metrics improve after that was measured on fifteen data sets, see
-    :mod:`nearkin.scores.learning_curve`. Of more than 300 answers, and of more than 400 rows where
+    :mod:`nearkin.questions.outlook`. Of more than 300 answers, and of more than 400 rows where
     answers name fewer, random ones are looked at: it takes a fraction of a second.
 
     Examples
@@ -273,3 +380,69 @@ def _dealt(pairs: Pairs, rng: np.random.RandomState) -> Mask:
     for kind in (np.arange(n_same), np.arange(n_same, len(pairs))):
         half[rng.permutation(kind)[: (len(kind) + rng.randint(2)) // 2]] = True
     return half
+
+
+# What further answers are worth, as the page shows it.
+
+
+# Answers ahead at which the curve has points; it is flat beyond what is known.
+_AHEAD_ON_PAGE = (0, 10, 20, 50, 100)
+# Answers ahead that are looked at.
+_FARTHEST = 200
+
+
+def outlook_of(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any]:
+    """The outlook as plain values.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+        What was answered.
+    n_answers : int
+        To how many questions: one answer may speak of several pairs.
+
+    Returns
+    -------
+    dict
+        ``verdict``, ``advice`` and ``reason``; ``gain``, ``low`` and ``high`` of the next ten
+        answers, None where it is too early; ``curve``, numbers of answers with the rise of pair AUC
+        expected by then.
+    """
+    seen = outlook(X, pairs)
+    each = len(pairs) / n_answers if n_answers else 1.0
+    verdict, n_more, reason = seen.verdict, seen.n_more, seen.reason
+    gain, curve = seen.gain, [[n, rise] for n, rise in seen.curve]
+    scale = 1.0
+    if gain is not None and curve and each > 1 and verdict in ("more", "enough"):
+        ahead = [[(n - len(pairs)) / each, rise] for n, rise in curve]
+        verdict, n_more, rise = _by_answers(ahead)
+        scale = rise / gain.value if gain.value > 0 else 1.0
+        curve = [[n_answers + n, float(np.interp(n, *np.transpose(ahead)))] for n in _AHEAD_ON_PAGE]
+        reason = f"the next {STEP} answers are expected to raise pair AUC by {rise:.3f}."
+    return {
+        "verdict": verdict,
+        "advice": advice(verdict, n_more, seen),
+        "reason": reason,
+        "gain": None if gain is None else gain.value * scale,
+        "low": None if gain is None else gain.low * scale,
+        "high": None if gain is None else gain.high * scale,
+        "curve": curve,
+    }
+
+
+def advice(verdict: Verdict, n_more: int | None, seen: Outlook) -> str:
+    """The verdict in a few words."""
+    if verdict == "more":
+        return f"about {n_more} more answers"
+    return "no longer improving" if verdict == "enough" else seen.advice
+
+
+def _by_answers(ahead: list[list[float]]) -> tuple[Verdict, int, float]:
+    """Whether there are enough, about how many more it takes, and the gain of the next ten."""
+    n = np.arange(0, _FARTHEST + 1, 5)
+    rise = np.interp([n, n + STEP], *np.transpose(ahead))
+    gains = rise[1] - rise[0]
+    enough = np.flatnonzero(gains < TOLERANCE)
+    more = int(n[enough[0]]) if len(enough) else _FARTHEST
+    return ("more" if more else "enough"), more, float(gains[0])

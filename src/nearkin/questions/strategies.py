@@ -1,0 +1,724 @@
+"""Which pairs to ask about: rules that rank the questions that are still open."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.cluster import KMeans
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from nearkin._types import Doubles, Ints, Mask
+from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.compositions import as_metric
+from nearkin.messages import notice, silenced
+from nearkin.pairs.closure import draw_numbers, ends_of, keys_of, pairs_within, random_pairs
+from nearkin.pairs.pairs import Pairs, checked_count, checked_pairs
+from nearkin.pairs.supervision import check_roles
+from nearkin.rows import access
+from nearkin.rows.distances import centred, linked_distances, middle
+from nearkin.rows.parallel import blocks
+from nearkin.rows.sparse import about
+from nearkin.rows.validation import refuse_what_is_no_table
+from nearkin.scores.verdicts import guessed_chance
+
+# What is known of the rows that questions may be about.
+
+
+# Pairs that are drawn at a time, or eight times as many as are asked for where that is more.
+_POOL = 20_000
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Candidate rows as a metric sees them, and what is known of them.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, q)
+        Embedding of the candidates, around its middle.
+    threshold : float
+        Distance at which same and different are equally likely.
+    group : int ndarray of shape (m,)
+        Candidates that must-links tie together share a number.
+    n_known : int
+        Groups below this number are of rows that some pair names.
+    differing : int ndarray
+        Keys of groups that are known to differ, see :func:`keys_of`.
+    must, cannot : int ndarray of shape (k, 2)
+        Known pairs of candidates, as positions in ``Z``.
+    closed : int ndarray
+        Keys of pairs of positions that are not to be asked about.
+    """
+
+    Z: Doubles
+    threshold: float
+    group: Ints
+    n_known: int
+    differing: Ints
+    must: Ints
+    cannot: Ints
+    closed: Ints
+
+    def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
+        """Whether the answer for each pair of positions is neither known nor follows."""
+        groups = self.group[pairs]
+        told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
+        return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
+
+    def noes(self) -> Ints:
+        """Keys of groups that differ, or about which someone was unsure."""
+        return np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
+
+    def open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
+        """Draw open pairs, in random order: all of them where there are few."""
+        m = len(self.Z)
+        total = m * (m - 1) // 2
+        for size in (min(max(_POOL, 8 * n), total), total):
+            numbers = draw_numbers(total, size, rng)
+            pairs, _ = pairs_within(numbers, np.zeros(1, np.int64), np.array([m]))
+            pairs = pairs[self.is_open(pairs)]
+            if len(pairs) >= n:
+                break
+        return np.asarray(rng.permutation(pairs))
+
+
+def some_of_each(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
+    """Draw up to so many of some positions, one of each group that they are in first."""
+    if len(positions) <= most:
+        return positions
+    drawn = rng.permutation(positions)
+    _, first = np.unique(group[drawn], return_index=True)
+    first = rng.permutation(first)
+    return np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:most])
+
+
+def scene_of(
+    Z: Doubles, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
+) -> Scene:
+    """What is known of the rows that ``Z`` embeds; components reach through all other rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, q)
+    threshold : float
+    rows : int ndarray of shape (m,)
+        Their row numbers in X, increasing.
+    pairs : Pairs
+        Of rows of X.
+    closed : int ndarray of shape (k, 2), optional
+        Pairs of rows of X that are not to be asked about.
+    """
+    groups = pairs.groups
+    found = groups.of(rows)
+    inside = pairs.restrict(rows)
+    left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
+    Z = np.asarray(Z, dtype=np.float64)
+    return Scene(
+        centred(Z, middle(Z)),
+        float(threshold),
+        np.where(found >= 0, found, groups.count + np.arange(len(rows))),
+        groups.count,
+        groups.differing,
+        inside.must_link,
+        inside.cannot_link,
+        keys_of(left_out.must_link),
+    )
+
+
+# Questions for groups: about rows that stand for many others whose group is in doubt.
+
+
+# Known rows that others are compared with.
+_KNOWN = 500
+# Cells at the start; one more for each row that is known, up to so many.
+_CELLS, _MOST_CELLS = 20, 300
+# The deviation of distances is so many times that over which "same" becomes "different".
+_SHARPNESS = 4.0
+
+
+def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Rows that stand for many whose group is in doubt, each against the group it may be of."""
+    known = np.flatnonzero(scene.group < scene.n_known)
+    cell, middle = cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
+    # Where nothing is known, the middle of the largest cell is a group to begin with.
+    homes = some_of_each(scene.group, known, _KNOWN, rng)
+    homes = homes if len(homes) else middle[[np.bincount(cell).argmax()]]
+    member, chance = memberships(scene, homes, rng)
+    new = 1 - chance.sum(axis=1)
+    doubt = 1 - (chance**2).sum(axis=1) - new**2
+    rows = np.union1d(middle, homes)
+    cleared = chance[rows] * (1 - chance[rows]) * np.bincount(cell, doubt)[cell[rows], None]
+    best = cleared.argmax(axis=1)
+    cleared = cleared[np.arange(len(rows)), best]
+    order = np.argsort(-cleared, kind="stable")[:n]
+    order = order[cleared[order] > 0]
+    return np.column_stack([rows[order], member[rows[order], best[order]]])
+
+
+def cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+    """Cell of each row, and the row in the middle of each cell; half as many as rows at most."""
+    count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
+    with silenced():  # there may be fewer different rows than cells
+        found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)
+    offset = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)
+    order = np.lexsort((offset, found.labels_))
+    _, first, cell = np.unique(found.labels_[order], return_index=True, return_inverse=True)
+    return cell[np.argsort(order)], order[first]
+
+
+def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
+    """Nearest known row of each group, and the chance of being in that group.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of m candidates.
+    homes : int ndarray of shape (k,)
+        Which of them groups are known by.
+    rng : RandomState
+
+    Returns
+    -------
+    member : int ndarray of shape (m, n_groups)
+    chance : ndarray of shape (m, n_groups)
+        0 for the group that a row is in, and for those that it is known to differ from, or about
+        which someone was unsure: that makes all others likelier, and a new one.
+    """
+    homes = homes[np.argsort(scene.group[homes], kind="stable")]
+    groups, first = np.unique(scene.group[homes], return_index=True)
+    distances = euclidean_distances(scene.Z, scene.Z[homes])
+    member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
+    for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
+        member[:, column] = start + distances[:, start:end].argmin(axis=1)
+    odds = -sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
+    odds[scene.group[:, None] == groups] = -np.inf
+    new = chance_of_new(np.unique(scene.group[homes], return_counts=True)[1])
+    others = np.isfinite(odds).any(axis=1)
+    before = np.zeros(odds.shape)
+    before[others] = (1 - new) * softmax(odds[others], axis=1)
+    left = np.where(told(scene, groups), 0.0, before)
+    return homes[member], left / (new + left.sum(axis=1, keepdims=True))
+
+
+def chance_of_new(sizes: Ints) -> float:
+    """Chance that a row is of a group that nobody has seen (Good and Turing's estimate).
+
+    As many of the known rows as are alone in their group, with one of either kind imagined.
+
+    Parameters
+    ----------
+    sizes : int ndarray of shape (n_groups,)
+        How many known rows each group has.
+    """
+    return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
+
+
+def sharpness(scene: Scene, rng: np.random.RandomState) -> float:
+    """By how much log-odds fall with distance."""
+    links = random_pairs(len(scene.Z), rng)
+    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
+    return _SHARPNESS / deviation if deviation > 0 else 0.0
+
+
+def told(scene: Scene, groups: Ints) -> Mask:
+    """Whether each candidate is known to differ from each group, or someone was unsure of it."""
+    mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
+    links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
+    return np.asarray(np.isin(keys_of(links.reshape(-1, 2)), scene.noes()).reshape(mine.shape))
+
+
+# A batch is spread out over this many times as many of the best pairs.
+_SHORTLIST = 3
+# Pairs that "spectrum" ranks, or eight times as many as are asked for: it takes longest.
+_SPECTRUM_PAIRS = 5000
+# Known rows that a row's neighbourhood is looked for among.
+_MEMBERS = 500
+# Neighbours among which likely pairs are looked for.
+_NEIGHBOURS = 5
+# Imagined pairs that show nothing, against which answers count (as in KernelBeta).
+_PRIOR_PAIRS = 6.0
+
+
+def expected_change_of_spectrum(
+    Z: Doubles, must: Ints, cannot: Ints, pairs: Ints, same: Doubles, prior_pairs: float
+) -> Doubles:
+    r"""How much the answer to each pair would change the spread of each direction, in the mean.
+
+    Along coordinate r of the embedding, :math:`E_r` is the mean squared difference of known
+    pairs over that of random ones, with κ imagined pairs that show nothing:
+    :math:`\hat E_r = (\sum e_r + κ) / (k + κ)`, where :math:`e_r = (z_{ir} - z_{jr})^2 / D^0_r`.
+    KernelBeta's gain is :math:`\hat E^D_r / \hat E^S_r`; one more must-link divides it by
+    :math:`\hat E^{S+}_r / \hat E^S_r`, one more cannot-link multiplies it likewise. With
+    :math:`σ_r` the coordinate's deviation, which holds the weights learned so far, the spectrum
+    :math:`w = σ / \sum σ` becomes :math:`w^+_r \propto σ_r ρ_r`, ρ being that factor, and
+
+    .. math:: p \, \|w^{S+} - w\| + (1 - p) \, \|w^{D+} - w\|
+
+    is what the answer is expected to change.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, q)
+    must, cannot : int ndarray of shape (k, 2)
+        Known pairs of rows of Z.
+    pairs : int ndarray of shape (s, 2)
+        The questions.
+    same : ndarray of shape (s,)
+        p, the probability that the answer is "same".
+    prior_pairs : float
+        κ.
+
+    Returns
+    -------
+    ndarray of shape (s,)
+
+    Notes
+    -----
+    O(s q) time, and a few megabytes.
+    """
+    deviation = Z.std(axis=0, ddof=1)
+    if deviation.max() == 0:
+        return np.zeros(len(pairs))
+    varies = deviation > 1e-6 * deviation.max()
+    Z, deviation = Z[:, varies] / deviation[varies], deviation[varies]
+    spectrum = deviation / deviation.sum()
+
+    def excess(links: Ints) -> Doubles:
+        return np.asarray((Z[links[:, 0]] - Z[links[:, 1]]) ** 2 / 2)
+
+    def one_more(known: Ints, further: Doubles) -> Doubles:
+        """Ê with each of the further pairs, over Ê without."""
+        total, count = prior_pairs + excess(known).sum(axis=0), prior_pairs + len(known)
+        return np.asarray((1 + further / total) * count / (count + 1))
+
+    def change(factor: Doubles) -> Doubles:
+        weights = spectrum * factor
+        weights /= weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.linalg.norm(weights - spectrum, axis=1))
+
+    out = np.empty(len(pairs))
+    for block in blocks(len(pairs), 1 + 500_000 // len(spectrum)):
+        e, p = excess(pairs[block]), same[block]
+        out[block] = p * change(1 / one_more(must, e)) + (1 - p) * change(one_more(cannot, e))
+    return out
+
+
+def spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
+    """Choose n pairs of high score that are not alike, the highest first.
+
+    Of the best pairs no two of which share a row (as far as there are such), three times n make
+    a shortlist. The best of it is taken, then always the one farthest from those taken, by its
+    midpoint and its difference.
+    """
+    order = np.argsort(-score, kind="stable")
+    shortlist, used = [], set()
+    for k, (i, j) in zip(order.tolist(), pairs[order].tolist(), strict=True):
+        if i not in used and j not in used:
+            used |= {i, j}
+            shortlist.append(k)
+        if len(shortlist) == _SHORTLIST * n:
+            break
+    if len(shortlist) <= n:
+        rest = order[~np.isin(order, shortlist)]
+        return np.asarray(pairs[[*shortlist, *rest[: n - len(shortlist)]]])
+    first, second = Z[pairs[shortlist].T]
+    place = np.column_stack([first + second, np.abs(first - second)])
+    return np.asarray(pairs[np.array(shortlist)[np.sort(farthest_first(place, n))]])
+
+
+def farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
+    """Rows of Z, always the one farthest from those taken; ``nearest`` is how far they are now."""
+    nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
+    taken: list[int] = []
+    for _ in range(min(n, len(Z))):
+        taken.append(int(nearest.argmax()))
+        nearest = np.minimum(nearest, np.linalg.norm(Z - Z[taken[-1]], axis=1))
+        nearest[taken] = -1
+    return np.array(taken, dtype=np.int64)
+
+
+def at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Any pairs: the control."""
+    return scene.open_pairs(n, rng)[:n]
+
+
+def by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Pairs whose distance is nearest to the threshold."""
+    pairs = scene.open_pairs(n, rng)
+    score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
+    return spread_out(scene.Z, pairs, score, n)
+
+
+def by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """The nearest pairs: those that are likeliest the same.
+
+    Among the nearest neighbours of each candidate, or of some of the others where all that is
+    settled. O(m²) time and memory for m candidates, of which there are 2000 as a rule.
+    """
+    distances = euclidean_distances(scene.Z)
+    np.fill_diagonal(distances, np.inf)
+    n_near = min(_NEIGHBOURS, max(len(scene.Z) - 1, 0))
+    near = np.argpartition(distances, n_near - 1, axis=1)[:, :n_near] if n_near else distances
+    pairs = np.column_stack([np.repeat(np.arange(len(near)), n_near), near.ravel()])
+    pairs = np.unique(np.sort(pairs.astype(np.int64), axis=1), axis=0)
+    pairs = pairs[scene.is_open(pairs)] if len(pairs) else pairs
+    if len(pairs) < n:
+        pairs = scene.open_pairs(n, rng)
+    return spread_out(scene.Z, pairs, -linked_distances(scene.Z, pairs), n)
+
+
+def by_density(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Uncertain pairs of rows that lie among many others.
+
+    p (1 − p) times both rows' densities; the density of a row is the mean of
+    exp(−(distance / threshold)²) to 200 random candidates.
+    """
+    pairs = scene.open_pairs(n, rng)
+    distances = linked_distances(scene.Z, pairs)
+    same = guessed_chance(distances, scene.threshold)
+    others = rng.permutation(len(scene.Z))[:200]
+    width = scene.threshold or 1.0
+    density = np.exp(-((euclidean_distances(scene.Z, scene.Z[others]) / width) ** 2)).mean(axis=1)
+    return spread_out(scene.Z, pairs, same * (1 - same) * density[pairs].prod(axis=1), n)
+
+
+def by_spectrum(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Pairs whose answer is expected to change the spread of the learned directions most."""
+    pairs = scene.open_pairs(n, rng)[: max(_SPECTRUM_PAIRS, 8 * n)]
+    same = guessed_chance(linked_distances(scene.Z, pairs), scene.threshold)
+    score = expected_change_of_spectrum(
+        scene.Z, scene.must, scene.cannot, pairs, same, _PRIOR_PAIRS
+    )
+    return spread_out(scene.Z, pairs, score, n)
+
+
+def neighborhoods_of(scene: Scene) -> Ints:
+    """Groups that are all known to differ from one another, taken by their size."""
+    known = np.unique(scene.group[scene.group < scene.n_known])
+    return all_different(known, np.bincount(scene.group), scene.differing)
+
+
+def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
+    """Some of the groups, which all differ from one another, taken by their size.
+
+    Parameters
+    ----------
+    groups : int ndarray of shape (k,)
+        Of equally large ones, the first are taken first.
+    size : int ndarray
+        Of each group, by its number.
+    differing : int ndarray
+        Keys of groups that differ, see :func:`nearkin.pairs.closure.keys_of`.
+    """
+    unlike: defaultdict[int, set[int]] = defaultdict(set)
+    for one, other in ends_of(differing).tolist():
+        unlike[one].add(other)
+        unlike[other].add(one)
+    chosen: dict[int, None] = {}
+    for group in groups[np.argsort(-size[groups], kind="stable")].tolist():
+        if unlike[group].issuperset(chosen):
+            chosen[group] = None
+    return np.array(list(chosen), dtype=np.int64)
+
+
+def by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Groups without a neighbourhood, those farthest from all first (the min–max criterion)."""
+    return _placed(scene, n, rng, farthest_first)
+
+
+def by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Groups without a neighbourhood, in random order."""
+
+    def drawn(Z: Doubles, count: int, nearest: Doubles) -> Ints:
+        return np.asarray(rng.permutation(len(Z))[:count])
+
+    return _placed(scene, n, rng, drawn)
+
+
+def _placed(
+    scene: Scene,
+    n: int,
+    rng: np.random.RandomState,
+    choose: Callable[[Doubles, int, Doubles], Ints],
+) -> Ints:
+    """Groups without a neighbourhood, each against the nearest that it may belong to.
+
+    The neighbourhoods are groups that all differ from one another. A group that has differed from
+    some comes first, until it is in one or differs from all and is one itself. Then
+    ``choose(Z, count, distance)`` says which others, of those at ``Z`` that are so far from the
+    nearest neighbourhood.
+    """
+    homes = neighborhoods_of(scene)
+    if not len(homes):
+        homes = scene.group[[rng.randint(len(scene.Z))]]
+    row, nearest, member, n_noes = compared(scene, homes, rng)
+    begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
+    begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][:n]
+    fresh = fresh[choose(scene.Z[row[fresh]], n - len(begun), nearest[fresh])]
+    return np.asarray(np.column_stack([row, member])[np.concatenate([begun, fresh])])
+
+
+def compared(
+    scene: Scene, homes: Ints, rng: np.random.RandomState
+) -> tuple[Ints, Doubles, Ints, Ints]:
+    """A candidate of each other group, and the nearest of those at home that it may be like.
+
+    An unsure answer is a no here, for both groups.
+
+    Returns
+    -------
+    row, nearest, member, n_noes : ndarrays
+        The candidate, the distance, the candidate at home, and from how many neighbourhoods its
+        group differs. Groups that differ from all are left out.
+    """
+    at_home = np.isin(scene.group, homes)
+    group, first = np.unique(scene.group[~at_home], return_index=True)
+    row = np.flatnonzero(~at_home)[first]
+    members = rng.permutation(np.flatnonzero(at_home))
+    _, first = np.unique(scene.group[members], return_index=True)
+    members = members[np.union1d(first, np.arange(min(len(members), _MEMBERS)))]
+    if not len(row):
+        return row, np.empty(0), row, row
+    homes, home = np.unique(scene.group[members], return_inverse=True)
+    both = np.stack(np.broadcast_arrays(group[:, None], homes), axis=-1)
+    differ = np.isin(keys_of(both.reshape(-1, 2)), scene.noes()).reshape(len(row), len(homes))
+    distance = euclidean_distances(scene.Z[row], scene.Z[members])
+    distance[differ[:, home]] = np.inf
+    place = distance.argmin(axis=1)
+    left = ~differ.all(axis=1)
+    nearest = distance[np.arange(len(row)), place]
+    return row[left], nearest[left], members[place[left]], differ.sum(axis=1)[left]
+
+
+Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
+
+STRATEGIES: dict[str, Strategy] = {
+    "neighborhoods": by_neighborhoods,
+    "consolidate": by_consolidation,
+    "clusters": by_clusters,
+    "uncertainty": by_uncertainty,
+    "density": by_density,
+    "spectrum": by_spectrum,
+    "random": at_random,
+}
+
+
+def strategy_named(name: Any) -> Strategy:
+    """The strategy of that name, or an error that lists all."""
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise InputError(f"strategy={name!r} is unknown: use one of {', '.join(STRATEGIES)}.")
+    return STRATEGIES[name]
+
+
+def questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
+    """Up to n open pairs by a strategy, the most uncertain of the others where it has too few."""
+    chosen = strategy(scene, n, rng)
+    chosen = chosen[scene.is_open(chosen)]
+    _, first = np.unique(keys_of(chosen), return_index=True)
+    chosen = chosen[np.sort(first)]
+    if len(chosen) == n:
+        return chosen
+    asked = np.union1d(scene.closed, keys_of(chosen))
+    rest = by_uncertainty(replace(scene, closed=asked), n - len(chosen), rng)
+    return np.concatenate([chosen, rest])
+
+
+# Which pairs to ask a person about next.
+
+
+# Rows that are looked at, or twice as many as pairs are asked for where that is more.
+_CANDIDATES = 2000
+
+
+def suggest_pairs(
+    metric: Any,
+    X: Any,
+    pairs: Pairs | None = None,
+    n: int = 10,
+    *,
+    strategy: str = "neighborhoods",
+    exclude: ArrayLike | None = None,
+    random_state: Any = None,
+) -> Ints:
+    """Suggest pairs of rows whose answers, same or different, would teach the metric most.
+
+    Parameters
+    ----------
+    metric : fitted learner
+        Any of the library's: with ``transform`` and ``threshold_``; or a fitted pipeline whose
+        last step is one.
+    X : array, sparse matrix or frame of shape (n_rows, d)
+        The rows to ask about, as the metric takes them.
+    pairs : Pairs, optional
+        What is known already. Neither these pairs are suggested nor what follows from them.
+    n : int, default=10
+        How many.
+    strategy : str, default="neighborhoods"
+        ``"neighborhoods"`` places one row after another, the farthest from all others first: it
+        is compared with the nearest group of rows known to be alike, then with the next, until
+        one answer is same or all are different. Groups grow, and every row of one says something
+        about all others. ``"consolidate"`` does so with rows at random, which is better where no
+        more than about 50 questions can be asked. ``"clusters"`` is for groups rather than
+        distances: it asks about rows that stand for many others whose group is in doubt, each
+        against the group it most likely is in. ``"uncertainty"`` asks where the learned
+        distance is nearest to ``threshold_``, ``"density"`` likewise, but among rows that have
+        many others around, and ``"spectrum"`` where the answer is expected to change the weights
+        of the learned directions most. ``"random"`` is the control.
+    exclude : array of int, shape (k, 2), optional
+        More pairs that are not to be suggested, such as those that someone was unsure of.
+    random_state : int, RandomState or None, default=None
+        Draws the candidates.
+
+    Returns
+    -------
+    int ndarray of shape (n, 2)
+        Row numbers of X, the most useful pair first; fewer, with a warning, where there are not
+        as many open questions.
+
+    Notes
+    -----
+    Looks at 2000 rows, or 2 n where that is more: up to half of them rows that ``pairs`` names,
+    one of each group first, and random ones beside them. 20 000 pairs of these rows are ranked.
+    So the time hardly grows with the number of rows, and memory is that of 2000 embedded rows and
+    some tens of megabytes; a hundred more where nearly everything is known, and all pairs of these
+    rows are gone through.
+
+    References
+    ----------
+    T. Van Craenendonck, S. Dumančić, E. Van Wolputte, H. Blockeel. COBRAS: interactive clustering
+    with pairwise queries. IDA 2018.
+
+    S. Basu, A. Banerjee, R. J. Mooney. Active semi-supervision for pairwise constrained
+    clustering. SDM 2004.
+
+    P. K. Mallapragada, R. Jin, A. K. Jain. Active query selection for semi-supervised
+    clustering. ICPR 2008.
+
+    Examples
+    --------
+    >>> from nearkin import KernelBeta, Pairs, suggest_pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 10, random_state=0)
+    >>> metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    >>> questions = suggest_pairs(metric, X, pairs, n=5, random_state=0)
+    >>> questions.shape
+    (5, 2)
+    """
+    n = checked_count(n, "n", least=1)
+    rule = strategy_named(strategy)
+    metric = fitted_metric(metric)
+    n_rows, pairs, closed = checked_knowledge(metric, X, pairs, exclude)
+    rng = check_random_state(random_state)
+    rows = candidate_rows(pairs, n_rows, n, rng)
+    Z = about(metric.transform(access.take(X, rows)), rng)
+    scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
+    found = questions(scene, rule, n, rng)
+    if len(found) < n:
+        notice(
+            f"n={n}, but only {len(found)} pairs of rows are left whose answer does not follow "
+            "from what is known: all are given.",
+        )
+    return np.asarray(rows[found])
+
+
+def fitted_metric(metric: Any) -> Any:
+    """A fitted learner, also that of a pipeline, or an error."""
+    if isinstance(metric, type) or not hasattr(metric, "transform"):
+        raise InputTypeError(
+            f"metric must be a fitted learner, such as KernelBeta().fit(X, pairs=pairs), not "
+            f"{metric!r:.60}"
+        )
+    metric = as_metric(metric)
+    check_is_fitted(
+        metric,
+        "threshold_",
+        msg="this %(name)s is not fitted, so it knows no distances yet: call fit(X, pairs=pairs) "
+        "first, or use learn_actively, which starts without any pair.",
+    )
+    return metric
+
+
+def checked_knowledge(
+    metric: Any, X: Any, pairs: Any, exclude: Any = None
+) -> tuple[int, Pairs, Ints]:
+    """How many rows X has, what is known of them, and what is not to be asked."""
+    check_roles(None, pairs)
+    if not getattr(metric, "_sees_any_rows", False):
+        refuse_what_is_no_table(X)
+    n_rows = int(_num_samples(X))
+    if n_rows < 2:
+        raise InputError(f"a pair takes two rows, but X has {n_rows}.")
+    known = Pairs(n_rows=n_rows) if pairs is None else pairs
+    known.check_rows(n_rows)
+    closed = checked_pairs(() if exclude is None else exclude, "exclude pair", n_rows)
+    return n_rows, known + Pairs(n_rows=n_rows), closed
+
+
+def candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
+    """The rows to look at, increasing: all, or some that pairs name and others at random."""
+    most = max(_CANDIDATES, 2 * n)
+    if n_rows <= most:
+        return np.arange(n_rows)
+    order = rng.permutation(len(pairs.points))
+    points, component = pairs.points[order], pairs.groups.number[order]
+    _, first = np.unique(component, return_index=True)
+    known = np.concatenate([points[first], np.delete(points, first)])[: most // 2]
+    free = np.ones(n_rows, dtype=bool)
+    free[known] = False
+    others = np.flatnonzero(free)
+    drawn = others[draw_numbers(len(others), most - len(known), rng)]
+    return np.sort(np.concatenate([known, drawn]))
+
+
+# What a learner is told of answers: these, and what follows from them.
+
+
+# Pairs of each kind that a fit is told, of all that follow from the answers.
+MOST_TOLD = 10_000
+
+
+def with_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+    """The closure, or random pairs of it; the pairs alone where it is too large to be listed."""
+    try:
+        closure = pairs.closure()
+    except ValueError:
+        return pairs
+    if max(len(closure.must_link), len(closure.cannot_link)) <= most:
+        return closure
+    must = rng.permutation(len(closure.must_link))[:most]
+    cannot = rng.permutation(len(closure.cannot_link))[:most]
+    return pairs + Pairs(
+        closure.must_link[must],
+        closure.cannot_link[cannot],
+        must_weight=closure.must_weight[must],
+        cannot_weight=closure.cannot_weight[cannot],
+    )
+
+
+def in_balance(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+    """What :func:`with_inferred` gives, weighted such that large groups do not outvote small ones.
+
+    A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it,
+    2 / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
+    where most questions were about few groups, the others are heard all the same.
+    """
+    told = with_inferred(pairs, rng, most)
+    groups = told.groups
+    size = np.bincount(groups.number, minlength=1)
+    larger = size[groups.of(told.cannot_link)].max(axis=1, initial=1)
+    return Pairs(
+        told.must_link,
+        told.cannot_link,
+        must_weight=told.must_weight * 2 / size[groups.of(told.must_link[:, 0])],
+        cannot_weight=told.cannot_weight / larger,
+        n_rows=told.n_rows,
+    )
