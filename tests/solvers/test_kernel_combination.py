@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from nearkin.solvers.kernel_combination import combine_kernels
+from nearkin.tasks.multiple_kernel import combine_kernels
 
 
 def kernels_and_problems(seed=0, n=40, n_classes=2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
@@ -27,9 +28,113 @@ from nearkin.rows import validation
 from nearkin.rows.distances import centred, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
-from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
 from nearkin.solvers.local_metrics import mean_local_metric
 from nearkin.tasks.partly_labelled import PartlyLabelled
+
+# Multiple kernel learning: the convex combination of kernels that serves support vector
+# machines.
+
+
+# Weights below this share of the largest are zero: no further step would bring them back.
+_NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Result of :func:`combine_kernels`.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (M,)
+        d.
+    objective : ndarray of shape (n_iter + 1,)
+        J after each training; it never rises.
+    gap : float
+        How far J is from its minimum at most, as a share of it.
+    converged : bool
+    """
+
+    weights: Floats
+    objective: Floats
+    gap: float
+    converged: bool
+
+
+def combine_kernels(
+    n_kernels: int,
+    kernel: Callable[[int], Floats],
+    problems: Sequence[tuple[NDArray[np.integer], Floats]],
+    *,
+    C: float,
+    max_iter: int,
+    tol: float,
+    start: Floats | None = None,
+) -> Combination:
+    """Weights of kernels that make the best machines for all problems together.
+
+    Parameters
+    ----------
+    n_kernels : int
+    kernel : callable
+        ``kernel(m)`` is the m-th kernel matrix, n×n.
+    problems : sequence of (rows, labels)
+        Row numbers that a binary problem is about, and −1 or 1 for each.
+    C : float
+        Of the machines.
+    max_iter : int
+        Most steps.
+    tol : float
+        Stop when the duality gap is at most this share of J.
+    start : ndarray of shape (M,), optional
+        Weights of sum 1 to start from, equal by default. What is 0 there stays 0.
+
+    Notes
+    -----
+    A step trains one machine for each problem and takes O(M n²) time. Two n×n matrices are held
+    beside those that ``kernel`` keeps.
+    """
+    weights = np.full(n_kernels, 1 / n_kernels) if start is None else start
+    history: list[float] = []
+    while True:
+        value, q = _train(weights, kernel, problems, C)
+        history.append(value)
+        gap = float(q.max() - weights @ q) / 2 / max(abs(value), 1e-300)
+        if gap <= tol or len(history) > max_iter:
+            break
+        norms = weights * np.sqrt(np.maximum(q, 0))
+        norms[norms <= _NEGLIGIBLE * norms.max()] = 0
+        weights = norms / norms.sum()
+    return Combination(weights, np.array(history), gap, gap <= tol)
+
+
+def _train(
+    weights: Floats,
+    kernel: Callable[[int], Floats],
+    problems: Sequence[tuple[NDArray[np.integer], Floats]],
+    C: float,
+) -> tuple[float, Floats]:
+    """J, and q of every kernel."""
+    combined = weighted_sum(weights, kernel)
+    total = 0.0
+    duals = np.zeros((len(combined), len(problems)))
+    for p, (rows, labels) in enumerate(problems):
+        K = combined[np.ix_(rows, rows)]
+        machine = SVC(C=C, kernel="precomputed", tol=1e-5, cache_size=500).fit(K, labels)
+        gamma = np.zeros(len(rows))
+        gamma[machine.support_] = machine.dual_coef_[0]
+        total += float(np.abs(gamma).sum() - gamma @ K @ gamma / 2)
+        duals[rows, p] = gamma
+    q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(len(weights))])
+    return total, q
+
+
+def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
+    """``Σ_m weights[m] · kernel(m)``, of those with a weight only."""
+    total: Any = 0
+    for m in np.flatnonzero(weights):
+        total = total + weights[m] * kernel(int(m))
+    return np.asarray(total)
+
 
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
@@ -174,7 +279,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     Notes
     -----
     The problem and the stopping rule are those of SimpleMKL; weights move in closed form instead
-    of along a gradient, see :mod:`nearkin.solvers.kernel_combination`.
+    of along a gradient, see :mod:`nearkin.tasks.multiple_kernel`.
 
     O(M n²) time a step for M kernels beside the machines. Kernel matrices are kept in memory up
     to 2 GB, and computed anew at each step beyond.
