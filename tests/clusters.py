@@ -17,7 +17,7 @@ def dask_client():
         context.set_forkserver_preload(
             [
                 *("distributed", "dask.dataframe"),
-                *("nearkin.dask", "nearkin.learners.base", "nearkin.records.dask_work"),
+                *("nearkin.dask", "nearkin.learners.base", "nearkin.records.dask"),
             ]
         )
         with (

@@ -7,5 +7,5 @@ import pytest
 def few_trees():
     """A fifth of them, which is quick, and says nearly the same of pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nearkin.records.matching.N_TREES", 20)
+        patch.setattr("nearkin.records.model.N_TREES", 20)
         yield

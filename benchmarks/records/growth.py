@@ -20,8 +20,8 @@ from benchmarks.record import peak_memory_gb
 from benchmarks.records.data import KINDS, people
 from benchmarks.records.judging import quality
 from nearkin.records.comparisons import comparisons_of
-from nearkin.records.judged import Judged
-from nearkin.records.scoring import answered, learned, work_on
+from nearkin.records.decisions import Judged
+from nearkin.records.model import answered, learned, work_on
 from nearkin.tables.reading import Column
 
 

@@ -17,7 +17,7 @@ from benchmarks.records.rivals import in_time, processor_seconds, same_things
 from benchmarks.records.rounds import N_ANSWERS, stated
 from nearkin import Pairs, RecordMatcher
 from nearkin.pairs.closure import keys_of
-from nearkin.records.given import joined
+from nearkin.records.comparisons import joined
 from nearkin.tables.reading import Column
 
 DATA = "DBLP and ACM"

@@ -18,9 +18,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from benchmarks.records import peers
 from benchmarks.records.judging import quality_of_pairs
 from benchmarks.records.rounds import asked, given
-from nearkin.records.candidates import candidates_of
+from nearkin.records.blocking import candidates_of, texts_of
 from nearkin.records.comparisons import compare, comparisons_of, prepared
-from nearkin.records.grams import texts_of
 from nearkin.tables.reading import Column
 
 PEERS = "NEARKIN_RECORD_PEERS"

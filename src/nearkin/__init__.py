@@ -84,9 +84,9 @@ if TYPE_CHECKING:
     from nearkin.questions.outlook import Outlook as Outlook
     from nearkin.questions.outlook import outlook as outlook
     from nearkin.questions.strategies import suggest_pairs as suggest_pairs
-    from nearkin.records.files import load as load
     from nearkin.records.matcher import RecordMatcher as RecordMatcher
     from nearkin.records.matcher import link as link
+    from nearkin.records.matcher import load as load
     from nearkin.rows.scaling import ScaleWarning as ScaleWarning
     from nearkin.rows.streams import open_rows as open_rows
     from nearkin.scores.suspects import Suspect as Suspect
@@ -144,7 +144,7 @@ _HOMES = {
     "grid_search": "nearkin.tasks.cross_validation",
     "learn_actively": "nearkin.questions.active",
     "link": "nearkin.records.matcher",
-    "load": "nearkin.records.files",
+    "load": "nearkin.records.matcher",
     "open_rows": "nearkin.rows.streams",
     "outlook": "nearkin.questions.outlook",
     "pairs_between": "nearkin.tasks.manifold_alignment",

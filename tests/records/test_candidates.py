@@ -3,7 +3,7 @@ from time import process_time
 import numpy as np
 
 from nearkin.pairs.closure import keys_of
-from nearkin.records.candidates import Candidates, candidates_of, first_of_equal, missed
+from nearkin.records.blocking import Candidates, candidates_of, first_of_equal, missed
 from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import columns_of_people, words
@@ -98,10 +98,10 @@ def test_much_that_was_met_once_and_nothing_twice_gives_an_interval_in_order():
 
 
 def test_the_interval_of_what_is_missed_holds_the_truth(monkeypatch):
-    from nearkin.records import candidates
+    from nearkin.records import blocking
 
-    monkeypatch.setattr(candidates, "_FEW", 0)
-    monkeypatch.setattr(candidates, "_ORDERS", 6)
+    monkeypatch.setattr(blocking, "_FEW", 0)
+    monkeypatch.setattr(blocking, "_ORDERS", 6)
     held = []
     for seed in range(8):
         columns, person = columns_of_people(500, seed, mistakes=3.0)

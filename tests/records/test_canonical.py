@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 
 import nearkin as nk
-from nearkin.records.canonical import canonical
+from nearkin.records.results import canonical
 from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import words

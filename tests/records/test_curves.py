@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearkin.records.curves import chances_by, likely_curves
+from nearkin.records.model import chances_by, likely_curves
 from tests.cases import each
 
 NONE = np.zeros(0)

@@ -15,14 +15,8 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from nearkin.records import (  # noqa: E402
-    candidates,
-    dask_candidates,
-    dask_parts,
-    dask_work,
-    matching,
-)
-from nearkin.records.packed import packed, unpacked  # noqa: E402
+from nearkin.records import blocking, dask, model
+from nearkin.records.dask import packed, unpacked  # noqa: E402
 from tests.records.conftest import words  # noqa: E402
 
 
@@ -54,8 +48,8 @@ def assert_same_work(found, expected):
 @pytest.fixture(autouse=True)
 def few_orders(monkeypatch):
     """Few turns of the workers, which are slow, for few records."""
-    monkeypatch.setattr(candidates, "_ORDERS_OF_FEW", 6)
-    monkeypatch.setattr(candidates, "_ORDERS", 6)
+    monkeypatch.setattr(blocking, "_ORDERS_OF_FEW", 6)
+    monkeypatch.setattr(blocking, "_ORDERS", 6)
 
 
 @pytest.fixture
@@ -65,7 +59,7 @@ def in_process():
 
 
 def test_groups_of_worker_processes_are_those_of_the_table_in_memory(dask_client, monkeypatch):
-    monkeypatch.setattr(matching, "N_TREES", 100)  # as the workers have it
+    monkeypatch.setattr(model, "N_TREES", 100)  # as the workers have it
     frame, _ = people(200, 0)
     local = matcher().fit(frame)
     with dask_client.as_current():
@@ -87,12 +81,12 @@ def test_answers_are_learned_from_as_in_memory(in_process):
 
 def test_large_tables_go_to_several_places_and_in_several_blocks(in_process, monkeypatch):
     for module, name, size in (
-        (candidates, "BLOCK", 150),
-        (candidates, "_FEW", 0),
-        (dask_candidates, "_RECORDS", 300),
-        (dask_candidates, "_PAIRS", 100),
-        (dask_work, "_PAIRS", 1000),
-        (dask_parts, "_BLOCKS_AT_A_TIME", 2),
+        (blocking, "BLOCK", 150),
+        (blocking, "_FEW", 0),
+        (dask, "_RECORDS", 300),
+        (dask, "_PAIRS", 100),
+        (dask, "_PAIRS", 1000),
+        (dask, "_BLOCKS_AT_A_TIME", 2),
     ):
         monkeypatch.setattr(module, name, size)
     frame, _ = people(1000, 1)

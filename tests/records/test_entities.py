@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearkin.records.entities import group_records, in_order
+from nearkin.records.decisions import group_records, in_order
 
 NONE = np.empty((0, 2), dtype=int)
 

@@ -3,7 +3,7 @@ import pytest
 
 import nearkin as nk
 from nearkin.errors import InputError
-from nearkin.records.given import columns_of_both, joined
+from nearkin.records.comparisons import columns_of_both, joined
 
 
 def both(left, right, **how):

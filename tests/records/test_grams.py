@@ -1,6 +1,6 @@
 import numpy as np
 
-from nearkin.records.grams import grams_of, texts_of
+from nearkin.records.blocking import grams_of, texts_of
 from nearkin.tables.reading import Column
 from tests.records.conftest import words
 

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from nearkin.records.linking import one_to_one
+from nearkin.records.decisions import one_to_one
 
 PAIRS = [(i, j) for i in range(5) for j in range(6)]
 

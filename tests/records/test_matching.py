@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from nearkin.records.trees import Trees, grow, grow_against
+from nearkin.records.model import Trees, grow, grow_against
 from nearkin.storage.arrays import StorageError
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 
 from nearkin.pairs.answers import Estimate
-from nearkin.records.curves import chances_by, likely_curves
-from nearkin.records.stating import stated
+from nearkin.records.decisions import stated
+from nearkin.records.model import chances_by, likely_curves
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
 

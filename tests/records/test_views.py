@@ -1,9 +1,8 @@
 import numpy as np
 
 from nearkin.pairs.closure import ends_of, keys_of
-from nearkin.records import candidates, views
-from nearkin.records.candidates import candidates_of
-from nearkin.records.views import pairs_of_rare_values, value_keys
+from nearkin.records import blocking
+from nearkin.records.blocking import candidates_of, pairs_of_rare_values, value_keys
 from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import columns_of_people, words
@@ -22,13 +21,13 @@ def broken(n, seed):
 
 @each("two_tables", [False, True])
 def test_a_rare_value_is_enough_where_all_else_is_another_persons(two_tables, monkeypatch):
-    monkeypatch.setattr(candidates, "_FEW", 0)  # as in large tables
+    monkeypatch.setattr(blocking, "_FEW", 0)  # as in large tables
     table, pairs = broken(3000, 0)
     side = np.arange(3100) >= 1500 if two_tables else None
     found = candidates_of(table, side=side)
     assert np.isin(keys_of(pairs), keys_of(found.pairs)).all()
     assert side is None or (side[found.pairs[:, 0]] != side[found.pairs[:, 1]]).all()
-    monkeypatch.setattr(views, "_PAIRS_PER_RECORD", 0.0)
+    monkeypatch.setattr(blocking, "_PAIRS_PER_RECORD", 0.0)
     without = candidates_of(table, side=side)
     assert np.isin(keys_of(pairs), keys_of(without.pairs)).mean() < 0.9
 
@@ -37,7 +36,7 @@ def test_candidates_are_the_same_every_time_and_hold_those_of_orders(people, mon
     found, again = candidates_of(people[0], seed=1), candidates_of(people[0], seed=1)
     assert np.array_equal(found.pairs, again.pairs)
     assert np.array_equal(found.overlap, again.overlap)
-    monkeypatch.setattr(views, "_PAIRS_PER_RECORD", 0.0)
+    monkeypatch.setattr(blocking, "_PAIRS_PER_RECORD", 0.0)
     of_orders = candidates_of(people[0], seed=1)
     among = np.isin(keys_of(found.pairs), keys_of(of_orders.pairs))
     assert np.array_equal(found.overlap[among], of_orders.overlap)

@@ -24,8 +24,7 @@ from nearkin.cli.files.records import (
 from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
-from nearkin.records.files import is_matcher
-from nearkin.records.matcher import RecordMatcher
+from nearkin.records.matcher import RecordMatcher, is_matcher
 from nearkin.records.results import Duplicates, Links, MatchReport
 
 _NONE = Path("none")

@@ -11,7 +11,7 @@ import numpy as np
 from nearkin._types import Floats
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
-from nearkin.records.files import is_matcher
+from nearkin.records.matcher import is_matcher
 from nearkin.scores.quality import Quality
 from nearkin.scores.verdicts import Verdicts, verdicts_of
 from nearkin.storage.models import Facts, load_with_facts

@@ -24,7 +24,7 @@ def info(
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import MANNER
     from nearkin.cli.models import refuse_table
-    from nearkin.records.files import is_matcher, load_matcher
+    from nearkin.records.matcher import is_matcher, load_matcher
     from nearkin.storage.models import describe
 
     if not model.exists():

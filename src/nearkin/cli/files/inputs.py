@@ -148,7 +148,7 @@ def found_input(
 
 def _no_table(name: str, path: Path) -> UserError:
     """What is wrong with a file that was learned instead of one to learn from."""
-    from nearkin.records.files import is_matcher  # with NumPy, for which help does not wait
+    from nearkin.records.matcher import is_matcher  # with NumPy, for which help does not wait
 
     if not is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")

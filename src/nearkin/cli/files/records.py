@@ -23,9 +23,9 @@ from nearkin.cli.files.formats import Source, open_source
 from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
 from nearkin.cli.files.words import refuse_missing_policy, say_kinds, stated_kinds
 from nearkin.cli.messages import say
-from nearkin.records.canonical import canonical
-from nearkin.records.given import columns_known, columns_of_both
+from nearkin.records.comparisons import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
+from nearkin.records.results import canonical
 from nearkin.tables.reading import Column, columns_of
 from nearkin.tables.roles import names_rows
 

@@ -1,35 +1,412 @@
-r"""Pairs of records that may be the same thing, without comparing all with all.
-
-Records are brought in order again and again, each time by three of their grams that a random order
-of all grams puts first, rare ones rather than common ones: those that share many grams often come
-to stand side by side. Neighbours in an order are compared by what they share, and the best few
-others of each record are kept. Records that are equal in everything stand for one another: one of
-them is compared with others, and the rest with it.
-
-Records that share a rare value of one column are candidates too, so that a phone number is enough
-where all else is broken.
-
-The more orders and columns two records met in, the less likely they could be missed; how many were
-never met is estimated from how many met once and twice (A. Chao, 1987).
-"""
+"""Candidate pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.answers import Estimate
-from nearkin.pairs.closure import ends_of, keys_of, sorted_once
-from nearkin.records.grams import Grams, Words, grams_of, is_searched
-from nearkin.records.views import pairs_of_rare_values, value_keys
+from nearkin.pairs.closure import ends_of, keys_of, pairs_across, pairs_within, sorted_once
 from nearkin.rows.parallel import blocks, compiled, for_each_block
-from nearkin.tables.reading import Column
+from nearkin.tables.reading import WORDS, Column
+
+# Records as sets of weighed character trigrams, in arrays.
+
+
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint32]
+
+_SLOTS = 1 << 24
+# Grams that are kept of one cell, the rarest ones: long texts are not to outweigh all else.
+_MOST_IN_CELL = 32
+# Bytes of a cell that are looked at.
+_MOST_BYTES = 4096
+_BLOCK = 1 << 16
+# Kinds whose words mean the same in any column, so that swapped cells meet.
+_ANYWHERE = ("category", "name", "text")
+
+
+@dataclass(frozen=True)
+class Grams:
+    """Grams of records, one after the other.
+
+    Attributes
+    ----------
+    words : uint32 ndarray
+        Increasing within a record, and without those that one record alone has.
+    ends : int64 ndarray of shape (n,)
+        Where the grams of each record end.
+    """
+
+    words: Words
+    ends: Ints
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def take(self, records: Ints) -> Grams:
+        """The grams of some records."""
+        starts, ends = np.append(0, self.ends)[records], self.ends[records]
+        return Grams(joined_runs(self.words, starts, ends), np.cumsum(ends - starts))
+
+    def of(self, record: int) -> Words:
+        """The grams of one record."""
+        start = self.ends[record - 1] if record else 0
+        return self.words[start : self.ends[record]]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Texts of a column as bytes, each followed by one more byte."""
+
+    buffer: Bytes
+    ends: Ints
+    tag: int
+
+
+def grams_of(columns: Sequence[Column]) -> Grams:
+    """Grams of all cells of each record.
+
+    Of a cell those are kept that at least two records have, the 32 rarest at most.
+
+    Notes
+    -----
+    Memory: the texts once more as bytes, 4 bytes a gram, and 64 MB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.records.blocking import grams_of
+    >>> from nearkin.tables.reading import Column
+    >>> names = np.array(["anna", "annas", "bert", None], dtype=object)
+    >>> grams = grams_of([Column("name", "name", names)])
+    >>> [len(grams.of(record)) for record in range(4)]
+    [3, 3, 0, 0]
+    """
+    n = len(columns[0]) if columns else 0
+    cells = searched_cells(columns)
+    return weighed_grams(cells, gram_weights(gram_counts(cells), n), n)
+
+
+def searched_cells(columns: Sequence[Column]) -> list[Cells]:
+    """The texts of the columns that candidates are found by."""
+    return [
+        cells_of(column, 0 if column.kind in _ANYWHERE else 1 + number)
+        for number, column in enumerate(columns)
+        if is_searched(column)
+    ]
+
+
+def gram_counts(cells: Sequence[Cells]) -> NDArray[np.int32]:
+    """How often each of the 2²⁴ possible grams is met: 64 MB."""
+    seen = np.zeros(_SLOTS, dtype=np.int32)
+    for cell in cells:
+        _count(cell.buffer, cell.ends, cell.tag, seen)
+    return seen
+
+
+def weighed_grams(cells: Sequence[Cells], weights: Bytes, n: int) -> Grams:
+    """Grams of ``n`` records, by the weights of all possible ones."""
+    most = np.zeros(n, dtype=np.int64)
+    for cell in cells:
+        most += np.minimum(np.diff(cell.ends, prepend=-1) - 1, _MOST_IN_CELL)
+    starts = np.cumsum(most) - most
+    words = np.zeros(int(most.sum()), dtype=np.uint32)
+    filled = np.zeros(n, dtype=np.int64)
+
+    def fill(rows: slice) -> None:
+        for cell in cells:
+            _add(
+                cell.buffer, cell.ends, cell.tag, weights, rows.start, rows.stop, words, starts,
+                filled,
+            )  # fmt: skip
+        _sort(words, starts, filled, rows.start, rows.stop)
+
+    for_each_block(fill, n, _BLOCK)
+    ends = np.cumsum(filled)
+    _close_ranks(words, starts, filled, ends)
+    return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
+
+
+def together(parts: Sequence[Grams]) -> Grams:
+    """The records of one part after those of another."""
+    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
+    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
+
+
+def joined_runs(values: NDArray[Any], starts: Ints, ends: Ints) -> NDArray[Any]:
+    """Parts of an array from each start to its end, one after the other."""
+    count = ends - starts
+    place = np.repeat(starts - np.cumsum(count) + count, count) + np.arange(count.sum())
+    return np.asarray(values[place])
+
+
+def is_searched(column: Column) -> bool:
+    """Whether candidates are found by a column: by one of words, numbers or dates."""
+    return column.kind not in ("ignored", "vector")
+
+
+def cells_of(column: Column, tag: int) -> Cells:
+    """The texts of a column in one array of bytes; missing ones are empty."""
+    texts = texts_of(column)
+    joined = "\n".join(texts)
+    if joined.count("\n") != len(texts) - 1:
+        joined = "\n".join(text.replace("\n", " ") for text in texts)
+    buffer = np.frombuffer((joined + "\n").encode(errors="replace"), dtype=np.uint8)
+    return Cells(buffer, np.flatnonzero(buffer == 10), tag)
+
+
+def texts_of(column: Column) -> list[str]:
+    """Each cell of a column as a text; numbers with three digits or more, dates as YYYYMMDD."""
+    if column.kind in WORDS:
+        return ["" if value is None else value for value in column.values.tolist()]
+    if not len(column):
+        return []
+    values, which = np.unique(column.values, return_inverse=True)
+    if column.kind == "date":
+        days = np.floor(np.nan_to_num(values)).clip(-719162, 2932896).astype("datetime64[D]")
+        texts = np.char.replace(days.astype(str), "-", "")
+    else:
+        texts = np.array([number_text(value) for value in values.tolist()], dtype=object)
+    texts = np.where(np.isnan(values), "", texts).astype(object)
+    found: list[str] = texts[which.ravel()].tolist()
+    return found
+
+
+def number_text(value: float) -> str:
+    """A whole number with all its digits, another one with three."""
+    return f"{value:.0f}" if value == np.round(value) and abs(value) < 1e15 else f"{value:.3g}"
+
+
+def gram_weights(seen: NDArray[np.int32], n: int) -> Bytes:
+    """From 1 for a gram that all have to 255; 0 for one that a single record has."""
+    with np.errstate(divide="ignore"):
+        rarity = np.log(max(n, 2) / np.maximum(np.arange(seen.max(initial=0) + 1), 1))
+    scaled = 1 + np.round(254 * np.clip(rarity / np.log(max(n, 2)), 0, 1))
+    scaled[:2] = 0
+    return np.asarray(scaled.astype(np.uint8)[seen])
+
+
+@compiled()
+def _slot(first: int, second: int, third: int, tag: int) -> int:
+    mixed = np.uint64(first | (second << 8) | (third << 16) | (tag << 24))
+    mixed = (mixed + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    return int(mixed >> np.uint64(40))
+
+
+@compiled()
+def _cell_slots(buffer: Bytes, start: int, end: int, tag: int, out: Ints) -> int:
+    """The slots of a cell's trigrams, with a mark before and after its text; how many."""
+    end = min(end, start + len(out))
+    before, now = 1, 0
+    for place in range(start, end):
+        now = int(buffer[place])
+        after = int(buffer[place + 1]) if place + 1 < end else 2
+        out[place - start] = _slot(before, now, after, tag)
+        before = now
+    return end - start
+
+
+@compiled()
+def _count(buffer: Bytes, ends: Ints, tag: int, seen: NDArray[np.int32]) -> None:
+    slots = np.empty(_MOST_BYTES, dtype=np.int64)
+    start = 0
+    for end in ends:
+        for k in range(_cell_slots(buffer, start, end, tag, slots)):
+            seen[slots[k]] += 1
+        start = end + 1
+
+
+@compiled()
+def _add(
+    buffer: Bytes,
+    ends: Ints,
+    tag: int,
+    weights: Bytes,
+    first: int,
+    last: int,
+    words: Words,
+    starts: Ints,
+    filled: Ints,
+) -> None:
+    """Append the rarest grams of a column's cells to those of their records."""
+    slots = np.empty(_MOST_BYTES, dtype=np.int64)
+    for record in range(first, last):
+        start = ends[record - 1] + 1 if record else 0
+        n = 0
+        for k in range(_cell_slots(buffer, start, ends[record], tag, slots)):
+            if weights[slots[k]] > 0:
+                slots[n] = (slots[k] << 8) | weights[slots[k]]
+                n += 1
+        if n > _MOST_IN_CELL:
+            least = np.sort(slots[:n] & 255)[n - _MOST_IN_CELL]
+            room = _MOST_IN_CELL - (slots[:n] & 255 > least).sum()
+            kept = 0
+            for k in range(n):
+                weight = slots[k] & 255
+                if weight > least or (weight == least and room > 0):
+                    room -= weight == least
+                    slots[kept] = slots[k]
+                    kept += 1
+            n = kept
+        place = starts[record] + filled[record]
+        for k in range(n):
+            words[place + k] = slots[k]
+        filled[record] += n
+
+
+@compiled()
+def _sort(words: Words, starts: Ints, filled: Ints, first: int, last: int) -> None:
+    """Bring the grams of each record in order, each once."""
+    for record in range(first, last):
+        start, n = starts[record], filled[record]
+        for k in range(start + 1, start + n):
+            word = words[k]
+            place = k
+            while place > start and words[place - 1] > word:
+                words[place] = words[place - 1]
+                place -= 1
+            words[place] = word
+        kept = 0
+        for k in range(start, start + n):
+            if kept == 0 or words[k] != words[start + kept - 1]:
+                words[start + kept] = words[k]
+                kept += 1
+        filled[record] = kept
+
+
+@compiled()
+def _close_ranks(words: Words, starts: Ints, filled: Ints, ends: Ints) -> None:
+    """Move the grams of all records to the front, without gaps."""
+    for record in range(len(ends)):
+        to = ends[record] - filled[record]
+        for k in range(filled[record]):
+            words[to + k] = words[starts[record] + k]
+
+
+# Records that share a rare value of one column, whatever all their other cells say.
+
+
+Keys = NDArray[np.uint64]
+Sides = NDArray[np.int8]
+
+# A value is rare if there are so many pairs of records with it at most: of four records. Pairs for
+# each record that one column may add, from the rarest values on.
+_PAIRS_OF_A_VALUE = 6
+_PAIRS_PER_RECORD = 0.5
+
+
+def value_keys(column: Column, *, exact: bool = False) -> Keys:
+    """A number for each value of a column, 0 for missing ones.
+
+    Of codes letters and digits count only, unless it is to be exact.
+
+    Notes
+    -----
+    Memory: the texts once more as bytes, and 8 bytes a record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.records.blocking import value_keys
+    >>> from nearkin.tables.reading import Column
+    >>> phones = np.array(["310/246-1501", "310-246-1501", "246", None], dtype=object)
+    >>> same, also, other, missing = value_keys(Column("phone", "code", phones))
+    >>> bool(same == also), bool(same == other), int(missing)
+    (True, False, 0)
+    """
+    cells = cells_of(column, 0)
+    keys = np.empty(len(column), dtype=np.uint64)
+    _hash(cells.buffer, cells.ends, column.kind == "code" and not exact, keys)
+    return keys
+
+
+def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
+    """Pairs of records that share a rare value, each as one number (``numbering.keys_of``).
+
+    A value is rare if four records have it at most, or if it gives six pairs between two tables.
+    Values are taken from the rarest on, as long as there is no more than one pair for two records.
+
+    Parameters
+    ----------
+    keys : uint64 ndarray of shape (n,)
+        Equal for equal values, 0 for missing ones.
+    sides : int8 ndarray of shape (n,)
+        1 and 2 for records of two tables, of which pairs have one each; 0 for those of one table.
+
+    Returns
+    -------
+    int64 ndarray
+        Increasing.
+
+    Notes
+    -----
+    O(n log n) time, and some 40 bytes a record.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.pairs.closure import ends_of
+    >>> from nearkin.records.blocking import pairs_of_rare_values
+    >>> keys = np.array([7, 9, 7, 0, 0, 5, 5, 5], dtype=np.uint64)
+    >>> ends_of(pairs_of_rare_values(keys, np.zeros(8, dtype=np.int8))).tolist()
+    [[0, 2], [5, 6], [5, 7], [6, 7]]
+    """
+    order = np.lexsort((sides, keys))
+    order = order[np.searchsorted(keys[order], 1) :]
+    starts = np.flatnonzero(np.diff(keys[order], prepend=np.uint64(0)))
+    sizes = np.diff(starts, append=len(order))
+    two_tables = bool(sides.any())
+    first = np.add.reduceat(sides[order] < 2, starts) if two_tables and len(starts) else sizes
+    count = first * (sizes - first) if two_tables else sizes * (sizes - 1) // 2
+    rare = _rare(count, int(_PAIRS_PER_RECORD * len(keys)))
+    numbers = np.arange(count[rare].sum())
+    if two_tables:
+        rest = sizes - first
+        found, _ = pairs_across(
+            numbers, starts[rare], first[rare], (starts + first)[rare], rest[rare]
+        )
+    else:
+        found, _ = pairs_within(numbers, starts[rare], sizes[rare])
+    return sorted_once(keys_of(order[found]))
+
+
+def _rare(count: Ints, most: int) -> Ints:
+    """Rare values that give so many pairs at most together; all that are as rare, or none."""
+    order = np.argsort(count, kind="stable")
+    total = np.cumsum(count[order])
+    common = count[order[total > most]].min(initial=_PAIRS_OF_A_VALUE + 1)
+    return np.flatnonzero((count > 0) & (count < common))
+
+
+@compiled()
+def _hash(buffer: Bytes, ends: Ints, plain: bool, out: Keys) -> None:
+    """Hash each text; if it is to be plain, without what is neither letter nor digit."""
+    start = 0
+    for record in range(len(out)):
+        mixed = np.uint64(0)
+        for place in range(start, ends[record]):
+            byte = buffer[place]
+            letter = (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127
+            if plain and not letter:
+                continue
+            mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        out[record] = mixed
+        start = ends[record] + 1
+
+
+# Pairs of records that may be the same thing, without comparing all with all.
+
 
 # Up to so many records, more orders and wider neighbourhoods cost next to nothing.
 _FEW = 20_000
@@ -136,7 +513,7 @@ def united(
     found : Candidates
         That met in orders.
     by_column : list of int64 ndarray
-        Of each column, as :func:`nearkin.records.views.pairs_of_rare_values` gives them.
+        Of each column, as :func:`nearkin.records.blocking.pairs_of_rare_values` gives them.
     overlaps : callable
         Of pairs that did not meet in orders.
     """

@@ -1,0 +1,629 @@
+"""The same on dask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+import pandas
+from numpy.typing import NDArray
+
+from nearkin._types import Doubles, Ints, Mask
+from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import noticed
+from nearkin.records.blocking import (
+    BLOCK,
+    Best,
+    Bytes,
+    Candidates,
+    Grams,
+    Halves,
+    Keys,
+    each_once,
+    gram_counts,
+    gram_weights,
+    is_searched,
+    joined_runs,
+    meetings,
+    nobody_yet,
+    order_keys,
+    orders_for,
+    overlaps,
+    pairs_of_rare_values,
+    remember,
+    searched_cells,
+    together,
+    united,
+    value_keys,
+    weighed_grams,
+    with_copies,
+)
+from nearkin.records.comparisons import (
+    Comparisons,
+    Table32,
+    compare,
+    comparisons_of,
+    prepared,
+    value_counts,
+    with_counts,
+)
+from nearkin.records.model import Matching
+from nearkin.rows.access import evenly_spaced
+from nearkin.rows.dask_rows import check_processes, client_in_use, explained
+from nearkin.rows.parallel import blocks, one_core
+from nearkin.tables.reading import (
+    WORDS,
+    Column,
+    Kind,
+    Order,
+    Reading,
+    column_of,
+    columns_of,
+    read_table,
+)
+
+# Values that lie on dask's workers, one for each part of some records.
+
+
+# Blocks of pairs whose records are sent to where they are compared at a time.
+_BLOCKS_AT_A_TIME = 16
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A value for each part of some records, kept by the workers, which spill what is too much.
+
+    Attributes
+    ----------
+    values : list of delayed
+    starts : int64 ndarray
+        Numbers of the first records of all parts, and of all records.
+    client : distributed.Client or None
+        None for dask's own threads.
+    """
+
+    values: list[Any]
+    starts: Ints
+    client: Any
+
+    def map(self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] = ()) -> Parts:
+        """``function(value, *shared, one)`` of each part, kept too; ``each`` has one for each."""
+        each = each or [()] * len(self.values)
+        sent = self._sent(shared)
+        tasks = [
+            task(_on_one_core, function, value, sent, one)
+            for value, one in zip(self.values, each, strict=True)
+        ]
+        return Parts(kept(tasks, self.client), self.starts, self.client)
+
+    def _sent(self, shared: tuple[Any, ...]) -> Any:
+        """What all tasks share, for each of them to refer to; the scheduler keeps it."""
+        whole = dask.delayed(shared, traverse=False, pure=False)
+        return kept([whole], self.client)[0]
+
+    def computed(self) -> list[Any]:
+        """All values, in this process."""
+        return computed(self.values, self.client)
+
+    def cut(self, values: NDArray[Any]) -> list[tuple[NDArray[Any]]]:
+        """What is said of each record, for each part."""
+        return [(values[a:b],) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    def taken(self, records: Ints) -> list[Any]:
+        """Tasks that give the wanted records of each part that has some; numbers are increasing."""
+        ends = np.searchsorted(records, self.starts)
+        return [
+            task(_taken, self.values[i], records[ends[i] : ends[i + 1]] - self.starts[i])
+            for i in np.flatnonzero(np.diff(ends)).tolist()
+        ]
+
+    def of_pairs(
+        self, pairs: Ints, function: Callable[..., Any], *shared: Any, size: int
+    ) -> Iterator[tuple[slice, Any]]:
+        """``function(parts, pairs, *shared)`` of blocks of pairs, on the workers.
+
+        ``parts`` are the records of a block, and ``pairs`` has their numbers among these.
+        """
+        sent = self._sent(shared)
+        cuts = list(blocks(len(pairs), size))
+        for few in blocks(len(cuts), _BLOCKS_AT_A_TIME):
+            tasks = []
+            for cut in cuts[few]:
+                records, local = np.unique(pairs[cut], return_inverse=True)
+                local = local.reshape(-1, 2).astype(np.int32)
+                tasks.append(task(_of_pairs, function, self.taken(records), local, sent))
+            yield from zip(cuts[few], computed(tasks, self.client), strict=True)
+
+
+def task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A call that a worker will make."""
+    return dask.delayed(function, pure=False)(*arguments)
+
+
+def computed(tasks: Sequence[Any], client: Any) -> list[Any]:
+    """What tasks give, in this process."""
+    with explained(client), _large_graphs():
+        return list(dask.compute(*tasks, scheduler=client))
+
+
+def kept(tasks: Sequence[Any], client: Any) -> list[Any]:
+    """Tasks whose results the workers keep as long as somebody here refers to them."""
+    with explained(client), _large_graphs():
+        if client is None:
+            return list(dask.persist(*tasks))
+        return list(client.persist(list(tasks)))
+
+
+def _large_graphs() -> Any:
+    """Numbers of records go along with tasks, which distributed would warn of."""
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+
+
+# What the workers run. These functions change nothing, so that a lost worker's tasks can run again
+# elsewhere.
+
+
+def _on_one_core(
+    function: Callable[..., Any], value: Any, shared: tuple[Any, ...], each: tuple[Any, ...]
+) -> Any:
+    with one_core():
+        return function(value, *shared, *each)
+
+
+def _taken(value: Any, records: Ints) -> Any:
+    return value.take(records)
+
+
+def _of_pairs(
+    function: Callable[..., Any], parts: list[Any], pairs: Ints, shared: tuple[Any, ...]
+) -> Any:
+    with one_core():
+        return function(parts, pairs.astype(np.int64), *shared)
+
+
+# Columns of a table as arrays of bytes and numbers: small where they lie, and quick to send.
+
+
+_CODING = ("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True)
+class PackedColumn:
+    """A column of words, numbers or dates.
+
+    Attributes
+    ----------
+    name, kind : str
+    buffer : uint8 ndarray
+        All texts, one after the other.
+    ends : int64 ndarray of shape (n,)
+        Where the text of each record ends in it; that of a missing cell is empty.
+    values : ndarray of shape (n,)
+        Numbers, or days. What a column does not have of the three is empty.
+    """
+
+    name: str
+    kind: Kind
+    buffer: Bytes
+    ends: Ints
+    values: Doubles
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Records, column by column: as many bytes as their texts have, and 8 for each cell."""
+
+    columns: list[PackedColumn]
+    n_records: int
+
+    def take(self, records: Ints) -> Packed:
+        """Some of the records."""
+        return Packed([_take_packed(column, records) for column in self.columns], len(records))
+
+
+def packed(columns: Sequence[Column]) -> Packed:
+    """Columns as bytes and numbers; there are no vectors among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.records.dask import packed, unpacked
+    >>> from nearkin.tables.reading import Column
+    >>> names = packed([Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))])
+    >>> [column] = unpacked([names.take(np.array([2, 1]))])
+    >>> column.values.tolist()
+    ['zoë', None]
+    """
+    return Packed([_packed(column) for column in columns], len(columns[0]) if columns else 0)
+
+
+def unpacked(parts: Sequence[Packed]) -> list[Column]:
+    """The columns of some parts of a table, one after the other."""
+    return [
+        Column(columns[0].name, columns[0].kind, np.concatenate([_values(c) for c in columns]))
+        for columns in zip(*(part.columns for part in parts), strict=True)
+    ]
+
+
+def _packed(column: Column) -> PackedColumn:
+    no_ends, no_values = np.zeros(0, dtype=np.int64), np.zeros(0)
+    if column.kind not in WORDS:
+        values = np.asarray(column.values, dtype=np.float64)
+        return PackedColumn(column.name, column.kind, np.zeros(0, np.uint8), no_ends, values)
+    texts = [(value or "").encode(*_CODING) for value in column.values.tolist()]
+    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+    buffer = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    return PackedColumn(column.name, column.kind, buffer, ends, no_values)
+
+
+def _take_packed(column: PackedColumn, records: Ints) -> PackedColumn:
+    if column.kind not in WORDS:
+        values = column.values[records]
+        return PackedColumn(column.name, column.kind, column.buffer, column.ends, values)
+    starts, ends = np.append(0, column.ends)[records], column.ends[records]
+    buffer = joined_runs(column.buffer, starts, ends)
+    return PackedColumn(column.name, column.kind, buffer, np.cumsum(ends - starts), column.values)
+
+
+def _values(column: PackedColumn) -> np.ndarray:
+    if column.kind not in WORDS:
+        return column.values
+    raw, start = column.buffer.tobytes(), 0
+    found = np.empty(len(column.ends), dtype=object)
+    for record, end in enumerate(column.ends.tolist()):
+        found[record] = raw[start:end].decode(*_CODING) if end > start else None
+        start = end
+    return found
+
+
+# A table of dask: its columns as bytes and numbers on the workers, and how they are compared.
+
+
+# Records that tell what columns hold and how they are compared, as in tables in memory.
+_SAMPLE = 20_000
+# How all partitions are read where the sample could not tell.
+_USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
+
+
+@dataclass(frozen=True)
+class DaskTable:
+    """Records on the workers.
+
+    Attributes
+    ----------
+    parts : Parts
+        Of :class:`Packed` records, a part for each partition.
+    kinds : dict of str to str
+        What columns hold.
+    orders : dict of str to str
+        Of day, month and year, of dates where it makes a difference.
+    sample : list of Column
+        Of up to 20,000 records from all over the table.
+    """
+
+    parts: Parts
+    kinds: dict[str, Kind]
+    orders: dict[str, Reading]
+    sample: list[Column]
+
+    def __len__(self) -> int:
+        return int(self.parts.starts[-1])
+
+    def comparisons(self) -> Comparisons:
+        """How columns are compared: by a sample, with the values of all records counted."""
+        plan = comparisons_of(self.sample)
+        names = [column.name for column in plan.columns]
+        counts = self.parts.map(_counts, names).computed()
+        return with_counts(plan, np.sum(counts, axis=0), len(self))
+
+
+def dask_table(
+    frame: Any,
+    kinds: Mapping[str, str] | None = None,
+    dates: Order | Mapping[str, Reading] | None = None,
+) -> DaskTable:
+    """Read a data frame of dask, partition by partition on the workers.
+
+    Parameters
+    ----------
+    frame : dask data frame
+    kinds : mapping, optional
+        What columns hold, where it is known; others are recognised by up to 20,000 records.
+    dates : str or mapping, optional
+        As of :func:`nearkin.tables.reading.columns_of`.
+
+    Notes
+    -----
+    Memory: a partition at a time in every thread of a worker, and what the workers keep: the bytes
+    of the texts and 8 for each cell.
+    """
+    if not hasattr(frame, "map_partitions") or getattr(frame, "ndim", 0) != 2:
+        raise InputTypeError(f"a table of dask is a data frame, not {type(frame).__name__}.")
+    client = client_in_use()
+    if client is not None:
+        check_processes(client)
+    partitions = frame.to_delayed()
+    lengths = computed([task(len, part) for part in partitions], client)
+    starts = np.cumsum([0, *lengths], dtype=np.int64)
+    if not starts[-1]:
+        raise InputError("the table has no rows.")
+    raw = Parts(list(partitions), starts, client)
+    wanted = evenly_spaced(int(starts[-1]), _SAMPLE)
+    ends = np.searchsorted(wanted, starts)
+    some = computed(
+        [
+            task(_rows, raw.values[i], wanted[ends[i] : ends[i + 1]] - starts[i])
+            for i in np.flatnonzero(np.diff(ends)).tolist()
+        ],
+        client,
+    )
+    sample = columns_of(pandas.concat(some), kinds, dates)
+    found = {column.name: column.kind for column in sample}
+    vectors = [name for name, kind in found.items() if kind == "vector"]
+    if vectors:
+        raise InputTypeError(
+            f"column {vectors[0]!r} holds vectors, which are compared in memory only: leave it out."
+        )
+    orders = {column.name: column.order for column in sample if column.order}
+    read = [task(_read, partition, found, orders) for partition in partitions]
+    return DaskTable(Parts(kept(read, client), starts, client), found, orders, sample)
+
+
+# What the workers run.
+
+
+def _rows(frame: Any, rows: Ints) -> Any:
+    """Some rows of a partition."""
+    return frame.iloc[rows]
+
+
+def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Packed:
+    """A partition as bytes and numbers; what is ignored is left out."""
+    # What is to be noticed was, in the sample.
+    with one_core(), noticed():
+        used = {name for name, kind in kinds.items() if kind != "ignored"}
+        cells = read_table(frame, used)
+        return packed(
+            [
+                column_of(one, kinds[one.name], orders.get(one.name, _USUAL.get(kinds[one.name])))
+                for one in cells
+            ]
+        )
+
+
+def _counts(part: Packed, names: list[str]) -> Doubles:
+    by_name = {column.name: column for column in unpacked([part])}
+    return value_counts([by_name[name] for name in names])
+
+
+# Pairs of records on dask's workers that may be the same thing: the same as in memory.
+
+
+# Records that are compared with their neighbours in one task, and pairs in another.
+_RECORDS, _PAIRS = 2 * BLOCK, 1 << 17
+
+
+class Meetings(NamedTuple):
+    """Records that stood side by side in an order, and what they share."""
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    cosine: Halves
+
+
+class Ordered(NamedTuple):
+    """Records of a part that go to the same place, with the keys of an order."""
+
+    grams: Grams
+    keys: Keys
+
+
+def candidates_on_dask(parts: Parts, names: Sequence[str], n_best: int, seed: int) -> Candidates:
+    """Find the pairs of records that may be the same thing.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of :class:`Packed` records.
+    names : list of str
+        Of the columns that are compared.
+    n_best : int
+        Others that are kept of each record.
+    seed : int
+        Of the random orders.
+
+    Notes
+    -----
+    Memory: in this process 10 ``n_best`` + 8 (columns + 4) bytes for each record and 64 MB, and the
+    candidates; on the workers together 4 bytes a gram, and the same again on the way.
+    """
+    names = list(names)
+    first = _first_of_equal(np.concatenate(parts.map(_record_keys, names).computed()))
+    alone = first == np.arange(len(first))
+    counts = parts.map(_gram_counts, names, each=parts.cut(alone))
+    seen = np.zeros(1 << 24, dtype=np.int32)
+    for slots, times in counts.computed():
+        seen[slots] += times
+    del counts
+    weights = gram_weights(seen, int(alone.sum()))
+    slots = np.flatnonzero(weights).astype(np.int32)
+    del seen
+    made = parts.map(_grams, names, slots, weights[slots], each=parts.cut(alone))
+    starts = np.append(0, np.cumsum(alone))[parts.starts]
+    grams = Parts(made.values, starts, parts.client)
+    met = each_once(_best(grams, n_best, seed))
+    nowhere = np.zeros(int(starts[-1]), dtype=np.int8)
+    by_column = [
+        pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone)
+    ]
+    return with_copies(united(met, by_column, partial(_overlaps, grams)), first, None)
+
+
+def _keys_by_column(parts: Parts, names: list[str], alone: Mask) -> list[Keys]:
+    found = parts.map(_view_keys, names, each=parts.cut(alone)).computed()
+    return [np.concatenate(keys) for keys in zip(*found, strict=True)]
+
+
+def _first_of_equal(keys: Keys) -> Ints:
+    """For each record the first one with the same key."""
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[which.ravel()], dtype=np.int64)
+
+
+def _best(grams: Parts, n_best: int, seed: int) -> Best:
+    """The best others of each record, among those that it met."""
+    n = int(grams.starts[-1])
+    n_orders, around = orders_for(n)
+    best = nobody_yet(n, n_best)
+    next_keys = grams.map(order_keys, seed, 0)
+    for number in range(n_orders):
+        keys = next_keys
+        place = np.empty(n, dtype=np.uint16)
+        order = np.argsort(np.concatenate(keys.computed()), kind="stable")
+        place[order] = np.arange(n) // _RECORDS
+        del order
+        n_places = int(place.max(initial=0)) + 1
+        pieces = [
+            task(_pieces, part, key, at, n_places)
+            for part, key, (at,) in zip(grams.values, keys.values, grams.cut(place), strict=True)
+        ]
+        tasks = [task(_meetings, [piece[k] for piece in pieces], around) for k in range(n_places)]
+        if number + 1 < n_orders:
+            next_keys = grams.map(order_keys, seed, number + 1)
+        for k, (i, j, cosine) in enumerate(computed(tasks, grams.client)):
+            members = np.flatnonzero(place == k)
+            remember(members[i], members[j], cosine, *best)
+    return best
+
+
+def _overlaps(grams: Parts, pairs: Ints) -> Halves:
+    found = np.zeros(len(pairs), dtype=np.float32)
+    for cut, values in grams.of_pairs(pairs, _overlaps_of, size=_PAIRS):
+        found[cut] = values
+    return found
+
+
+# What the workers run.
+
+
+def _columns(part: Packed, names: list[str]) -> list[Column]:
+    by_name = {column.name: column for column in unpacked([part])}
+    return [by_name[name] for name in names]
+
+
+def _alone(part: Packed, names: list[str], alone: Mask) -> list[Column]:
+    return _columns(part.take(np.flatnonzero(alone)), names)
+
+
+def _record_keys(part: Packed, names: list[str]) -> Keys:
+    """A number for each record, of all its cells."""
+    found = np.zeros(part.n_records, dtype=np.uint64)
+    for column in _columns(part, names):
+        if column.values.dtype.kind == "f":
+            # No two zeros, and one way to be missing.
+            values = np.where(np.isnan(column.values), np.nan, column.values + 0.0)
+            keys = values.view(np.uint64)
+        else:
+            keys = value_keys(column, exact=True)
+        found = (found ^ keys) * np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(29)
+    return found
+
+
+def _gram_counts(part: Packed, names: list[str], alone: Mask) -> tuple[Ints, NDArray[np.int32]]:
+    seen = gram_counts(searched_cells(_alone(part, names, alone)))
+    slots = np.flatnonzero(seen)
+    return slots, seen[slots]
+
+
+def _grams(part: Packed, names: list[str], slots: Ints, weights: Bytes, alone: Mask) -> Grams:
+    all_weights = np.zeros(1 << 24, dtype=np.uint8)
+    all_weights[slots] = weights
+    cells = searched_cells(_alone(part, names, alone))
+    return weighed_grams(cells, all_weights, int(alone.sum()))
+
+
+def _view_keys(part: Packed, names: list[str], alone: Mask) -> list[Keys]:
+    return [value_keys(c) for c in _alone(part, names, alone) if is_searched(c)]
+
+
+def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) -> list[Ordered]:
+    """The records of a part, by the places they go to."""
+    found = [np.flatnonzero(place == k) for k in range(n_places)]
+    return [Ordered(grams.take(records), keys[records]) for records in found]
+
+
+def _meetings(pieces: list[Ordered], around: int) -> Meetings:
+    """Neighbours in an order, block by block."""
+    grams = together([piece.grams for piece in pieces])
+    keys = np.concatenate([piece.keys for piece in pieces])
+    with one_core():
+        return Meetings(*meetings(grams, keys, around))
+
+
+def _overlaps_of(parts: list[Grams], pairs: Ints) -> Halves:
+    return overlaps(together(parts), pairs)
+
+
+# A table of dask and its candidates, ready to be compared where its records are.
+
+
+# Pairs that are compared in one task.
+_PAIRS_OF_A_TASK = 1 << 16
+
+
+@dataclass(frozen=True)
+class DaskWork:
+    """What :class:`nearkin.records.model.Work` is for a table in memory.
+
+    Attributes
+    ----------
+    plan : Comparisons
+    candidates : Candidates
+    parts : Parts
+        Of :class:`Packed` records.
+    """
+
+    plan: Comparisons
+    candidates: Candidates
+    parts: Parts
+
+    @property
+    def side(self) -> Mask | None:
+        """Of one table there is one side."""
+        return None
+
+    def compare(self, pairs: Ints) -> Table32:
+        """Comparisons of some pairs, whose records come to this process."""
+        if not len(pairs):
+            return np.empty((0, len(self.plan.names)), dtype=np.float32)
+        records, local = np.unique(pairs, return_inverse=True)
+        found = computed(self.parts.taken(records), self.parts.client)
+        return compare(self.plan, prepared(self.plan, unpacked(found)), local.reshape(-1, 2))
+
+    def compared(self, chosen: Ints) -> Table32:
+        """Comparisons of some candidates."""
+        return self.compare(self.candidates.pairs[chosen])
+
+    def scored(self, matching: Matching, chosen: Ints) -> Doubles:
+        """Scores of some candidates, which the workers compare."""
+        pairs, out = self.candidates.pairs[chosen], np.empty(len(chosen))
+        for cut, scores in self.parts.of_pairs(
+            pairs, _scores, self.plan, matching, size=_PAIRS_OF_A_TASK
+        ):
+            out[cut] = scores
+        return out
+
+
+def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) -> DaskWork:
+    """Find the candidates of a table of dask."""
+    names = [column.name for column in plan.columns]
+    return DaskWork(plan, candidates_on_dask(table.parts, names, n_best, seed), table.parts)
+
+
+def _scores(parts: list[Packed], pairs: Ints, plan: Comparisons, matching: Matching) -> Doubles:
+    return matching.scores(plan, compare(plan, prepared(plan, unpacked(parts)), pairs))
