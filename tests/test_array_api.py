@@ -46,7 +46,7 @@ from nearkin.learners.selection import ingredients
 from nearkin.messages import leaving_out
 from nearkin.rows import access, backends, device_math
 from nearkin.scores import pair_auc, separability
-from nearkin.solvers import local_metrics
+from nearkin.solvers import local_metrics as local
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import (
     _foreign_metrics,
@@ -719,9 +719,9 @@ def test_sign_function(place):
     values = rng.choice([-1, 1], (20, 5)) * rng.uniform(1e-6, 0.4, (20, 5))
     matrices = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
     expected = (vectors * np.sign(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    found = local_metrics.sign_function(place.put(matrices), 1e-8)
+    found = local.sign_function(place.put(matrices), 1e-8)
     assert_allclose(backends.to_numpy(found), expected, atol=1e-9)
-    assert_allclose(local_metrics.sign_function(matrices, 1e-8), expected, atol=1e-9)
+    assert_allclose(local.sign_function(matrices, 1e-8), expected, atol=1e-9)
 
 
 def test_sign_mostly_in_single_precision(place):
@@ -734,7 +734,7 @@ def test_sign_mostly_in_single_precision(place):
     values[2, 5] = 0
     values /= np.linalg.norm(values, axis=1, keepdims=True)
     matrices = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
-    found, doubt = local_metrics.sign_by_single(
+    found, doubt = local.sign_by_single(
         place.put((matrices + matrices.transpose(0, 2, 1)) / 2)
     )
     expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
@@ -757,7 +757,7 @@ def test_local_metrics_mostly_in_single_precision(place):
 
 def test_log_determinants_also_of_what_is_not_definite(place):
     matrices = np.stack([np.diag([1.0, 4.0]), np.diag([3.0, -2.0]), np.eye(2)])
-    found = local_metrics.log_determinants(place.put(matrices))
+    found = local.log_determinants(place.put(matrices))
     assert_allclose(backends.to_numpy(found), np.log([4, 6, 1]), atol=1e-12)
 
 

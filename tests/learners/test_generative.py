@@ -10,7 +10,7 @@ from nearkin import Generative, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.learners.generative import told_classes
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.solvers import local_metrics
+from nearkin.solvers import local_metrics as local
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import (
     bias_matrices,
@@ -169,7 +169,7 @@ def test_metric_is_the_weighted_mean(combine, data, monkeypatch):
     assert_allclose(metric.metric_, expected, rtol=1e-6, atol=1e-9)
     assert 1 <= metric.n_iter_ <= 20
     # Local metrics that are too many to be kept are computed in every round.
-    monkeypatch.setattr(local_metrics, "_MOST_NUMBERS", 0)
+    monkeypatch.setattr(local, "_MOST_NUMBERS", 0)
     again = Generative(combine=combine, random_state=0).fit(X, partial)
     assert again.n_iter_ == metric.n_iter_
     assert_allclose(again.metric_, metric.metric_, rtol=1e-6, atol=1e-9)
@@ -204,8 +204,8 @@ def test_kernel_weights_are_densities_of_the_likeliest_bandwidth():
 def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
     Z = np.random.RandomState(0).standard_normal((400, 1))
     exact = kernel_density_weights(Z, 1, np.random.RandomState(0))
-    monkeypatch.setattr(local_metrics, "_REFERENCES", 150)
-    monkeypatch.setattr(local_metrics, "_JUDGES", 50)
+    monkeypatch.setattr(local, "_REFERENCES", 150)
+    monkeypatch.setattr(local, "_JUDGES", 50)
     some = kernel_density_weights(Z, 1, np.random.RandomState(0))
     assert_allclose(some.sum(), 1)
     assert np.corrcoef(exact, some)[0, 1] > 0.9

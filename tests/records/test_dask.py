@@ -15,7 +15,8 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from nearkin.records import blocking, dask, model
+from nearkin.records import blocking, model  # noqa: E402
+from nearkin.records import dask as dask_records  # noqa: E402
 from nearkin.records.dask import packed, unpacked  # noqa: E402
 from tests.records.conftest import words  # noqa: E402
 
@@ -83,10 +84,10 @@ def test_large_tables_go_to_several_places_and_in_several_blocks(in_process, mon
     for module, name, size in (
         (blocking, "BLOCK", 150),
         (blocking, "_FEW", 0),
-        (dask, "_RECORDS", 300),
-        (dask, "_PAIRS", 100),
-        (dask, "_PAIRS", 1000),
-        (dask, "_BLOCKS_AT_A_TIME", 2),
+        (dask_records, "_RECORDS", 300),
+        (dask_records, "_PAIRS", 100),
+        (dask_records, "_PAIRS_OF_A_TASK", 1000),
+        (dask_records, "_BLOCKS_AT_A_TIME", 2),
     ):
         monkeypatch.setattr(module, name, size)
     frame, _ = people(1000, 1)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from nearkin.solvers import stress
+from nearkin.solvers import stress as stress_module
 from nearkin.solvers.stress import (
     CompleteSprings,
     OrderedSprings,
@@ -67,7 +67,7 @@ def test_products_and_stress_equal_their_definitions(complete):
 @each("factored", [True, False])
 def test_steps_never_raise_the_stress(factored, monkeypatch):
     if not factored:
-        monkeypatch.setattr(stress, "_FACTORED_POINTS", 3)
+        monkeypatch.setattr(stress_module, "_FACTORED_POINTS", 3)
     springs, Y = example(complete=False, seed=3)
     relaxed = relax(springs, Y, n_iter=40)
     assert (np.diff(relaxed.stress) <= 1e-9).all()

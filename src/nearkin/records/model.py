@@ -412,9 +412,9 @@ def _prior(middle: float, spread: float) -> Doubles:
 def _likelihood(scores: Doubles, same: Doubles) -> Doubles:
     """Logarithm of the chance of these answers, by each curve."""
     total = np.zeros(len(_SLOPES))
-    for score, share in zip(scores, same, strict=True):
+    for score, is_same in zip(scores, same, strict=True):
         at = _SLOPES * (score - _MIDDLE)
-        total += share * log_expit(at) + (1 - share) * log_expit(-at)
+        total += is_same * log_expit(at) + (1 - is_same) * log_expit(-at)
     return total
 
 
@@ -440,8 +440,8 @@ def _usually_asked(there: Ints) -> Doubles:
     low, high = _SCORE_EDGES[:-1], _SCORE_EDGES[1:]
     kinds = [(low >= -_DOUBTFUL) & (high <= _DOUBTFUL), high <= -_DOUBTFUL, low >= _DOUBTFUL]
     total = np.zeros(len(there))
-    for share, kind in zip((1 - 2 * _CHECKS, _CHECKS, _CHECKS), kinds, strict=True):
-        total += share * (kind * (there > 0)) / max((kind * (there > 0)).sum(), 1)
+    for part, kind in zip((1 - 2 * _CHECKS, _CHECKS, _CHECKS), kinds, strict=True):
+        total += part * (kind * (there > 0)) / max((kind * (there > 0)).sum(), 1)
     return np.asarray(total / max(total.sum(), 1e-12))
 
 

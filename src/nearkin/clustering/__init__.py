@@ -1,0 +1,1 @@
+"""Groups of rows that keep to pairs, and how many there are."""

@@ -1,0 +1,1 @@
+"""Nearest rows and duplicates by a learned metric."""
