@@ -228,7 +228,7 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    def changed(by: str, status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
+    def apply(by: str, status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
         return replies.changed(room, by, status, change, *arguments)
 
     def check(*rows: int) -> None:
@@ -238,40 +238,40 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     async def answer(body: Answer, by: Tab = "") -> Response:
         check(body.left, body.right)
         told = body.left, body.right, body.same, body.origin, body.before, body.by
-        return await changed(by, 422, lesson.answer, *told)
+        return await apply(by, 422, lesson.answer, *told)
 
     @app.post("/api/groups")
     async def groups(body: Groups, by: Tab = "") -> Response:
         check(*body.first, *body.second)
         told = body.first, body.second, body.same, body.before, body.by
-        return await changed(by, 422, lesson.answer_groups, *told)
+        return await apply(by, 422, lesson.answer_groups, *told)
 
     @app.post("/api/withdrawals")
     async def withdraw(body: Withdrawal, by: Tab = "") -> Response:
         check(body.left, body.right)
-        return await changed(by, 409, lesson.withdraw, body.left, body.right, body.before)
+        return await apply(by, 409, lesson.withdraw, body.left, body.right, body.before)
 
     @app.post("/api/orders")
     async def order(body: Order, by: Tab = "") -> Response:
         rows = body.anchor, body.closer, body.farther
         check(*rows)
-        return await changed(by, 422, lesson.answer_order, *rows)
+        return await apply(by, 422, lesson.answer_order, *rows)
 
     @app.post("/api/orders/withdrawals")
     async def withdraw_order(body: Order, by: Tab = "") -> Response:
         rows = body.anchor, body.closer, body.farther
         check(*rows)
-        return await changed(by, 409, lesson.withdraw_order, *rows)
+        return await apply(by, 409, lesson.withdraw_order, *rows)
 
     @app.post("/api/undo")
     async def undo(body: Step | None = None, by: Tab = "") -> Response:
         step = body or Step()
-        return await changed(by, 409, lesson.undo, step.version, step.step)
+        return await apply(by, 409, lesson.undo, step.version, step.step)
 
     @app.post("/api/redo")
     async def redo(body: Step | None = None, by: Tab = "") -> Response:
         step = body or Step()
-        return await changed(by, 409, lesson.redo, step.version, step.step)
+        return await apply(by, 409, lesson.redo, step.version, step.step)
 
 
 def _add_page(app: FastAPI) -> None:
