@@ -16,7 +16,7 @@ from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import noticed, silenced
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.tasks.grouping.names import carried, numbered_as_before
-from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.knowledge import Knowledge, shown_name
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # What a broken answer costs where some contradict others: far more than a row in a wrong group.
@@ -94,11 +94,6 @@ class FoundGroups:
             "waiting": [name for name in known.names if name not in names],
             "notes": list(self.notes),
         }
-
-
-def shown_name(name: str | None, group: int) -> str:
-    """What a group is called, if need be by its number."""
-    return f"group {group + 1}" if name is None else name
 
 
 @one_blas_thread()

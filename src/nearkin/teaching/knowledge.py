@@ -322,3 +322,8 @@ def _first_by_chance(numbers: Ints, most: int) -> Ints:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return np.sort(np.argpartition(mixed, most)[:most])
+
+
+def shown_name(name: str | None, group: int) -> str:
+    """What a group is called, if need be by its number."""
+    return f"group {group + 1}" if name is None else name

@@ -12,8 +12,7 @@ from nearkin.errors import InputError
 from nearkin.pairs.closure import Groups
 from nearkin.questions.strategies import all_different
 from nearkin.tasks.grouping.names import carried
-from nearkin.teaching.groups import shown_name
-from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.knowledge import Knowledge, shown_name
 
 # Rows that are alone, but known to differ from all groups, count as groups: the first so many.
 _MOST_ALONE = 20

@@ -15,8 +15,8 @@ from nearkin.errors import InputError
 from nearkin.teaching import exports
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.finding import Finder, Wanted
-from nearkin.teaching.groups import FoundGroups, colours_of_groups, shown_name
-from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.groups import FoundGroups, colours_of_groups
+from nearkin.teaching.knowledge import Knowledge, shown_name
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.record_fields import in_file
 from nearkin.teaching.record_review import RecordReview
