@@ -24,7 +24,7 @@ TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MK
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=2 MPLBACKEND=Agg
 
 # The page of the studio, and whether it can be built and looked at here.
-PAGE    := src/nearkin/teaching/server/page/index.html
+PAGE    := src/nearkin/studio/server/page/index.html
 NPM     := $(if $(wildcard page/package.json),$(shell command -v npm))
 BROWSER := $(firstword $(foreach name,chromium-headless-shell chromium chromium-browser \
 	google-chrome,$(shell command -v $(name))))

@@ -24,7 +24,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 WITHOUT = "NEARKIN_WITHOUT_PAGE"
 # Set by pip while it installs from sources, where nobody sees what a build says that succeeds.
 PIP_INSTALLS = "PIP_BUILD_TRACKER"
-PAGE = "src/nearkin/teaching/server/page"
+PAGE = "src/nearkin/studio/server/page"
 TERMINAL = "CONOUT$" if os.name == "nt" else "/dev/tty"
 # As licences.ts writes it before each notice: a package, its version and its licence.
 _NOTICE = re.compile(r"^(\S+) (\d+\.\d+\.\d+\S*) \(([\w.+-]+)\)$", re.MULTILINE)

@@ -48,9 +48,9 @@ from nearkin.storage.models import (
     save,
     smallest_marks,
 )
-from nearkin.teaching.journal import JournalError, line_of
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import Records
+from nearkin.studio.journal import JournalError, line_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import Records
 
 MOST_TIMES, MOST_BESIDE = 4, 100 * 10**6
 N = 24

@@ -303,11 +303,10 @@ def _attack(now: Scene, case: Case) -> list[bytes]:
 
 @cache
 def _all_operations() -> list[Any]:
-    from nearkin.teaching.lesson import Lesson
-    from nearkin.teaching.records import records_of
-    from nearkin.teaching.server.access import Access
-    from nearkin.teaching.server.hosts import Hosts
-    from nearkin.teaching.server.routes import make_app
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.records import records_of
+    from nearkin.studio.server.app import make_app
+    from nearkin.studio.server.security import Access, Hosts
 
     about = scene().studio.get("/api/lesson")
     with Lesson(records_of(np.eye(3))) as lesson:

@@ -10,7 +10,7 @@ export default defineConfig({
   resolve: { alias: { regl: "regl/dist/regl.unchecked.js" } },
   plugins: [licences("assets/licences.txt")],
   build: {
-    outDir: "../src/nearkin/teaching/server/page",
+    outDir: "../src/nearkin/studio/server/page",
     emptyOutDir: true,
     target: "es2022",
     modulePreload: { polyfill: false },

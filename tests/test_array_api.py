@@ -734,9 +734,7 @@ def test_sign_mostly_in_single_precision(place):
     values[2, 5] = 0
     values /= np.linalg.norm(values, axis=1, keepdims=True)
     matrices = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
-    found, doubt = local.sign_by_single(
-        place.put((matrices + matrices.transpose(0, 2, 1)) / 2)
-    )
+    found, doubt = local.sign_by_single(place.put((matrices + matrices.transpose(0, 2, 1)) / 2))
     expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
     doubt = backends.to_numpy(doubt)[:, 0, 0]
     assert (doubt[[0, 3]] < 1e-4).all()

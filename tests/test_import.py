@@ -12,7 +12,7 @@ HOMES = {
     "nearkin.questions.strategies",
     "nearkin.rows.streams",
     "nearkin.plot",
-    "nearkin.teaching.notebook",
+    "nearkin.studio.notebook",
 }
 MODULES = {"datasets", "maps", "model_file", "onnx_file", "plot", "scores"}
 SLOW_TO_IMPORT = {

@@ -20,7 +20,7 @@ import nearkin
 from tests.cases import each
 from tests.wheel import ROOT, built, need_hatchling, need_what_builds, once
 
-PAGE = "nearkin/teaching/server/page"
+PAGE = "nearkin/studio/server/page"
 INFO = f"nearkin-{nearkin.__version__}.dist-info"
 # All that a wheel may hold. Whatever is new has to be thought of here.
 IN_A_WHEEL = [

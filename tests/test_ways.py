@@ -12,8 +12,8 @@ import nearkin
 from benchmarks.house import trace
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
 
 SOURCES = Path(nearkin.__file__).parent
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"

@@ -1,7 +1,7 @@
 """Run tests again and again while all cores are kept busy: what races fails here sooner.
 
-    python -m tests.under_load --rounds 20 tests/teaching/server/browser
-    python -m tests.under_load --rounds 5 -n 2 -k journal tests/teaching
+    python -m tests.under_load --rounds 20 tests/studio/server/browser
+    python -m tests.under_load --rounds 5 -n 2 -k journal tests/studio
     python -m tests.under_load --concurrent   # all with threads, processes and sockets but those
 
 Arguments that are not listed by ``--help`` go to pytest as they are. The first round that fails is
@@ -29,13 +29,13 @@ while os.getppid() == int(sys.argv[1]):
 """
 # Where tests have threads, processes or sockets, but for those in a browser.
 CONCURRENT = (
-    "--ignore=tests/teaching/server/browser",
-    "tests/teaching/server",
-    "tests/teaching/test_journal.py",
-    "tests/teaching/test_kept_answers.py",
-    "tests/teaching/test_kept_file.py",
-    "tests/teaching/test_lesson.py",
-    "tests/teaching/test_notebook.py",
+    "--ignore=tests/studio/server/browser",
+    "tests/studio/server",
+    "tests/studio/test_journal.py",
+    "tests/studio/test_kept_answers.py",
+    "tests/studio/test_kept_file.py",
+    "tests/studio/test_lesson.py",
+    "tests/studio/test_notebook.py",
     "tests/cli/test_pipes.py",
     "tests/cli/test_process.py",
     "tests/cli/test_start.py",

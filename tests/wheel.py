@@ -48,10 +48,10 @@ def need_hatchling():
 
 def need_what_builds():
     """Skip, or fail in CI, if no distribution with the page can be built here."""
-    from nearkin.teaching.server import page_files
+    from nearkin.studio.server import encoding
 
     need_hatchling()
-    if page_files.page_folder() is None and shutil.which("npm") is None:
+    if encoding.page_folder() is None and shutil.which("npm") is None:
         skip_or_fail("there is no page of the studio, and no npm to build it with")
 
 

@@ -22,11 +22,10 @@ import numpy as np
 from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, complete
 from benchmarks.teaching.presses import REPORTED, TUNED, data_set
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
-from nearkin.teaching.server.people import Person
-from nearkin.teaching.server.turns import Turns
-from nearkin.teaching.suspicion import least_chance
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
+from nearkin.studio.server.session import Person, Turns
+from nearkin.studio.suspects import least_chance
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "two_people.jsonl"

@@ -33,11 +33,7 @@ MODULES = {
         [
             "pairs/pairs.py",
             "pairs/closure.py",
-            "pairs/cutting.py",
             "pairs/labels.py",
-            "pairs/checks.py",
-            "pairs/numbering.py",
-            "pairs/frames.py",
         ],
         [
             "tests/pairs/test_pairs.py",
@@ -52,18 +48,18 @@ MODULES = {
     "logdet": Module(["solvers/logdet.py"], ["tests/solvers/test_logdet.py"]),
     "local_weights": Module(["spaces/local_weights.py"], ["tests/spaces/test_local_weights.py"]),
     "journal": Module(
-        ["teaching/journal.py"],
+        ["studio/journal.py"],
         [
-            "tests/teaching/test_journal.py",
-            "tests/teaching/test_kept_file.py",
-            "src/nearkin/teaching/journal.py",
+            "tests/studio/test_journal.py",
+            "tests/studio/test_kept_file.py",
+            "src/nearkin/studio/journal.py",
         ],
     ),
     "whole_file": Module(
-        ["storage/whole_file.py"],
-        ["tests/storage/test_whole_file.py", "src/nearkin/storage/whole_file.py"],
+        ["storage/files.py"],
+        ["tests/storage/test_whole_file.py", "src/nearkin/storage/files.py"],
     ),
-    "guard": Module(["teaching/server/guard.py"], ["tests/teaching/server/test_guard_alone.py"]),
+    "guard": Module(["studio/server/security.py"], ["tests/studio/server/test_guard_alone.py"]),
 }
 
 

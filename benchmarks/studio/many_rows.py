@@ -65,7 +65,7 @@ def write_rows(path: Path, n: int) -> np.ndarray:
 
 def shown_labels(studio: Studio, labels: np.ndarray) -> np.ndarray:
     """The cluster of each row that is shown, by the ids of a few and the order of all."""
-    from nearkin.teaching.records import sample_numbers
+    from nearkin.studio.records import sample_numbers
 
     numbers = sample_numbers(len(labels))
     assert studio.get("/api/lesson")["n_rows"] == len(numbers)

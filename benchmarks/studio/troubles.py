@@ -29,7 +29,7 @@ import httpx
 import numpy as np
 
 from benchmarks.kill_the_studio import N_ROWS, Told, check_answers, client_of, process_of
-from nearkin.teaching.journal import read_lines
+from nearkin.studio.journal import read_lines
 
 JOURNAL = "rows.npy.answers.jsonl"
 THREADS = 3
@@ -37,7 +37,7 @@ THREADS = 3
 _ODD_CLOCK = """
 import random, sys
 from datetime import UTC, datetime, timedelta
-from nearkin.teaching import answer_book, journal
+from nearkin.studio import answer_book, journal
 def now():
     days = random.uniform(-3650, 3650)
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="milliseconds")

@@ -28,8 +28,8 @@ from sklearn.preprocessing import normalize
 from benchmarks.data import load, load_texts
 from benchmarks.record import Table, Text, publish, store, stored
 from benchmarks.studio_map.umap_rival import accuracy
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

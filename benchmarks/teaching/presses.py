@@ -26,8 +26,8 @@ from sklearn.model_selection import train_test_split
 from benchmarks.few_pairs.data import _rows
 from benchmarks.record import Table, Text, publish, store, stored
 from nearkin.scores import pair_auc
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "presses.jsonl"

@@ -26,8 +26,8 @@ from benchmarks.active.run import answered, random_links
 from benchmarks.record import Table, Text, publish, store, stored
 from nearkin import GMML, KernelBeta
 from nearkin.scores import pair_auc
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import Records, records_of, records_of_digits
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import Records, records_of, records_of_digits
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

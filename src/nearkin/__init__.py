@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nearkin import onnx_file as onnx_file
     from nearkin import plot as plot
     from nearkin import scores as scores
+    from nearkin import studio as studio
     from nearkin.clustering.clusters import Clusters as Clusters
     from nearkin.clustering.metric_kmeans import MetricKMeans as MetricKMeans
     from nearkin.clustering.mpck_means import MPCKMeans as MPCKMeans
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
     from nearkin.tasks.manifold_alignment import ManifoldAlignment as ManifoldAlignment
     from nearkin.tasks.manifold_alignment import pairs_between as pairs_between
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier as MultipleKernelClassifier
-    from nearkin.teaching.notebook import studio as studio
 
     model_file = models
 
@@ -149,7 +149,6 @@ _HOMES = {
     "outlook": "nearkin.questions.outlook",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",
-    "studio": "nearkin.teaching.notebook",
     "suggest_pairs": "nearkin.questions.strategies",
 }
 
@@ -162,6 +161,7 @@ _MODULES = {
     "onnx_file": "nearkin.onnx_file",
     "plot": "nearkin.plot",
     "scores": "nearkin.scores",
+    "studio": "nearkin.studio",  # which can be called
 }
 
 __all__ = sorted({*_HOMES, *_MODULES} - {"dask"})  # which is an extra

@@ -4,7 +4,7 @@ import csv
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.files import is_formula, quoted, unquoted
-from nearkin.teaching.exports import clusters_file, pairs_file
+from nearkin.studio.reports import clusters_file, pairs_file
 from tests.cases import each
 
 ODD = ["=1+1", "+cmd|x", "-cmd", "@sum(a)", "\tx", "\rx", "-5\n"]

@@ -12,8 +12,8 @@ from nearkin.cli import studio_session
 from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.datasets import make_records
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.server import serving
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.server import serving
 from tests.cases import each
 from tests.cli.conftest import write_csv
 from tests.few_trees import few_trees as few_trees  # for all tests here

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nearkin.teaching.server import page_files
+from nearkin.studio.server import encoding
 from tests.cli.test_studio import opened, served  # noqa: F401
 
 
@@ -98,6 +98,6 @@ def test_the_way_through_proxies(run, pictures, served, monkeypatch):  # noqa: F
 
 
 def test_without_its_page_it_says_how_to_get_it(run, pictures, served, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(page_files, "FOLDER", pictures / "a/b/c/d/page")
+    monkeypatch.setattr(encoding, "FOLDER", pictures / "a/b/c/d/page")
     said = " ".join(opened(run, "pics").err.split())
     assert "warning: The page of the studio has not been built." in said

@@ -375,8 +375,8 @@ def test_columns_of_rounding_noise_are_not_blown_up_on_workers():
 
 
 def test_columns_of_rounding_noise_are_not_blown_up_in_the_studio():
-    from nearkin.teaching.lesson import Lesson
-    from nearkin.teaching.records import records_of
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.records import records_of
 
     X, _, _ = example()
     dead = np.hstack([X * UNITS, 3e-33 * X[:, :1]])

@@ -1,4 +1,4 @@
-"""Answers of several people: src/nearkin/pairs/answered.py, agreement.py."""
+"""Answers of several people."""
 
 import numpy as np
 import pandas as pd

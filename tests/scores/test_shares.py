@@ -1,4 +1,4 @@
-"""Shares of a blend: src/nearkin/scores/shares.py."""
+"""Shares of a blend."""
 
 import numpy as np
 from numpy.testing import assert_allclose

@@ -1,9 +1,9 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.solvers import neighbor_layout
-from nearkin.solvers.neighbor_layout import EPOCHS, closeness, descended, edges_between, middles
 from nearkin.spaces.neighbors import nearest_others
+from nearkin.studio import metric
+from nearkin.studio.metric import EPOCHS, closeness, descended, edges_between, middles
 from tests.cases import each
 
 
@@ -42,7 +42,7 @@ def test_edges_are_the_same_from_both_ends_and_those_of_either():
 def test_steps_go_down_the_gradient():
     """Of one edge and many that repel: the mean of the moves is that of the closed form."""
     places = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 2.0]], dtype=np.float32)
-    edges = neighbor_layout.Edges(
+    edges = metric.Edges(
         np.array([0, 1, 1, 1], dtype=np.int32), np.array([1], dtype=np.int32), np.ones(1, "f4")
     )
     a, epoch = 1.6, EPOCHS - 1  # where steps are short, so that what is drawn first changes little

@@ -100,8 +100,8 @@ def test_another_group_gets_no_rights(tmp_path, monkeypatch):
         asked.append((name.parent, name.suffix, *owner))
         raise PermissionError
 
-    monkeypatch.setattr("nearkin.storage.whole_file.os.stat", of_others)
-    monkeypatch.setattr("nearkin.storage.whole_file.os.chown", refuse)
+    monkeypatch.setattr("nearkin.storage.files.os.stat", of_others)
+    monkeypatch.setattr("nearkin.storage.files.os.chown", refuse)
     write(path)
     monkeypatch.undo()
     assert asked == [(tmp_path, ".tmp", path.stat().st_uid, path.stat().st_gid + 1)]
@@ -142,7 +142,7 @@ def test_signals_of_others_are_left_to_them():
 def test_signals_are_theirs_again_afterwards(monkeypatch):
     ended = []
     known = signal.raise_signal
-    monkeypatch.setattr("nearkin.storage.endings.signal.raise_signal", ended.append)
+    monkeypatch.setattr("nearkin.storage.files.signal.raise_signal", ended.append)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with pytest.raises(Ended), tidied_up(), tidied_up():
         known(signal.SIGTERM)
@@ -176,7 +176,7 @@ def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path, monkeypatch):
     def closed(name, *_):
         raise PermissionError(errno.EACCES, "Permission denied", name)
 
-    monkeypatch.setattr("nearkin.storage.whole_file.os.open", closed)
+    monkeypatch.setattr("nearkin.storage.files.os.open", closed)
     assert said("file") == (PermissionError, errno.EACCES, "Permission denied", "file")
     assert (tmp_path / "file").read_bytes() == b"old"
 
@@ -220,8 +220,8 @@ def test_content_is_on_the_disk_before_it_has_the_name(tmp_path, monkeypatch):
         came.append("named")
         replace(*names)
 
-    monkeypatch.setattr("nearkin.storage.whole_file.os.fsync", flushed)
-    monkeypatch.setattr("nearkin.storage.whole_file.os.replace", named)
+    monkeypatch.setattr("nearkin.storage.files.os.fsync", flushed)
+    monkeypatch.setattr("nearkin.storage.files.os.replace", named)
     write(path, b"four")
     assert came == [4, "named"]
 

@@ -1,4 +1,4 @@
-"""Tables as rows of numbers: src/nearkin/tables/encoding.py and encoders.py."""
+"""Tables as rows of numbers."""
 
 import datetime
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What columns hold: src/nearkin/tables/kinds.py, dates.py and values.py."""
+"""What columns hold."""
 
 import datetime
 

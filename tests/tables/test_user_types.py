@@ -10,8 +10,8 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
+from nearkin.studio.records import records_of
 from nearkin.tables.reading import columns_of, read_numerals
-from nearkin.teaching.records import records_of
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 120)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin.cli.files.tables import Table
-from nearkin.teaching.identity import Identity
+from nearkin.studio.records import Identity
 
 # Whole numbers up to this are told apart as float64.
 _EXACT = 2.0**53
@@ -36,7 +36,7 @@ def identity_of_file(
 
 
 def _values(column: Any, kind: str) -> Any:
-    """Cells of a batch, as :func:`nearkin.teaching.identity.digests_of` takes them."""
+    """Cells of a batch, as :func:`nearkin.studio.records.digests_of` takes them."""
     if kind == "boolean":
         column = column.cast(pa.bool_()).cast(pa.int8())
     if kind == "number" and pa.types.is_string(column.type):

@@ -13,8 +13,8 @@ from nearkin.cli.files.picture_files import FILE, PIXELS
 from nearkin.cli.messages import say
 from nearkin.cli.studio_rows import Wishes
 from nearkin.rows.streams import mapped_array
-from nearkin.teaching.picture_folder import SIDE, holds_pictures
-from nearkin.teaching.records import Records
+from nearkin.studio.pictures import SIDE, holds_pictures
+from nearkin.studio.records import Records
 
 
 def is_picture_folder(path: Path) -> bool:

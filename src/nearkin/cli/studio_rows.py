@@ -21,6 +21,9 @@ from nearkin.cli.models import remembered
 from nearkin.cli.studio_identity import as_numbers, identity_of_file
 from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
+from nearkin.studio.notebook import among_shown, with_labels
+from nearkin.studio.pictures import FilePictures, holds_pictures
+from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     NOT_CHOSEN,
@@ -32,10 +35,6 @@ from nearkin.tables.choice import (
 )
 from nearkin.tables.reading import CategoryCells
 from nearkin.tables.roles import Roles, counting, roles_of, sentence
-from nearkin.teaching.picture_folder import holds_pictures
-from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
-from nearkin.teaching.shown_pairs import among_shown, with_labels
-from nearkin.teaching.thumbnails import FilePictures
 
 _HOW = " --columns and --exclude choose others, and so does the page."
 # Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.

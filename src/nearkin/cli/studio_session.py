@@ -20,12 +20,12 @@ from nearkin.cli.studio_pictures import for_pictures, is_picture_folder, of_pict
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.errors import InputError, counted
 from nearkin.pairs.pairs import Pairs
-from nearkin.teaching.journal import JournalError, JournalInUse
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
-from nearkin.teaching.server.hosts import checked_names, is_this_machine, listens_everywhere
-from nearkin.teaching.server.page_files import page_folder, why_no_page
-from nearkin.teaching.server.serving import THIS_MACHINE, AddressError, Serving
+from nearkin.studio.journal import JournalError, JournalInUse
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import MOST_SHOWN, Records, records_of_digits
+from nearkin.studio.server.encoding import page_folder, why_no_page
+from nearkin.studio.server.security import checked_names, is_this_machine, listens_everywhere
+from nearkin.studio.server.serving import THIS_MACHINE, AddressError, Serving
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
 

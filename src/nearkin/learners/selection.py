@@ -583,7 +583,7 @@ def choose(
 
     From a hundred held-out pairs on, one learner alone takes its place that is clearly better. The
     outcome is compared with the Euclidean distance
-    (:meth:`nearkin.scores.comparison.Comparison.chance_of_gain`): kept, blended with it, or given
+    (:meth:`nearkin.scores.held_out.Comparison.chance_of_gain`): kept, blended with it, or given
     up for it.
 
     Parameters

@@ -128,7 +128,7 @@ def reduced(
 ) -> Parts:
     """What ``function`` gives for blocks of rows of X, whatever that is, combined.
 
-    See :meth:`nearkin.rows.base.Rows.reduced`.
+    See :meth:`nearkin.rows.backends.Rows.reduced`.
     """
     return rows_of(X).reduced(function, *aligned, combine=combine)
 

@@ -24,7 +24,7 @@ from nearkin.tables.roles import (
 )
 
 if TYPE_CHECKING:
-    from nearkin.teaching.records import Records
+    from nearkin.studio.records import Records
 
 
 # Columns that hold the same words, such as given names and surnames: people swap such cells.

@@ -176,7 +176,7 @@ def studio(
 
     if demo == (data is not None):
         raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
-    from nearkin.teaching.packages import check_packages
+    from nearkin.studio.notebook import check_packages
 
     check_packages()
     from nearkin.cli.studio_rows import Wishes

@@ -131,7 +131,7 @@ def found_input(
     """
     name, kept = on_disk(path, role)
     if kept.is_dir():
-        from nearkin.teaching.picture_folder import holds_pictures
+        from nearkin.studio.pictures import holds_pictures
 
         return Input(name, kept, PICTURES if holds_pictures(kept) else "parquet")
     if kept.stat().st_size == 0:

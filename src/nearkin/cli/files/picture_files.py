@@ -13,7 +13,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Kinds
 from nearkin.cli.messages import say
 from nearkin.errors import few
-from nearkin.teaching.picture_folder import SIDE, PictureFolder, read_pictures
+from nearkin.studio.pictures import SIDE, PictureFolder, read_pictures
 
 FILE, FOLDER, PIXELS = "file", "folder", "pixels"
 

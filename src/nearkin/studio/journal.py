@@ -1,0 +1,912 @@
+"""A journal: a file of entries that are on the disk once they are acknowledged.
+
+Each line is a JSON object, ``{"check":"1c291ca3","entry":{...}}``, whose check is the CRC-32 of the
+entry's text, begun with the check of the line before: a line that is changed, lost or moved shows.
+The first says what the journal is and which data it belongs to. Lines that say ``opened`` name the
+process that held the journal from there on. What entries call records is no matter of this file,
+see :mod:`nearkin.studio.journal`.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from nearkin._version import __version__
+from nearkin.errors import InputError, InputTypeError, counted, few
+from nearkin.messages import notice
+from nearkin.storage.files import StrPath, is_written_through
+from nearkin.studio.events import as_once_linked, check_parts, renamed, rows_in
+from nearkin.studio.records import MOST_NAMES, Identity, Records, told_apart
+
+# A file that grows, locked while it is open, and found under its name whatever is done to it.
+
+
+# Windows locks bytes: one that no file reaches.
+_LOCKED_BYTE = 1 << 62
+# How often a file may be taken away while one piece is written.
+_ATTEMPTS = 3
+
+
+class FileInUse(Exception):
+    """Another process, or another part of this one, has the file open."""
+
+
+class Displaced(OSError):
+    """The file was taken away or changed by others, and cannot be put back."""
+
+
+class KeptFile:
+    """A file that only grows, and whose content is remembered.
+
+    Whoever deletes, moves or empties it while it is open does no harm: before and after each piece
+    is written, the file of this name is looked at, and written anew if need be.
+
+    Parameters
+    ----------
+    path : path
+        Made if there is none, and locked.
+
+    Attributes
+    ----------
+    path : Path
+    content : bytearray
+        What is safe on the disk.
+
+    Raises
+    ------
+    FileInUse
+        If it is locked already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearkin.studio.journal import KeptFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "lines.txt"
+    ...     file = KeptFile(path)
+    ...     file.append(b"one")
+    ...     path.unlink()
+    ...     file.append(b" two")
+    ...     file.close()
+    ...     print(path.read_text())
+    one two
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = Path(path)
+        self._file: int | None = _opened(self.path)
+        self.content = bytearray(_read(self._file))
+        self._left = _traits(os.fstat(self._file))
+        # What an error may have left behind the content.
+        self._tried = b""
+
+    def cut(self, length: int) -> None:
+        """Forget what comes after so many bytes; it leaves the disk with the next piece."""
+        self._tried = bytes(self.content[length:])
+        del self.content[length:]
+
+    def append(self, piece: bytes) -> None:
+        """Add a piece, which is on the disk, in the file of this name, when this returns.
+
+        Raises
+        ------
+        Displaced
+            If the file of this name is not ours any more, and cannot be made so. The content is
+            remembered, and written once that is put right.
+        OSError
+            If it could not be written, for example on a full disk. The file is as it was then.
+        """
+        for _ in range(_ATTEMPTS):
+            self.restore()
+            self._write(self._opened_file, len(self.content), piece)
+            if not self.content:
+                _flush_folder(self.path.parent)
+            if self._has_its_name():
+                self._left = _traits(os.fstat(self._opened_file))
+                self.content += piece
+                self._tried = b""
+                return
+        raise Displaced(errno.EBUSY, "it is taken away again and again", str(self.path))
+
+    def restore(self) -> bool:
+        """See to it that the file of this name holds the content; whether that took anything.
+
+        Another file of this name is taken over if it holds nothing but the beginning of the
+        content, and left as it is otherwise.
+
+        Raises
+        ------
+        Displaced
+            If that is not possible.
+        """
+        if self._is_as_it_was_left():
+            return False
+        try:
+            return self._restored()
+        except FileInUse as error:
+            reason = "another studio has a file of that name open"
+            raise Displaced(errno.EBUSY, reason, str(self.path)) from error
+        except OSError as error:
+            raise Displaced(error.errno, error.strerror or str(error), str(self.path)) from error
+
+    def _restored(self) -> bool:
+        before = self._opened_file
+        file = before if self._has_its_name() else _opened(self.path)
+        try:
+            lacked = self._complete(file)
+            if file != before:
+                _flush_folder(self.path.parent)
+        except BaseException:
+            if file != before:
+                os.close(file)
+            raise
+        if file != before:
+            os.close(before)
+            self._file = file
+        self._left = _traits(os.fstat(file))
+        return lacked or file != before
+
+    def copied(self) -> Path:
+        """Write the content to a file of another name: beside this one, or among temporary ones."""
+        for folder in (self.path.parent, None):
+            with suppress(OSError):
+                file, name = tempfile.mkstemp(self.path.suffix, f"{self.path.stem}.", folder)
+                try:
+                    self._write(file, 0, bytes(self.content))
+                finally:
+                    os.close(file)
+                return Path(name)
+        raise OSError(errno.EIO, "there is no place to write to", str(self.path))
+
+    def close(self) -> None:
+        """Let others open it. Closing twice does no harm."""
+        if self._file is not None:
+            os.close(self._file)  # which unlocks it
+            self._file = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._file is None
+
+    @property
+    def _opened_file(self) -> int:
+        if self._file is None:
+            raise InputError(f"{self.path} is closed.")
+        return self._file
+
+    def _complete(self, file: int) -> bool:
+        """Write what a file lacks of the content; whether that was anything."""
+        there = _read(file)
+        if not (bytes(self.content) + self._tried).startswith(there):
+            raise Displaced(
+                errno.EEXIST, "a file of that name holds something else", str(self.path)
+            )
+        lacks = len(there) < len(self.content)
+        if lacks:
+            self._write(file, len(there), bytes(self.content[len(there) :]))
+        return lacks
+
+    def _write(self, file: int, length: int, piece: bytes) -> None:
+        """Have a file hold so many bytes as it does, and then a piece."""
+        try:
+            os.ftruncate(file, length)  # what an error before may have left
+            os.lseek(file, length, os.SEEK_SET)
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(file, left) :]
+            os.fsync(file)
+        except BaseException:
+            self._tried = piece
+            with suppress(OSError):
+                os.ftruncate(file, length)
+                os.fsync(file)
+            raise
+
+    def _has_its_name(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._opened_file), os.stat(self.path))
+        except OSError:
+            return False
+
+    def _is_as_it_was_left(self) -> bool:
+        try:
+            return _traits(os.stat(self.path)) == self._left
+        except OSError:
+            return False
+
+
+def _traits(stat: os.stat_result) -> tuple[int, ...]:
+    """What tells a file that somebody else has touched from one that nobody has."""
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _opened(path: Path) -> int:
+    """The file, made if need be, and locked."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "A folder, not a journal", str(path))
+    if is_written_through(path):  # reading a pipe to its end would never end
+        raise OSError(errno.EINVAL, "A pipe or a device, not a journal", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, f"There is no folder {path.parent}; make it first", str(path)
+        )
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            _lock(file, path)
+            # Whoever had it before may have taken it away in between.
+            if path.exists() and os.path.samestat(os.fstat(file), os.stat(path)):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            raise FileInUse(str(path)) from error
+        raise OSError(
+            error.errno,
+            f"It cannot be locked ({error.strerror}), so two could write to it at once: put it on "
+            "a disk of this machine",
+            str(path),
+        ) from error
+
+
+def _read(file: int) -> bytes:
+    os.lseek(file, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(file, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _flush_folder(folder: Path) -> None:
+    """See to it that a new file's name is on the disk too."""
+    if sys.platform == "win32":
+        return
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+FORMAT = "nearkin journal"
+NEWEST = 2
+
+Line = dict[str, Any]
+
+_START, _MIDDLE, _END = b'{"check":"', b'","entry":', b"}\n"
+_DIGITS = 8
+# What every journal begins with, but for the digits of its first check.
+_FIRST = f'{{"format":"{FORMAT}"'.encode()
+
+
+class JournalError(InputError):
+    """The file is no journal, is damaged, or belongs to other data."""
+
+
+class OtherData(JournalError):
+    """The journal has answers about other data."""
+
+
+class JournalInUse(InputError):
+    """Another process, or another part of this one, has the journal open."""
+
+
+class InMemory:
+    """Entries that end with the process."""
+
+    path = None
+    n_away = 0
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add an entry."""
+        self.entries.append(entry)
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class Journal:
+    """Entries in a file, locked while it is open.
+
+    Parameters
+    ----------
+    path : path
+        Made if there is none.
+    about : dict, optional
+        What a person may want to know of the data, such as the name of its file; plain JSON.
+    header : dict, optional
+        What else the first line of a new journal says; plain JSON.
+    check : callable, optional
+        Given the first line of a journal that is there, and those that have entries. It may raise a
+        JournalError: the file is left as it is then.
+
+    Attributes
+    ----------
+    path : Path
+    header : dict
+        The first line.
+    lines : list of dict
+        Those with entries, in their order.
+
+    Raises
+    ------
+    JournalInUse
+        If it is open already, wherever that is.
+    JournalError
+        If it is damaged, no journal, or of other data. The file is left as it is.
+
+    Notes
+    -----
+    A last line that was cut short by a crash was never acknowledged, and is taken away. Any other
+    damage is an error that names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearkin.studio.journal import Journal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.journal"
+    ...     with Journal(path) as journal:
+    ...         journal.append({"left": 3, "right": 5, "same": True})
+    ...     with Journal(path) as journal:
+    ...         print(journal.entries)
+    [{'left': 3, 'right': 5, 'same': True}]
+    """
+
+    def __init__(
+        self,
+        path: StrPath,
+        about: dict[str, Any] | None = None,
+        header: Line | None = None,
+        check: Callable[[Line, list[Line]], None] | None = None,
+    ) -> None:
+        try:
+            self._file = KeptFile(path)
+        except FileInUse as error:
+            raise JournalInUse(_who_has_it(Path(path))) from error
+        try:
+            self._resume({"about": about or {}, **(header or {})}, check)
+        except BaseException:
+            self._file.close()
+            raise
+        self.path = self._file.path
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What was appended, in its order."""
+        return [line["entry"] for line in self.lines]
+
+    def append(self, entry: dict[str, Any], **beside: Any) -> None:
+        """Add an entry, which is on the disk, in the file of this name, when this returns.
+
+        Parameters
+        ----------
+        entry : dict
+        **beside
+            What else its line says.
+
+        Raises
+        ------
+        OSError
+            If it could not be written, for example on a full disk, or if another file has taken the
+            journal's name. What was written before is safe, or in memory until it can be written
+            again, and later entries may well succeed.
+        """
+        line = {**beside, "entry": entry}
+        self._write(line)
+        self.lines.append(line)
+
+    def close(self) -> None:
+        """Let others open it. Closing twice does no harm.
+
+        If the file was taken away meanwhile, its entries are written anew, to a file of another
+        name if need be: ``path`` is where they are, and a warning says so.
+        """
+        if self._file.closed:
+            return
+        try:
+            if self.lines:
+                self._leave_entries()
+        finally:
+            self._file.close()
+
+    def _leave_entries(self) -> None:
+        try:
+            if not self._file.restore():
+                return
+            where = "they were written to it anew"
+        except OSError as error:
+            reason = error.strerror or error
+            try:
+                self.path = self._copy or self._file.copied()
+                where = f"since {reason}, they are in {self.path} now"
+            except OSError:
+                where = f"they are not on the disk, since {reason}"
+        notice(
+            f"the file of {len(self.lines)} answers, {self._file.path}, was taken away or "
+            f"changed by another program: {where}.",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _resume(self, header: Line, check: Callable[[Line, list[Line]], None] | None) -> None:
+        path = self._file.path
+        lines, length, self._check = read_lines(bytes(self._file.content), path)
+        self._file.cut(length)
+        self._copy: Path | None = None
+        self.lines = [line for line in lines[1:] if "entry" in line]
+        if lines:
+            self.header = _checked_header(lines[0], path)
+            _refuse_other_entries(lines, path)
+            if check is not None:
+                check(self.header, self.lines)
+        else:
+            first = {"format": FORMAT, "version": NEWEST, "nearkin": __version__}
+            self.header = {**first, **header, "made": _now()}
+            self._write(self.header)
+        with suppress(OSError):  # on a full disk, what is there can still be looked at
+            self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
+
+    def _write(self, said: dict[str, Any]) -> None:
+        line, check = line_of(said, self._check)
+        try:
+            self._file.append(line)
+        except OSError as error:
+            copy = self._saved_copy() if isinstance(error, Displaced) else None
+            raise OSError(error.errno, _why_not_kept(error, self._file.path, copy)) from error
+        self._check = check
+        if self._copy is not None:  # the file of this name has all of it again
+            with suppress(OSError):
+                self._copy.unlink()
+            self._copy = None
+
+    def _saved_copy(self) -> Path | None:
+        """Where all that was answered is while another file has the journal's name.
+
+        So it outlives the process, whatever becomes of that.
+        """
+        if self._copy is None and self.lines:
+            with suppress(OSError):
+                self._copy = self._file.copied()
+        return self._copy
+
+
+def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
+    """A line of the file, and its check; ``before`` is the check of the line before, or 0."""
+    text = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
+    check = zlib.crc32(text, before)
+    return b"%s%08x%s%s%s" % (_START, check, _MIDDLE, text, _END), check
+
+
+def read_lines(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int, int]:
+    """What the lines of a journal say, how many bytes they take, and the last check.
+
+    What follows the last whole line is left out.
+
+    Raises
+    ------
+    JournalError
+        If a line is damaged, or this is no journal.
+    """
+    *whole, rest = content.split(b"\n")
+    if not _may_begin_a_journal(content):
+        raise JournalError(
+            f"{path} is not a journal of nearkin, and is left as it is: give another name."
+        )
+    said: list[dict[str, Any]] = []
+    length, check = 0, 0
+    for number, text in enumerate(whole, 1):
+        found = _read_line(text, check)
+        if found is None and number == len(whole) and not rest and bytes(4) in text:
+            break  # the disk had room for it, but the crash came before all of it was written
+        if found is None:
+            raise JournalError(
+                f"line {number} of {path} is damaged, and what comes after it cannot be trusted; "
+                "the file is left as it is. Restore it from a copy, or delete the lines from there "
+                "on to go on with what was answered before."
+            )
+        said.append(found[0])
+        check = found[1]
+        length += len(text) + 1
+    if rest and _read_line(rest[:-1], check) is not None:
+        raise JournalError(
+            f"line {len(whole) + 1} of {path} is damaged in its last byte; the file is left as it "
+            "is. Restore it from a copy, or end that line with a newline."
+        )
+    return said, length, check
+
+
+def _read_line(text: bytes, before: int) -> tuple[dict[str, Any], int] | None:
+    """What a line without its end says, and its check; None if it is damaged."""
+    start = len(_START)
+    digits = text[start : start + _DIGITS]
+    said = text[start + _DIGITS + len(_MIDDLE) : -1]
+    check = zlib.crc32(said, before)
+    if text != b"%s%08x%s%s}" % (_START, check, _MIDDLE, said) or len(digits) != _DIGITS:
+        return None
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+    return (found, check) if isinstance(found, dict) else None
+
+
+def _may_begin_a_journal(content: bytes) -> bool:
+    """Whether this is empty, or begins as journals do, as far as it goes."""
+    start, after = len(_START), len(_START) + _DIGITS
+    parts = ((content[:start], _START), (content[after:], _MIDDLE + _FIRST))
+    return all(here[: len(wanted)] == wanted[: len(here)] for here, wanted in parts)
+
+
+def _checked_header(said: Line, path: Path) -> Line:
+    version, about = said.get("version"), said.get("about")
+    if isinstance(version, int) and version > NEWEST:
+        raise JournalError(
+            f"{path} was made by nearkin {said.get('nearkin')}, in a format that this version "
+            f"({__version__}) does not know: update nearkin."
+        )
+    if not isinstance(version, int) or not isinstance(about, dict):
+        raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
+    return said
+
+
+def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line.get("entry", {}), dict):
+            raise JournalError(
+                f"line {number} of {path} has an entry that no journal of nearkin has; the file is "
+                "left as it is. Restore it from a copy."
+            )
+
+
+def _why_not_kept(error: OSError, path: Path, copy: Path | None) -> str:
+    reason = error.strerror or error
+    if isinstance(error, Displaced):
+        return (
+            f"the answer was not kept, because the journal {path} was taken away or changed by "
+            f"another program, and cannot be written anew: {reason}. What was answered before is "
+            "in memory, and is written with the next answer once this is put right"
+            + (f"; until then, it is in {copy} too" if copy is not None else "")
+        )
+    return (
+        f"the answer was not kept, because the journal could not be written ({reason}). What was "
+        "answered before is safe"
+    )
+
+
+def _who_has_it(path: Path) -> str:
+    process = None
+    with suppress(OSError, JournalError):
+        lines, _, _ = read_lines(path.read_bytes(), path)
+        process = next((line["process"] for line in reversed(lines) if "process" in line), None)
+    holder = "" if process is None else f" by process {process}"
+    if process == os.getpid():
+        holder += ", which is this one"
+    return (
+        f"{path} is open already{holder}: close the studio that has it, or give this one a journal "
+        "of its own."
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# The names under which a journal speaks of records, and the rows that have them now.
+
+
+class RecordKeys:
+    """Names of records: their ids, or digests of their cells where there is no id of their own.
+
+    A record is found by its id, and if no row has that alone, by its cells. So answers find their
+    records in whatever order they are, beside others, and with other columns; and nobody takes one
+    record for another that has been given its id too.
+
+    Parameters
+    ----------
+    identity : Identity
+        Of the rows that are here.
+    id_name : str or None
+        The column of ids.
+    columns : sequence of str
+        Whose cells tell records apart; none for a matrix.
+
+    Attributes
+    ----------
+    by_id, by_cells : bool
+        Whether rows have ids, and whether all of the columns are here.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import identity_of
+    >>> from nearkin.studio.journal import RecordKeys
+    >>> table, kinds = {"id": ["p7", "p9", "p9"]}, {"id": "text"}
+    >>> keys = RecordKeys(identity_of(table, kinds, 3, "id"), "id", ["id"])
+    >>> keys.name(0), keys.row("p7"), keys.row("p8")
+    ('p7', 0, None)
+    >>> keys.row(keys.name(2))
+    2
+    """
+
+    def __init__(self, identity: Identity, id_name: str | None, columns: Sequence[str]) -> None:
+        contents, ids = identity.contents(columns), identity.ids(id_name)
+        self.by_id, self.by_cells = ids is not None, contents is not None
+        self._cells = None if contents is None else told_apart(contents)
+        n_of_id = Counter(ids or ())
+        own = [one if n_of_id[one] == 1 else None for one in ids or [None] * identity.n_rows]
+        self._ids = own
+        self._row_of_id = {one: row for row, one in enumerate(own) if one is not None}
+        self._row_of_cells = {one: row for row, one in enumerate(self._cells or ())}
+
+    def name(self, row: int) -> str:
+        """What a row is called: InputError if it cannot be told from others."""
+        name = self._ids[row] or self.cells(row)
+        if name is None:
+            raise InputError(
+                f"row {row} has no id of its own, and columns that tell it from others are not "
+                "here: nothing can be kept of it."
+            )
+        return name
+
+    def cells(self, row: int) -> str | None:
+        """What tells a row from others by its cells, if that is known."""
+        return None if self._cells is None else self._cells[row]
+
+    def is_id(self, row: int) -> bool:
+        """Whether a row is called by its id."""
+        return self._ids[row] is not None
+
+    def row(self, name: str, cells: str | None = None) -> int | None:
+        """The row of a name, or else of the cells that it had; None if it is not here."""
+        found = self._row_of_id.get(name)
+        return self._row_of_cells.get(cells or name) if found is None else found
+
+
+# Answers in a journal: on the disk by the names of records, here by the rows that these have
+# now.
+
+
+# Columns that a message names.
+_MOST_NAMED = 8
+
+
+def suits(path: StrPath, records: Records) -> bool:
+    """Whether a journal, which may be open elsewhere, has answers that can be about these records.
+
+    It is left as it is: a copy is looked into.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            KeptAnswers(shutil.copy(path, folder), records).close()
+        except (JournalError, OSError):
+            return False
+    return True
+
+
+class KeptAnswers:
+    """Entries about rows, in a journal that speaks of records.
+
+    Parameters
+    ----------
+    path : path
+        Of the journal, made if there is none.
+    records : Records
+
+    Attributes
+    ----------
+    entries : list of dict
+        In row numbers; from ``len(records)`` on for records that are not here.
+    notes : list of str
+        What is to be said of the journal.
+
+    Raises
+    ------
+    JournalInUse, JournalError
+        As :class:`nearkin.studio.journal.Journal`, and if it is about other data.
+    """
+
+    def __init__(self, path: StrPath, records: Records) -> None:
+        self._path, self._records = Path(path), records
+        self.entries: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+        # Records that are not here, the cells that others had, and what the next line says of both.
+        self._away: dict[str, int] = {}
+        self._cells: dict[str, str] = {}
+        self._upgrade: Line = {}
+        self._by = _keyed_by(records.identity)
+        self._keys = RecordKeys(records.identity, self._by["id"], self._by["columns"])
+        about = {"source": records.source, "rows": len(records)}
+        about |= {"features": records.learned_from[:MOST_NAMES]}
+        self._journal = Journal(os.fspath(path), about, {"keyed_by": self._by}, self._read)
+
+    @property
+    def path(self) -> Path:
+        """Where the journal is."""
+        return self._journal.path
+
+    @property
+    def n_away(self) -> int:
+        """How many records are spoken of that are not here."""
+        return len(self._away)
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add an entry, see :meth:`nearkin.studio.journal.Journal.append`."""
+        check_parts(entry)
+        cells = self._new_cells(rows_in(entry))
+        if self._upgrade:
+            cells |= self._new_cells(map(int, self._upgrade["rows"]))
+        beside = {**self._upgrade, **({"cells": cells} if cells else {})}
+        self._journal.append(renamed(entry, self._keys.name), **beside)
+        self._upgrade = {}
+        self._cells |= cells
+        self.entries.append(entry)
+
+    def close(self) -> None:
+        """Let others open the journal."""
+        self._journal.close()
+
+    def _new_cells(self, rows: Iterable[int]) -> dict[str, str]:
+        """The cells of records that are called by their ids, as far as the journal lacks them."""
+        found = {}
+        for row in rows:
+            name, cells = self._keys.name(row), self._keys.cells(row)
+            if cells is not None and name != cells and name not in self._cells:
+                found[name] = cells
+        return found
+
+    # Reading
+
+    def _read(self, header: Line, lines: list[Line]) -> None:
+        """Take what a journal says, or refuse it."""
+        try:
+            entries = self._by_name(header, lines)
+            if self._upgrade:
+                self.entries = entries
+                return
+            self.entries = [renamed(entry, self._row) for entry in entries]
+            self._compare(header, {name for entry in entries for name in rows_in(entry)})
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            if isinstance(error, JournalError):
+                raise
+            raise JournalError(
+                f"{self._path} says something that no journal of nearkin says ({error!r:.100}); "
+                "the file is left as it is. Restore it from a copy."
+            ) from error
+
+    def _by_name(self, header: Line, lines: list[Line]) -> list[dict[str, Any]]:
+        """Entries by the names of records; by row numbers if they are still to be named."""
+        named, start = header, 0
+        before: list[dict[str, Any]] = []
+        if header["version"] == 1:
+            start = next((k for k, line in enumerate(lines) if "keyed_by" in line), len(lines))
+            before = [as_once_linked(line["entry"]) for line in lines[:start]]
+            if start == len(lines):
+                self._check_fingerprint(header)
+                rows = sorted({int(row) for entry in before for row in rows_in(entry)})
+                names = {str(row): self._keys.name(row) for row in rows}
+                self._upgrade = {"keyed_by": self._by, "rows": names}
+                return before
+            named = lines[start]
+            before = [renamed(entry, lambda row: named["rows"][str(row)]) for entry in before]
+        self._go_by(named["keyed_by"], header)
+        for line in lines[start:]:
+            self._cells |= line.get("cells", {})
+        return [*before, *(line["entry"] for line in lines[start:])]
+
+    def _check_fingerprint(self, header: Line) -> None:
+        features = header["about"].get("features")
+        if not _has_fingerprint(self._records, header.get("fingerprint"), features):
+            columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
+            learned = f", learned from {columns}" if columns else ""
+            raise OtherData(
+                f"{self._path} has answers about other data{_source(header)}: rows, columns or ids "
+                f"differ. Give the data it was made with{learned}, or another name for a new "
+                "journal."
+            )
+
+    def _go_by(self, keyed_by: Mapping[str, Any], header: Line) -> None:
+        """Find records by what the journal goes by."""
+        self._by = {"id": keyed_by["id"], "columns": [str(name) for name in keyed_by["columns"]]}
+        identity, columns = self._records.identity, self._by["columns"]
+        self._keys = RecordKeys(identity, self._by["id"], columns)
+        others = set(columns) - {self._by["id"]}
+        if self._keys.by_cells or (self._keys.by_id and (others & {*identity.kinds} or not others)):
+            return
+        absent = [name for name in columns if name not in identity.kinds]
+        shown = few(map(repr, absent), _MOST_NAMED)
+        self._refuse(header, f"it tells records apart by columns that are not here, {shown}")
+
+    def _row(self, name: Any) -> int:
+        """The row of a record, or a number behind all rows if it is not here."""
+        if not isinstance(name, str):
+            raise InputTypeError(f"{name!r:.60} is the name of no record.")
+        row = self._keys.row(name, self._cells.get(name))
+        if row is None:
+            row = self._away.setdefault(name, len(self._records) + len(self._away))
+        return row
+
+    def _compare(self, header: Line, names: set[str]) -> None:
+        """Refuse a journal that has no record in common with these, and say what is strange."""
+        if names and len(names) == len(self._away):
+            self._refuse(
+                header, f"none of the {counted(len(names), 'record')} that it speaks of is here"
+            )
+        known = {name: self._keys.row(name) for name in names & self._cells.keys()}
+        found = {name: row for name, row in known.items() if row is not None}
+        if (
+            self._keys.by_cells
+            and found
+            and all(self._keys.cells(row) != self._cells[name] for name, row in found.items())
+        ):
+            self.notes.append(
+                f"All {counted(len(found), 'record')} that {self._path.name} has answers about, by "
+                f"their ids in {self._by['id']!r}, have other cells than they had. If these are "
+                "other data, name another journal."
+            )
+
+    def _refuse(self, header: Line, why: str) -> None:
+        about = header["about"]
+        then, now = about.get("rows"), len(self._records)
+        rows = f" It was made with {then} rows, and here are {now}." if then != now else ""
+        raise OtherData(
+            f"{self._path} has answers about other data{_source(header)}: {why}.{rows} Give the "
+            "data it was made with, or another name for a new journal."
+        )
+
+
+def _has_fingerprint(records: Records, fingerprint: Any, features: Any) -> bool:
+    """Whether records have a fingerprint, by the columns learned from now, or by those of then."""
+    if records.fingerprint == fingerprint:
+        return True
+    if records.choice is None or not isinstance(features, list):
+        return False
+    with suppress(InputError):
+        return bool(records.choice.records(features).fingerprint == fingerprint)
+    return False
+
+
+def _keyed_by(identity: Identity) -> Line:
+    return {"id": identity.usual_ids(), "columns": identity.columns}
+
+
+def _source(header: Line) -> str:
+    source = header["about"].get("source")
+    return f" ({source})" if source else ""

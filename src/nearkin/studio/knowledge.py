@@ -1,0 +1,818 @@
+"""What is known at one moment, as learners and questions take it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from nearkin._types import Ints
+from nearkin.errors import InputError
+from nearkin.pairs.answers import UNNAMED
+from nearkin.pairs.closure import Groups, ends_of, keys_of, pairs_across, pairs_within
+from nearkin.pairs.pairs import Conflict, Pairs
+from nearkin.questions.strategies import all_different
+from nearkin.studio.events import (
+    DISPUTED,
+    Pair,
+    Past,
+    Said,
+    Triplet,
+    Voice,
+    is_pair,
+    is_voice,
+    word_of,
+)
+
+# Groups that are found anew: which of them is which of before, and what it is called.
+
+
+# Groups that are compared with those of before.
+_MOST_MATCHED = 2000
+
+
+def carried(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
+    """What groups are called, by the rows that names were given to.
+
+    Names go to groups such that as many rows as possible keep theirs, see :func:`matched`.
+
+    Parameters
+    ----------
+    names : sequence of str
+    before : sequence of int ndarray
+        The rows that each name was given to; a row may be among those of several.
+    after : int ndarray of shape (n,)
+        Group of each row now, from 0; −1 for rows of none.
+
+    Returns
+    -------
+    list of str or None
+        Name of each group. A name that no group has is for the caller to keep: once there is a
+        group again with these rows, it has the name again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.studio.knowledge import carried
+    >>> given = [np.array([0, 1, 2]), np.array([3, 4])]
+    >>> carried(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
+    ['dogs', 'cats', None]
+    """
+    found: list[str | None] = [None] * _count(after)
+    for name, group in zip(names, matched(before, after).tolist(), strict=True):
+        if group >= 0:
+            found[group] = name
+    return found
+
+
+def matched(before: Sequence[Ints], after: Ints) -> Ints:
+    """Which group of now each group of before is; −1 if none.
+
+    Two groups may be the same one if they share at least half of the rows of one of them: most of
+    the old group is still there, whatever has joined it, or most of the new one comes from it. Of
+    all ways to match groups, each with one at most, it is one by which most rows are shared.
+
+    Parameters
+    ----------
+    before : sequence of int ndarray
+        Rows of each group.
+    after : int ndarray of shape (n,)
+        Group of each row now, from 0; −1 for rows of none.
+
+    Returns
+    -------
+    int ndarray of shape (len(before),)
+
+    Notes
+    -----
+    For b groups before and a after, O(n + a b min(a, b)) time and a b numbers of memory.
+    """
+    n_after = _count(after)
+    sizes = np.bincount(after[after >= 0], minlength=n_after)
+    shared = np.zeros((len(before), n_after), dtype=np.int64)
+    for k, rows in enumerate(before):
+        groups = after[rows]
+        shared[k] = np.bincount(groups[groups >= 0], minlength=n_after)
+    least = np.minimum(np.array([len(rows) for rows in before], dtype=np.int64)[:, None], sizes)
+    shared[2 * shared < least] = 0
+    one, other = linear_sum_assignment(shared, maximize=True)
+    kept = shared[one, other] > 0
+    found = np.full(len(before), -1, dtype=np.int64)
+    found[one[kept]] = other[kept]
+    return found
+
+
+def numbered_as_before(before: Ints, after: Ints) -> Ints:
+    """Groups with the numbers that they had, as far as these are free; the largest others first.
+
+    Of more than 2000 groups, that would take long, and all are numbered by their sizes.
+
+    Parameters
+    ----------
+    before, after : int ndarray of shape (n,)
+        Group of each row, from 0; −1 for rows of none.
+
+    Returns
+    -------
+    int ndarray of shape (n,)
+        The groups of ``after``, numbered from 0 without a gap.
+    """
+    n_groups, n_before = _count(after), _count(before)
+    old = np.empty(0, dtype=np.int64)
+    if max(n_groups, n_before) <= _MOST_MATCHED:
+        order = np.argsort(before, kind="stable")
+        ends = np.searchsorted(before[order], np.arange(n_before + 1))
+        old = matched([order[a:b] for a, b in pairwise(ends)], after)
+    number = np.full(n_groups, -1, dtype=np.int64)
+    for k, group in enumerate(old[:n_groups].tolist()):
+        if group >= 0:
+            number[group] = k
+    sizes = np.bincount(after[after >= 0], minlength=n_groups)
+    others = np.flatnonzero(number < 0)
+    others = others[np.argsort(-sizes[others], kind="stable")]
+    number[others] = np.setdiff1d(np.arange(n_groups), number)
+    return np.append(number, -1)[after]
+
+
+def _count(labels: Ints) -> int:
+    return int(labels.max(initial=-1)) + 1
+
+
+# How often somebody has answered: one answer may say something of many pairs.
+
+
+class Counts(NamedTuple):
+    """Answers that still count, by what they say.
+
+    Attributes
+    ----------
+    same : int
+        Those that tie some rows together, whatever else they say.
+    different, unsure, disputed : int
+    run : int
+        How many of the last answers, one after the other, have found nothing alike.
+    """
+
+    same: int
+    different: int
+    unsure: int
+    disputed: int
+    run: int
+
+    @property
+    def told(self) -> int:
+        """How many say something that can be learned from."""
+        return self.same + self.different
+
+    @property
+    def n_answers(self) -> int:
+        """How many there are in all."""
+        return self.same + self.different + self.unsure + self.disputed
+
+
+NO_ANSWERS = Counts(0, 0, 0, 0, 0)
+
+
+def counts_of(past: Past, n_rows: int) -> Counts:
+    """Count the answers of which something is left: not taken back, nor said otherwise since.
+
+    Only what is said of the first ``n_rows`` rows counts: the others are not here.
+
+    Pairs that are known from the start are an answer each.
+
+    Examples
+    --------
+    >>> from nearkin.studio.knowledge import counts_of
+    >>> from nearkin.studio.events import Past, after
+    >>> entry = {"do": "which", "left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
+    >>> counts_of(after(Past(), entry, n_rows=10), n_rows=10)
+    Counts(same=1, different=0, unsure=0, disputed=0, run=0)
+    """
+    answers: dict[int, list[Said]] = {}
+    for k, (rows, said) in enumerate(past.answers.items()):
+        if is_pair(rows) and max(rows) < n_rows:
+            answers.setdefault(past.sources.get(rows) or -k - 1, []).append(said)
+    kinds = [_kind(said) for said in answers.values()]
+    latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
+    run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
+    same, different, unsure, disputed = (
+        kinds.count(kind) for kind in (True, False, None, DISPUTED)
+    )
+    return Counts(same, different, unsure, disputed, run)
+
+
+def _kind(said: Iterable[Said]) -> Said:
+    """What an answer says, in a word: same if it says so of any pair, or that people disagree."""
+    told = set(said)
+    return next(kind for kind in (True, DISPUTED, False, None) if kind in told)
+
+
+# Answers as people gave them: each is one, whatever it says of how many pairs.
+
+
+class Spoken(NamedTuple):
+    """What one answer says, as far as nobody took it back, nor said something else later.
+
+    Attributes
+    ----------
+    number : int
+        Of the entry; below 0 for a pair that was known from the start.
+    by : str
+        Who gave it.
+    said : mapping
+        Of pairs to whether they are the same, None for unsure.
+    """
+
+    number: int
+    by: str
+    said: Mapping[Pair, bool | None]
+
+
+def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
+    """All answers about the first so many rows.
+
+    Examples
+    --------
+    >>> from nearkin.studio.events import Past, after
+    >>> from nearkin.studio.knowledge import spoken_of
+    >>> entry = {"do": "which", "left": 0, "rows": [1, 2], "right": 2, "same": True, "by": "Ann"}
+    >>> spoken_of(after(Past(), entry, n_rows=3), n_rows=3)
+    (Spoken(number=1, by='Ann', said={(0, 1): False, (0, 2): True}),)
+    """
+    found: dict[tuple[int, str], dict[Pair, bool | None]] = defaultdict(dict)
+    named: set[Pair] = set()
+    for rows, said in past.answers.items():
+        if is_voice(rows) and max(rows[:2]) < n_rows:
+            pair = rows[:2]
+            named.add(pair)
+            found[past.sources.get(rows, 0), rows[2]][pair] = None if said is None else bool(said)
+    for k, (rows, said) in enumerate(past.answers.items()):
+        if is_pair(rows) and max(rows) < n_rows and rows not in named and said != DISPUTED:
+            number = past.sources.get(rows) or -k - 1
+            found[number, UNNAMED][rows] = None if said is None else bool(said)
+    return tuple(Spoken(number, by, said) for (number, by), said in found.items())
+
+
+def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dict[int, Pair]:
+    """The pair of each answer by which it is judged, by the numbers of the answers.
+
+    Whoever chooses one of several groups says of a row what it is like, and only so what it is
+    unlike. If there is no such pair, or if there are several, it is the one that is likeliest
+    wrong. None of answers that one cannot tell.
+
+    Parameters
+    ----------
+    spoken : sequence of Spoken
+    chance : mapping
+        Of pairs to the chance that they are the same, where that is known.
+
+    Examples
+    --------
+    >>> from nearkin.studio.knowledge import Spoken, telling_pairs
+    >>> chosen = Spoken(1, "Ann", {(0, 1): False, (0, 2): True})
+    >>> none_of_them = Spoken(2, "Bob", {(1, 3): False, (2, 3): False})
+    >>> telling_pairs([chosen, none_of_them], {(2, 3): 0.9})
+    {1: (0, 2), 2: (2, 3)}
+    """
+    found = {}
+    for number, _, said in spoken:
+        alike = [pair for pair, same in said.items() if same]
+        apart = [pair for pair, same in said.items() if same is False]
+        if alike:
+            found[number] = min(alike, key=lambda pair: chance.get(pair, 0.5))
+        elif apart:
+            found[number] = max(apart, key=lambda pair: chance.get(pair, 0.5))
+    return found
+
+
+def placed_by(spoken: Sequence[Spoken]) -> dict[int, str]:
+    """Who has first said of each row that it is like another."""
+    found: dict[int, str] = {}
+    for _, by, said in sorted(spoken, key=lambda one: one.number):
+        for pair, same in said.items():
+            if same:
+                for row in pair:
+                    found.setdefault(row, by)
+    return found
+
+
+def twice_said(spoken: Sequence[Spoken]) -> set[Pair]:
+    """Pairs of which two people have said the same."""
+    heard: dict[tuple[Pair, bool], set[str]] = defaultdict(set)
+    for _, by, said in spoken:
+        for pair, same in said.items():
+            if same is not None:
+                heard[pair, same].add(by)
+    return {pair for (pair, _), names in heard.items() if len(names) > 1}
+
+
+# Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
+MOST_TOLD = 1000
+# Rows among which these are looked for: 45 000 pairs.
+_MOST_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known after so many changes. Nothing of it ever changes.
+
+    Attributes
+    ----------
+    version : int
+        How many changes there were.
+    pairs : Pairs
+        With the number of rows, without triplets.
+    triplets : Pairs
+        Triplets alone.
+    unsure : int ndarray of shape (k, 2)
+    can_undo, can_redo : bool
+    voices : mapping
+        Of pairs with who has answered to what these said last, where it is known who; what counts
+        of a pair is what was said last, whoever said it.
+    names : mapping
+        Of what groups are called to the rows that were in them when they were named.
+    disputed : int ndarray of shape (k, 2)
+        Pairs of which people say opposite things, and nobody has settled it: nothing is learned of
+        them.
+    mentioned : int ndarray of shape (m,)
+        Rows of pairs, in the order in which something was first said of them.
+    n_steps : int
+        Answers, names and the like that can be undone.
+    counts : Counts
+        Of answers, which may say something of many pairs each.
+    settled : frozenset of pairs
+        Those that people disagreed about until somebody looked at both answers.
+    past : Past
+        What it comes from.
+    """
+
+    version: int
+    pairs: Pairs
+    triplets: Pairs
+    unsure: Ints
+    can_undo: bool
+    can_redo: bool
+    voices: Mapping[Voice, bool | None] = field(default_factory=dict)
+    names: Mapping[str, Ints] = field(default_factory=dict)
+    disputed: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_steps: int = 0
+    counts: Counts = NO_ANSWERS
+    settled: frozenset[Pair] = frozenset()
+    past: Past = field(default_factory=Past, repr=False)
+
+    @cached_property
+    def spoken(self) -> tuple[Spoken, ...]:
+        """Who said what, in one answer each."""
+        return spoken_of(self.past, int(self.pairs.n_rows or 0))
+
+    @cached_property
+    def n_conflicts(self) -> int:
+        """Cannot-links between rows that must-links tie together."""
+        return int(self.pairs.groups.contradicted.sum())
+
+    @property
+    def n_answers(self) -> int:
+        """How often somebody has answered, whatever the answer speaks of."""
+        return self.counts.n_answers
+
+    def state(self) -> dict[str, Any]:
+        """Counts as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
+        same, different, unsure, disputed, _ = self.counts
+        return {
+            "version": self.version,
+            "n_answers": self.n_answers,
+            "n_same": same,
+            "n_different": different,
+            "n_unsure": unsure,
+            "n_disputed": disputed,
+            "n_must_link": len(self.pairs.must_link),
+            "n_cannot_link": len(self.pairs.cannot_link),
+            "n_triplets": len(self.triplets),
+            "can_undo": self.can_undo,
+            "can_redo": self.can_redo,
+            "conflicts": self.n_conflicts,
+        }
+
+    def listed(self) -> dict[str, Any]:
+        """All pairs and triplets that something is said of, as flat lists of row numbers."""
+        return {
+            "version": self.version,
+            "must_link": self.pairs.must_link.ravel().tolist(),
+            "cannot_link": self.pairs.cannot_link.ravel().tolist(),
+            "unsure": self.unsure.ravel().tolist(),
+            "disputed": self.disputed.ravel().tolist(),
+            "closer": self.triplets.closer.ravel().tolist(),
+        }
+
+    @cached_property
+    def told(self) -> Pairs:
+        """What a learner is told: these pairs, what follows from them, and the triplets.
+
+        Of groups of rows that contradict themselves only what was said, since anything follows from
+        a contradiction. At most 1000 pairs of each kind beside those that were said.
+        """
+        pairs, groups = self.pairs, self.pairs.groups
+        wrong = groups.cannot[groups.contradicted, 0]
+        ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
+        drawn = _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
+        return pairs + drawn + self.triplets
+
+    def without(self, link: tuple[int, int]) -> Knowledge:
+        """What would be known if a pair had not been answered."""
+        return replace(self, pairs=self.pairs.without([link]))
+
+    def are_open(self, questions: Ints) -> NDArray[np.bool_]:
+        """Whether nothing is said of each pair of rows, nor follows."""
+        unsure = np.isin(keys_of(questions), keys_of(self.not_to_ask))
+        return ~(self.pairs.groups.tell(questions) | unsure)
+
+    @cached_property
+    def not_to_ask(self) -> Ints:
+        """Pairs that people were unsure of, or disagree about."""
+        return np.concatenate([self.unsure, self.disputed])
+
+    def said(self, left: int, right: int) -> bool:
+        """Whether two rows, the smaller first, are said to be the same or different."""
+        key = keys_of(np.array([[left, right]]))
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return bool(np.isin(key, keys_of(links))[0])
+
+    def first_open(self, questions: Ints) -> dict[str, int] | None:
+        """The first of some pairs of rows of which nothing is known, or None."""
+        left = questions[self.are_open(questions)] if len(questions) else questions
+        return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
+
+    def said_of(self, row: int, others: Ints) -> list[bool | None]:
+        """Whether a row is the same as others, as far as that was said or follows."""
+        groups = self.pairs.groups
+        links = np.column_stack([np.full(len(others), row), others])
+        different = np.isin(keys_of(links), keys_of(self.pairs.cannot_link))
+        said = np.where(groups.alike(links), 1, np.where(groups.differ(links), 0, -1))
+        said[different] = 0
+        return [None if answer < 0 else bool(answer) for answer in said]
+
+
+# Contradictions that are told of.
+_MOST_CONTRADICTIONS = 5
+
+
+def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
+    """Two rows that are said to differ, and a chain of rows, each said to be like the next."""
+    if not known.n_conflicts:
+        return []
+    return [
+        {
+            "left": conflict.cannot_link[0],
+            "right": conflict.cannot_link[1],
+            "chain": list(conflict.chain),
+        }
+        for conflict in known.pairs.conflicts()[:_MOST_CONTRADICTIONS]
+        if isinstance(conflict, Conflict)
+    ]
+
+
+def start_of(
+    pairs: Pairs | None,
+) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
+    """What is known from the start, how much each pair counts, and what is to be said of it.
+
+    Of pairs: triplets are in the journal, as answers are.
+    """
+    if pairs is None:
+        return Past(), {}, []
+    weights: dict[Pair, tuple[bool, float]] = {}
+    twice = set()
+    kinds = ((True, pairs.must_link, pairs.must_weight),)
+    for same, links, weight in (*kinds, (False, pairs.cannot_link, pairs.cannot_weight)):
+        for (i, j), w in zip(links.tolist(), weight.tolist(), strict=True):
+            if (i, j) in weights:
+                twice.add((i, j))
+            weights[i, j] = (same, w)
+    for pair in twice:
+        del weights[pair]
+    notes = []
+    if twice:
+        notes.append(
+            f"{len(twice)} of the given pairs are said to be both the same and different, and are "
+            "left out."
+        )
+    past = Past({pair: same for pair, (same, _) in weights.items()})
+    if all(weight == 1 for _, weight in weights.values()):
+        weights = {}
+    return past, weights, notes
+
+
+def knowledge_of(
+    past: Past, version: int, n_rows: int, weights: Mapping[Pair, tuple[bool, float]]
+) -> Knowledge:
+    """What a series of answers lets learners know.
+
+    Parameters
+    ----------
+    past : Past
+    version : int
+    n_rows : int
+        What is said of rows beyond, which are not here, does not count.
+    weights : mapping
+        What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
+    """
+    kinds: dict[bool | str | None, list[Pair]] = {True: [], False: [], None: [], DISPUTED: []}
+    triplets: dict[Triplet, float] = {}
+    voices: dict[Voice, bool | None] = {}
+    names: dict[str, Ints] = {}
+    for rows, said in past.answers.items():
+        match rows:
+            case (str(name),):
+                here = [row for row in said if row < n_rows] if isinstance(said, tuple) else []
+                if here:
+                    names[name] = np.array(here, dtype=np.int64)
+            case _ if any(isinstance(row, int) and row >= n_rows for row in rows):
+                continue
+            case (left, right, str(name)):
+                voices[left, right, name] = None if said is None else bool(said)
+            case (anchor, closer, int(farther)) if not isinstance(said, tuple):
+                triplets[anchor, closer, farther] = float(said or 0)
+            case (left, right):
+                kind = said if said is None or said == DISPUTED else bool(said)
+                kinds[kind].append((left, right))
+
+    def weighted(said: bool) -> list[float]:
+        given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
+        return [weight if same is said else 1.0 for same, weight in given]
+
+    pairs = Pairs(
+        kinds[True],
+        kinds[False],
+        must_weight=weighted(True) if weights else None,
+        cannot_weight=weighted(False) if weights else None,
+        n_rows=n_rows,
+    )
+    order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
+    unsure, disputed = (
+        np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
+    )
+    mentioned = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
+    return Knowledge(
+        version,
+        pairs,
+        order,
+        unsure,
+        bool(past.undo),
+        bool(past.redo),
+        voices,
+        names,
+        disputed,
+        np.array(list(mentioned), dtype=np.int64),
+        len(past.undo),
+        counts_of(past, n_rows),
+        past=past,
+    )
+
+
+def _drawn_of_closure(pairs: Pairs) -> Pairs:
+    """What follows from pairs without contradictions, or 1000 of each kind.
+
+    Which ones is a matter of chance, but of the pair alone: one more answer leaves most of them as
+    they were, so that the picture does not shake.
+    """
+    points, group = pairs.points, pairs.groups.number
+    sizes = np.bincount(group)
+    one, two = ends_of(pairs.groups.differing).T
+    if max((sizes * (sizes - 1) // 2).sum(), (sizes[one] * sizes[two]).sum()) <= MOST_TOLD:
+        return pairs.closure()
+    some = _first_by_chance(points, _MOST_ROWS)
+    order = some[np.argsort(group[some], kind="stable")]
+    members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    must, _ = pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
+    cannot, _ = pairs_across(
+        np.arange((sizes[one] * sizes[two]).sum()), starts[one], sizes[one], starts[two], sizes[two]
+    )
+    least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
+    links = [members[links] for links in (must, cannot)]
+    links = [some[_first_by_chance(keys_of(some), MOST_TOLD)] for some in links]
+    return Pairs(
+        *links,
+        must_weight=np.full(len(links[0]), least),
+        cannot_weight=np.full(len(links[1]), least),
+        n_rows=pairs.n_rows,
+    )
+
+
+def _first_by_chance(numbers: Ints, most: int) -> Ints:
+    """Positions of so many numbers: as if drawn, but each for what it is, whatever the others."""
+    if len(numbers) <= most:
+        return np.arange(len(numbers))
+    # The mixing steps of SplitMix64.
+    mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(np.argpartition(mixed, most)[:most])
+
+
+def shown_name(name: str | None, group: int) -> str:
+    """What a group is called, if need be by its number."""
+    return f"group {group + 1}" if name is None else name
+
+
+# Groups that answers make: who belongs together, which differ, what they are called.
+
+
+# Rows that are alone, but known to differ from all groups, count as groups: the first so many.
+_MOST_ALONE = 20
+
+
+@dataclass(frozen=True)
+class KnownGroups:
+    """Groups in the order in which something was first said of them: so they keep their numbers.
+
+    Attributes
+    ----------
+    labels : int ndarray of shape (n,)
+        Group of each row, from 0; −1 for rows of none.
+    names : list of str or None
+        As people have named them.
+    """
+
+    labels: Ints
+    names: list[str | None]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Rows of each."""
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.names))
+        return [int(size) for size in sizes]
+
+    def rows(self, number: int) -> Ints:
+        """Rows of a group."""
+        return np.flatnonzero(self.labels == number)
+
+    def of(self, row: int) -> dict[str, Any] | None:
+        """Number, name and size of the group of a row, and whether people have named it."""
+        number = int(self.labels[row])
+        if number < 0:
+            return None
+        name = self.names[number]
+        named = {"name": shown_name(name, number), "named": name is not None}
+        return {"number": number, **named, "size": int((self.labels == number).sum())}
+
+    def colours(self) -> dict[str, Any]:
+        """Colours of the groups, by their numbers; NaN for rows of none."""
+        values = np.where(self.labels < 0, np.nan, self.labels).astype(np.float32)
+        names = [
+            f"{shown_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
+            for k, (name, size) in enumerate(zip(self.names, self.sizes, strict=True))
+        ]
+        return {"kind": "categories", "categories": names, "range": None, "values": values}
+
+    def naming(self, row: int, name: str | None) -> dict[str, Any]:
+        """An entry that gives the group of a row another name, or none."""
+        number = int(self.labels[row])
+        if number < 0:
+            raise InputError(f"row {row} is in no group that could have a name.")
+        before = self.names[number]
+        if name is None and before is None:
+            raise InputError("this group has no name to be taken away.")
+        if name is not None and name in self.names and name != before:
+            raise InputError(
+                f"another group is called {name!r:.80}: give this one another name, or say that "
+                "the two are one group."
+            )
+        entry: dict[str, Any] = {"do": "name", "name": name, "instead": before}
+        return entry if name is None else entry | {"rows": self.rows(number)}
+
+
+def known_groups(known: Knowledge, n_rows: int) -> KnownGroups:
+    """The groups that answers make of so many rows."""
+    groups = known.pairs.groups
+    size = np.bincount(groups.number, minlength=groups.count)
+    order = _by_age(known, groups)
+    apart = set(all_different(order, size, groups.differing).tolist())
+    alone = [group for group in order.tolist() if size[group] == 1 and group in apart]
+    kept = set(alone[:_MOST_ALONE]) if len(apart) > 1 else set()
+    listed = [group for group in order.tolist() if size[group] > 1 or group in kept]
+    number = np.full(groups.count + 1, -1)
+    number[listed] = np.arange(len(listed))
+    labels = np.full(n_rows, -1)
+    labels[groups.points] = number[groups.number]
+    names: list[str | None] = [None] * len(listed)
+    if known.names:
+        found = carried(list(known.names), list(known.names.values()), labels)
+        names[: len(found)] = found
+    return KnownGroups(labels, names)
+
+
+def _by_age(known: Knowledge, groups: Groups) -> Ints:
+    """Groups in the order in which one of their rows was first named."""
+    number = groups.of(known.mentioned)
+    _, first = np.unique(number[number >= 0], return_index=True)
+    return np.asarray(number[number >= 0][np.sort(first)])
+
+
+# Answers as people look back at them: what still counts, who said it and when.
+
+
+Entry = Mapping[str, Any]
+
+
+def answered(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """One item for each entry that something said of pairs still comes from, the newest first.
+
+    Parameters
+    ----------
+    past : Past
+    entries : sequence of dict
+        All of them, in their order.
+
+    Returns
+    -------
+    list of dict
+        ``number`` of the entry, 0 for what was known from the start; ``left`` and ``right``, the
+        rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows`` of all of
+        it; ``said``, in a word, or ``"several"``; ``by``, ``at`` and ``origin``, None where they
+        are not known; and ``voices``: ``by``, ``said`` and ``at`` of everyone who is named.
+
+    Examples
+    --------
+    >>> from nearkin.studio.events import Past, after
+    >>> entry = {"do": "answer", "left": 5, "right": 2, "same": True, "by": "Ann"}
+    >>> (one,) = answered(after(Past(), entry, n_rows=10), [entry])
+    >>> one["left"], one["right"], one["said"], one["by"]
+    (5, 2, 'same', 'Ann')
+    """
+    voices: dict[Pair, list[tuple[str, Said, int]]] = defaultdict(list)
+    by_entry: dict[int, list[tuple[Pair, str]]] = defaultdict(list)
+    for rows, said in past.answers.items():
+        source = past.sources.get(rows, 0)
+        if is_voice(rows):
+            left, right, name = rows
+            voices[left, right].append((name, said, source))
+        elif is_pair(rows):
+            by_entry[source].append((rows, word_of(said)))
+    items = [
+        _item(number, said_of, entries, voices)
+        for number, said_of in by_entry.items()
+        if number > 0
+    ]
+    items.sort(key=lambda item: -item["number"])
+    given = [_item(0, [one], entries, voices) for one in by_entry.get(0, ())]
+    return [*items, *given]
+
+
+def _item(
+    number: int,
+    said_of: list[tuple[Pair, str]],
+    entries: Sequence[Entry],
+    voices: Mapping[Pair, list[tuple[str, Said, int]]],
+) -> dict[str, Any]:
+    entry = entries[number - 1] if number else {}
+    # Of a choice among groups, what it was found to be like, or what people disagree about.
+    chosen = entry.get("do") == "which"
+    parts = ([one for one in said_of if one[1] == word] for word in ("same", DISPUTED))
+    liked = next(filter(None, parts), []) if chosen else []
+    pair, word = min(liked or said_of)
+    single = len(said_of) == 1
+    left, right = _shown(pair, entry)
+    several = not liked and len({said for _, said in said_of}) > 1
+    return {
+        "number": number,
+        "left": left,
+        "right": right,
+        "n_pairs": len(said_of),
+        "n_rows": 2 if single else len({row for rows, _ in said_of for row in rows}),
+        "said": "several" if several else word,
+        "by": entry.get("by"),
+        "at": entry.get("at"),
+        "origin": entry.get("origin"),
+        "voices": [
+            {"by": name, "said": word_of(said), "at": entries[source - 1].get("at")}
+            for name, said, source in (voices.get(pair, ()) if single or word == DISPUTED else ())
+        ],
+    }
+
+
+def _shown(pair: Pair, entry: Entry) -> Pair:
+    """The rows of a pair in the order in which they were shown, if an entry tells that."""
+    left, right = pair
+    return (right, left) if (entry.get("left"), entry.get("right")) == (right, left) else pair
+
+
+def as_shown(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What the last entry changed, see :meth:`Past.changes`, with the rows as they were shown."""
+    changes = past.changes()
+    if len(changes) != 1:
+        return changes
+    change = changes[0]
+    number = {"undo": past.redo, "redo": past.undo}.get(entries[-1]["do"], ())[-1:]
+    entry = entries[number[0].number - 1] if number else entries[-1]
+    change["left"], change["right"] = _shown((change["left"], change["right"]), entry)
+    return changes

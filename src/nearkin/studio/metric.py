@@ -1,0 +1,685 @@
+"""Metric that follows the answers; 2-D layouts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from nearkin._types import Floats, Ints
+from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.compositions import Chain
+from nearkin.learners.itml import ITML
+from nearkin.learners.live_view import LiveView
+from nearkin.learners.teachable import TeachableMixin, begun, retaught
+from nearkin.messages import Note, hand_on, leaving_out, notice, noticed
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows.parallel import REORDER, blocks, compiled
+from nearkin.rows.scaling import ScaleWarning
+from nearkin.scores.verdicts import usual_distance
+from nearkin.spaces.linalg import principal_coordinates
+from nearkin.spaces.neighbors import Cells, Search, nearest_by_cells, nearest_others
+from nearkin.studio.records import Records
+
+if TYPE_CHECKING:
+    pass  # MERGED
+
+
+# A metric that follows what is known, and the rows as it sees them.
+
+
+# The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than
+# 500 random pairs teach KernelBeta, whose weights of directions have learned all they can by then.
+# Up to this many rows all are landmarks, which makes the metric exact; of more, so many are.
+_EXACT_ROWS = 1000
+_LANDMARKS = 500
+# Shares of the spectrum that are shown.
+_MOST_SHARES = 30
+_BLOCK = 16_384
+
+
+class View(Protocol):
+    """Rows as a metric sees them."""
+
+    def coordinates(self, n_components: int = 2) -> Floats:
+        """Along the principal axes."""
+
+    def embedding(self, rows: Any = None) -> Floats:
+        """Coordinates between which Euclidean distances are those of the metric."""
+
+    def variances(self) -> Floats:
+        """Variances along the principal axes, decreasing."""
+
+
+class PlainView:
+    """Rows as they are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    """
+
+    def __init__(self, X: Floats) -> None:
+        self._X = X
+
+    def coordinates(self, n_components: int = 2) -> Floats:
+        """Along the principal axes."""
+        return principal_coordinates(self._X, n_components)
+
+    def embedding(self, rows: Any = None) -> Floats:
+        """Return the rows themselves: nothing is learned yet."""
+        return self._X if rows is None else self._X[rows]
+
+    def variances(self) -> Floats:
+        """Variances along the principal axes, decreasing."""
+        centred = self._X - self._X.mean(axis=0, dtype=np.float64)
+        found = np.linalg.eigvalsh(centred.T @ centred / len(centred))[::-1]
+        return np.asarray(np.maximum(found, 0.0))
+
+
+class Step(NamedTuple):
+    """A metric, what it was told, and the rows as it sees them."""
+
+    metric: Any
+    told: Pairs
+    view: LiveView
+
+    def described(self, scaler: Any) -> str:
+        """The learner's name, and what else is told of it."""
+        landmarks = getattr(self.metric, "landmarks_", None)
+        parts = [] if landmarks is None else [f"{len(landmarks)} landmarks"]
+        parts += ["standardised columns"] * isinstance(scaler, StandardScaler)
+        parts += ["directions of vectors"] * isinstance(scaler, Normalizer)
+        return ", ".join([type(self.metric).__name__, *parts])
+
+
+@dataclass(frozen=True)
+class TaughtMetric:
+    """What was learned from what is known at one moment. Nothing of it ever changes.
+
+    Attributes
+    ----------
+    version : int
+        Of the knowledge.
+    step : Step
+        From which the next is learned: the last that could be.
+    succeeded : bool
+        Whether that was learned from this knowledge, and not from what was known before.
+    view : View
+        Rows as the metric sees them, or as they are where there is none.
+    threshold : float
+        Distance at which same and different are equally likely.
+    notes : tuple of str
+        What the learner had to say.
+    """
+
+    version: int
+    step: Step
+    succeeded: bool
+    view: View
+    threshold: float
+    notes: tuple[str, ...]
+
+    @property
+    def metric(self) -> Any:
+        """The fitted learner, or None if it can make nothing of what is known."""
+        return self.step.metric if self.succeeded else None
+
+
+def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
+    """A copy of a learner that can be taught, or the usual one.
+
+    Parameters
+    ----------
+    learner : KernelBeta, ITML, GMML or None
+    n_rows : int
+    seed : int
+        Taken where the learner has none of its own, so that it learns the same each time.
+    """
+    if learner is None:
+        landmarks = None if n_rows <= _EXACT_ROWS else _LANDMARKS
+        return ITML(kernel="rbf", n_landmarks=landmarks, random_state=seed)
+    if isinstance(learner, type) or not isinstance(learner, TeachableMixin):
+        name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
+        raise InputTypeError(
+            f"learner must be one that learns answer by answer (partial_fit), such as "
+            f"KernelBeta(), ITML() or GMML(), not {name}."
+        )
+    if getattr(learner, "kernel", None) == "precomputed":
+        raise InputError("kernel='precomputed' has no rows to look at: use another kernel.")
+    own = clone(learner)
+    if own.random_state is None:
+        own.set_params(random_state=seed)
+    return own
+
+
+def refuse_triplets_for(learner: Any, n: int) -> None:
+    """Raise if there are triplets, and the learner would leave them out."""
+    if n and not learner._takes_triplets:
+        raise InputError(
+            f"{type(learner).__name__} does not learn from triplets, of which there "
+            f"{'is' if n == 1 else 'are'} {n}: take ITML or KernelBeta."
+        )
+
+
+def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
+    """What is learned before the first answer: from pairs, or from none.
+
+    Space and landmarks are found here once, so that the same answers give the same metric however
+    they came.
+    """
+    with noticed() as notes, leaving_out(ScaleWarning):  # of which the lesson has a word itself
+        start = begun(learner, X, pairs)
+        view = LiveView(start, X)
+    return _learned(Step(start, Pairs(), view), X, pairs, 0, notes)
+
+
+def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
+    """What is learned from other pairs, in the same space.
+
+    Parameters
+    ----------
+    before : TaughtMetric
+    X : ndarray of shape (n, d)
+    told : Pairs
+    version : int
+        Of the knowledge that ``told`` comes from.
+    """
+    return _learned(before.step, X, told, version, [])
+
+
+def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note]) -> TaughtMetric:
+    with noticed() as notes:
+        hand_on(before)
+        try:
+            metric = retaught(step.metric, X, told)
+            view = step.view.seen_by(metric)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            plain = PlainView(X)
+            notice(
+                "Nothing can be learned from these answers, and rows are shown as they are: "
+                f"{error}"
+            )
+            return TaughtMetric(version, step, False, plain, _threshold_of(plain), _texts(notes))
+    threshold = float(metric.threshold_) if len(told) else _threshold_of(view)
+    return TaughtMetric(version, Step(metric, told, view), True, view, threshold, _texts(notes))
+
+
+def untaught(first: TaughtMetric, X: Floats) -> View:
+    """Rows as the metric sees them without any pair, or as they are."""
+    try:
+        with noticed():
+            return first.step.view.seen_by(retaught(first.step.metric, X, Pairs(n_rows=len(X))))
+    except (ValueError, np.linalg.LinAlgError):
+        return PlainView(X)
+
+
+def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> Any:
+    """A copy of the metric that takes rows as ``records.X``, and knows their names.
+
+    Parameters
+    ----------
+    learned : TaughtMetric
+    records : Records
+    scaler : StandardScaler, Normalizer or None
+        What rows went through before they were learned from.
+    """
+    metric = learned.metric
+    if metric is None:
+        raise InputError(f"there is no metric yet. {learned.notes[-1]}")
+    metric = deepcopy(metric)
+    if scaler is not None:
+        chain = Chain([clone(scaler), clone(metric)])
+        metric = chain._made_of([scaler, metric], records.X.shape[1])
+    if records.named:
+        metric.feature_names_in_ = np.array(records.features, dtype=object)
+    for name, value in records.remembered.items():
+        setattr(metric, name, value)
+    return metric
+
+
+def shares_of(view: View) -> list[float]:
+    """Shares of the variance along principal axes, decreasing."""
+    variances = view.variances()
+    total = float(variances.sum())
+    shares = variances / total if total > 0 else np.zeros(len(variances))
+    return [float(share) for share in shares[:_MOST_SHARES]]
+
+
+def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
+    """Learned distance of every row from one."""
+    here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
+    found = np.empty(n_rows)
+    for block in blocks(n_rows, _BLOCK):
+        Z = view.embedding(np.arange(n_rows)[block])
+        found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
+    return found
+
+
+def _texts(notes: list[Note]) -> tuple[str, ...]:
+    return tuple(note.text for note in notes)
+
+
+def _threshold_of(view: View) -> float:
+    """That of distances which are not learned."""
+    return usual_distance(view.embedding(), np.random.RandomState(0))
+
+
+# Pictures that follow one another: centred, of one size, and turned so that points move little.
+
+
+Plane = NDArray[np.float32]
+
+
+def of_unit_size(coordinates: Floats) -> NDArray[np.float64]:
+    """Centred, with a mean squared distance of 1 from the centre; zeros if all points coincide.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, 2)
+    """
+    centred = coordinates - coordinates.mean(axis=0, dtype=np.float64)
+    size = np.sqrt((centred**2).sum(axis=1).mean())
+    # Rounding alone may keep equal points apart.
+    if size <= 1e-6 * np.abs(coordinates).max(initial=0.0):
+        return np.zeros_like(centred)
+    return np.asarray(centred / size)
+
+
+def aligned(coordinates: Floats, before: Floats | None) -> NDArray[np.float32]:
+    r"""A picture of unit size, turned or mirrored towards the one before.
+
+    The orthogonal R that brings the points nearest to where they were,
+
+    .. math:: \min_R \sum_i \|R^\top z_i - b_i\|^2 = U V^\top, \quad Z^\top B = U S V^\top .
+
+    Principal axes are determined up to their signs, and two of nearly equal variance up to a
+    rotation: without this the points would flip and spin from answer to answer.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n, 2)
+    before : ndarray of shape (n, 2), optional
+
+    Returns
+    -------
+    float32 ndarray of shape (n, 2)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.studio.metric import aligned
+    >>> before = aligned(np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]]), None)
+    >>> bool(np.allclose(aligned(before[:, ::-1] * [1, -1], before), before))
+    True
+    """
+    centred = of_unit_size(coordinates)
+    if before is None:
+        return centred.astype(np.float32)
+    U, _, Vt = np.linalg.svd(centred.T @ np.asarray(before, dtype=np.float64))
+    return np.asarray(centred @ (U @ Vt), dtype=np.float32)
+
+
+# Neighbours in the plane: rows that are near each other attract, all others repel.
+
+
+# Passes over all edges from the beginning of the schedule to its end.
+EPOCHS = 300
+# Of q, near the curve that UMAP fits for points 0.1 apart; and points that repel for each edge.
+_CURVE, _REPELLING = np.float32(1.6), 5
+# How closeness falls off, in mean distances from the neighbours beyond the nearest.
+_WIDTH = 0.7
+# No step goes farther along an axis, at the beginning of the schedule.
+_LONGEST = np.float32(4.0)
+
+Places = NDArray[np.float32]
+
+
+class Edges(NamedTuple):
+    """Who is joined with whom, each edge at both of its ends, row by row.
+
+    Attributes
+    ----------
+    starts : int32 ndarray of shape (n + 1,)
+    ends : int32 ndarray of shape (m,)
+    weights : float32 ndarray of shape (m,)
+        In (0, 1].
+    """
+
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+
+def closeness(distances: Floats) -> Floats:
+    r"""How close neighbours are, by what is usual where they are.
+
+    .. math:: w_{ij} = \exp(-(d_{ij} - \rho_i) / \sigma_i), \quad \sigma_i = 0.7 \,
+        \mathrm{mean}_j (d_{ij} - \rho_i)
+
+    with :math:`\rho_i` the distance of the nearest that is no duplicate.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, k)
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        In (0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.studio.metric import closeness
+    >>> closeness(np.array([[0.0, 0.0], [2.0, 2.0]]))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    nearest = np.where(distances > 0, distances, np.inf).min(axis=1, keepdims=True)
+    beyond = np.maximum(distances - np.where(np.isfinite(nearest), nearest, 0.0), 0.0)
+    width = _WIDTH * beyond.mean(axis=1, keepdims=True)
+    return np.asarray(np.exp(-beyond / np.where(width > 0, width, 1.0)))
+
+
+def edges_between(Z: Floats, near: Ints) -> Edges:
+    """Join rows with their nearest others: by their closeness as one or the other sees it.
+
+    Of two views a and b of one edge, a + b − ab is taken, so that one of them is enough.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        At least two rows.
+    near : int ndarray of shape (n, k)
+        See :func:`nearkin.spaces.neighbors.nearest_others`.
+
+    Notes
+    -----
+    Memory: some 50 bytes for each row and neighbour.
+    """
+    n, k = near.shape
+    weights = closeness(_distances(Z, near)).astype(np.float32)
+    starts = np.arange(0, n * k + 1, k)
+    own = sp.csr_array((weights.ravel(), near.ravel(), starts), shape=(n, n))
+    theirs = own.T.tocsr()
+    both = (own + theirs - own.multiply(theirs)).tocsr()
+    return Edges(both.indptr.astype(np.int32), both.indices.astype(np.int32), both.data)
+
+
+def descended(places: Places, edges: Edges, first: int, last: int, seed: int) -> Places:
+    """Places after some epochs of the schedule.
+
+    Parameters
+    ----------
+    places : float32 ndarray of shape (n, 2)
+        Of the order of 10.
+    edges : Edges
+    first, last : int
+        Epochs, the last of at most :data:`EPOCHS` excluded.
+    seed : int
+        With the numbers of the epochs it decides what is drawn: however many are taken at once, the
+        result is the same.
+
+    Returns
+    -------
+    float32 ndarray of shape (n, 2)
+        A new array.
+    """
+    found = np.array(places, dtype=np.float32, order="C")
+    for epoch in range(first, last):
+        step = np.float32(1.0 - epoch / EPOCHS)
+        _descend(found, *edges, step, np.uint64((seed * EPOCHS + epoch) % 2**64))
+    return found
+
+
+def middles(places: Places, rows: Ints, weights: Floats) -> Places:
+    """Places of rows among others: weighed means of those of their neighbours.
+
+    Parameters
+    ----------
+    places : float32 ndarray of shape (m, 2)
+    rows : int ndarray of shape (n, k)
+        Neighbours of each row, as rows of ``places``.
+    weights : ndarray of shape (n, k)
+        Positive.
+    """
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    found = np.zeros((len(rows), 2))
+    for column, share in zip(rows.T, shares.T, strict=True):
+        found += share[:, None] * places[column]
+    return found.astype(np.float32)
+
+
+@compiled(fastmath=REORDER)
+def _distances(Z: Floats, near: Ints) -> Floats:
+    """Distance of each row from its neighbours."""
+    found = np.empty(near.shape)
+    for i in range(near.shape[0]):
+        for place in range(near.shape[1]):
+            total = 0.0
+            for axis in range(Z.shape[1]):
+                difference = Z[i, axis] - Z[near[i, place], axis]
+                total += difference * difference
+            found[i, place] = np.sqrt(total)
+    return found
+
+
+@compiled(fastmath=REORDER)
+def _descend(
+    places: Places,
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    step: np.float32,
+    seed: np.uint64,
+) -> None:
+    """Go along every edge, as often as its weight says; one thread, so that the order is known."""
+    n = len(places)
+    one, two, least = np.float32(1.0), np.float32(2.0), np.float32(1e-3)
+    part = np.float32(1.0 / 2147483648.0)
+    factor, more = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+    state = (seed * factor + more) * factor + more
+    for i in range(n):
+        x, y = places[i, 0], places[i, 1]
+        for edge in range(starts[i], starts[i + 1]):
+            state = state * factor + more
+            if np.float32(state >> np.uint64(33)) * part >= weights[edge]:
+                continue
+            j = ends[edge]
+            dx, dy = x - places[j, 0], y - places[j, 1]
+            pull = two * _CURVE / (one + _CURVE * (dx * dx + dy * dy))
+            move_x = step * max(-_LONGEST, min(_LONGEST, pull * dx))
+            move_y = step * max(-_LONGEST, min(_LONGEST, pull * dy))
+            x -= move_x
+            y -= move_y
+            places[j, 0] += move_x
+            places[j, 1] += move_y
+            for _ in range(_REPELLING):
+                state = state * factor + more
+                k = np.int64(((state >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
+                if k == i:
+                    continue
+                dx, dy = x - places[k, 0], y - places[k, 1]
+                squared = dx * dx + dy * dy
+                push = two / ((least + squared) * (one + _CURVE * squared))
+                x += step * max(-_LONGEST, min(_LONGEST, push * dx))
+                y += step * max(-_LONGEST, min(_LONGEST, push * dy))
+        places[i, 0], places[i, 1] = x, y
+
+
+# The map of neighbours: laid out anew whenever the metric has learned, from where points are.
+
+
+_NEIGHBORS = 15
+# Principal axes of the learned metric along which rows are compared.
+_AXES = 60
+# Rows that are all laid out; of more so many are drawn, and the others put among their nearest.
+_MOST_ROWS, _SAMPLE, _AMONG = 30_000, 10_000, 3
+_RECALL = 0.9
+# Rows from which neighbours are looked for in near cells only.
+_MANY = 5000
+# Where a map that goes on takes up the schedule, and after how many epochs it is first shown.
+_GOES_ON, _FIRST_SHOWN = 0.7, 4
+# Seconds between two pictures, and rows that add one more.
+_PAUSE, _ROWS_A_SECOND = 0.12, 400_000
+# Size of a map that begins, and by how much points that coincide there are moved apart.
+_START_SIZE, _JITTER = 5.0, 1e-3
+
+
+@dataclass(frozen=True)
+class Among:
+    """Where the rows belong that are not in the sample: between which of it, and how near to each.
+
+    Attributes
+    ----------
+    near : int ndarray of shape (n - m, k)
+    weights : ndarray of shape (n - m, k)
+    """
+
+    near: Ints
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class NeighborMap:
+    """A picture on the way to a map of neighbours, or that map.
+
+    Attributes
+    ----------
+    places : float32 ndarray of shape (n, 2)
+    share : float
+        Of the way that is gone; 1 at its end.
+    near : int ndarray of shape (m, k), optional
+        Neighbours of the rows that are laid out.
+    among : Among or None
+        Of the rows that are not in the sample, if there is one.
+    """
+
+    places: Places
+    share: float
+    near: Ints | None = None
+    among: Among | None = None
+
+
+def arranged(
+    view: View, plane: Floats, before: NeighborMap | None, seed: int
+) -> Iterator[NeighborMap]:
+    """Pictures on the way to the map of a metric; the last is the map.
+
+    Parameters
+    ----------
+    view : View
+        Rows as the metric sees them.
+    plane : ndarray of shape (n, 2)
+        Where a map begins.
+    before : NeighborMap, optional
+        From which it goes on, finished or not.
+    seed : int
+
+    Yields
+    ------
+    NeighborMap
+        The pictures in between are those of the time; the last one depends on the arguments alone.
+
+    Notes
+    -----
+    O(n √n) time above 5000 rows, and O(n) memory: some 1 kB for each row. Of 2000 rows the first
+    map takes half a second, the next ones a tenth. Above 30 000 rows 10 000 are laid out.
+    """
+    n = len(plane)
+    size = of_unit_size(plane)
+    if n < 3 or not size.any():  # there is nothing to arrange
+        yield NeighborMap(np.asarray(size, dtype=np.float32), 1.0)
+        return
+    Z = _compared(view)
+    if n <= _MOST_ROWS:
+        places = _started(size, seed) if before is None else before.places
+        for found, share, near in _on_the_way(Z, places, before, n, seed):
+            yield NeighborMap(found, share, near)
+    else:
+        yield from _with_a_sample(Z, size, before, seed)
+
+
+def _with_a_sample(
+    Z: Floats, plane: Floats, before: NeighborMap | None, seed: int
+) -> Iterator[NeighborMap]:
+    """As above, of more rows than can be laid out."""
+    n = len(Z)
+    in_sample = np.zeros(n, dtype=bool)
+    in_sample[np.random.RandomState(seed).choice(n, _SAMPLE, replace=False)] = True
+    some = Z[in_sample]
+    among = None if before is None else before.among
+    if before is None or among is None:
+        among = _among(some, Z[~in_sample], seed)
+        places = _started(plane[in_sample], seed)
+    else:
+        places = before.places[in_sample]
+
+    def whole(found: Places, share: float, near: Ints, among: Among) -> NeighborMap:
+        all_places = np.empty((n, 2), dtype=np.float32)
+        all_places[in_sample] = found
+        all_places[~in_sample] = middles(found, among.near, among.weights)
+        return NeighborMap(all_places, share, near, among)
+
+    for places, share, near in _on_the_way(some, places, before, n, seed):  # noqa: B020
+        # Rows that are not in it follow those that were near; who that is now is looked for last.
+        if share == 1.0 and before is not None:
+            yield whole(places, 1 - 1 / EPOCHS, near, among)
+            among = _among(some, Z[~in_sample], seed)
+        yield whole(places, share, near, among)
+
+
+def _compared(view: View) -> Floats:
+    """Rows along the principal axes of the metric, about zero and of the order of 1."""
+    n_axes = min(_AXES, len(view.variances()))
+    Z = np.asarray(view.coordinates(n_axes), dtype=np.float64)
+    largest = np.abs(Z).max(initial=0.0)
+    return Z / largest if largest > 0 else Z
+
+
+def _among(sample: Floats, others: Floats, seed: int) -> Among:
+    cells = Cells(sample, _RECALL, np.random.RandomState(seed))
+    distances, near = nearest_by_cells(cells, sample, others, _AMONG)
+    return Among(near.astype(np.int32), closeness(distances))
+
+
+def _started(plane: Floats, seed: int) -> Places:
+    """Where points begin: as they are, but for far ones, and no two at one place."""
+    near = np.clip(_START_SIZE * plane, -3 * _START_SIZE, 3 * _START_SIZE)
+    jitter = np.random.RandomState(seed).normal(scale=_JITTER, size=near.shape)
+    return np.asarray(near + jitter, dtype=np.float32)
+
+
+def _on_the_way(
+    Z: Floats, places: Places, before: NeighborMap | None, n_shown: int, seed: int
+) -> Iterator[tuple[Places, float, Ints]]:
+    """Places from time to time, with the share of the way that is gone, and neighbours."""
+    first = 0 if before is None else round(EPOCHS * min(before.share, _GOES_ON))
+    if before is not None and before.near is not None:
+        # Those who were neighbours are at other distances now: enough for the first picture.
+        shown = first + _FIRST_SHOWN
+        places = descended(places, edges_between(Z, before.near), first, shown, seed)
+        yield places, shown / EPOCHS, before.near
+        first = shown
+    search: Search = "exact" if len(Z) < _MANY else "approximate"
+    n_near = min(_NEIGHBORS, len(Z) - 1)
+    near: Ints = np.asarray(nearest_others(Z, n_near, search=search, random_state=seed), np.int64)
+    edges = edges_between(Z, near)
+    pause = _PAUSE + n_shown / _ROWS_A_SECOND
+    told = time.monotonic()
+    for epoch in range(first, EPOCHS):
+        places = descended(places, edges, epoch, epoch + 1, seed)
+        now = time.monotonic()
+        is_due = epoch + 1 == _FIRST_SHOWN or now - told >= pause
+        if is_due or epoch + 1 == EPOCHS:
+            told = now
+            yield places, (epoch + 1) / EPOCHS, near

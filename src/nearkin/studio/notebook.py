@@ -1,0 +1,781 @@
+"""The studio from Python: a handle that shows the page and gives back what was taught."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import secrets
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.errors import InputError, needing
+from nearkin.messages import notice
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
+from nearkin.storage.files import StrPath
+from nearkin.studio.journal import JournalInUse, OtherData, suits
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import Records, records_of
+from nearkin.studio.server.encoding import page_folder, why_no_page
+from nearkin.studio.server.security import ANY_NAME, checked_names
+from nearkin.studio.server.serving import AddressError, Serving
+from nearkin.tables.encoder import TableEncoder
+
+# What a notebook shows of a studio: its page in a frame, or what to do if that does not come.
+
+
+# Milliseconds until a page that has not come is said not to come. It can still come later.
+PATIENCE_MS = 6000
+# What the page tells the cell that shows it, see page/src/framed.ts.
+GREETING = "nearkin studio is here"
+
+_SCRIPT = """
+<script>
+(() => {
+  const cell = document.getElementById("NAME");
+  if (!cell) return;
+  const frame = cell.querySelector("iframe");
+  const help = cell.querySelector("details");
+  const show = (isHere) => { frame.hidden = !isHere; help.open = !isHere; help.hidden = isHere; };
+  const timer = setTimeout(() => show(false), PATIENCE);
+  addEventListener("message", (event) => {
+    if (event.source !== frame.contentWindow || event.data !== "GREETING") return;
+    clearTimeout(timer);
+    show(true);
+  });
+})();
+</script>
+"""
+
+
+def cell_of(
+    url: str, remedy: str, *, height: int = 720, note: str = "", patience_ms: int = PATIENCE_MS
+) -> str:
+    """The HTML of a cell.
+
+    Parameters
+    ----------
+    url : str
+        Of the page, for the browser.
+    remedy : str
+        What to do if it is not there. Where scripts run, it is shown only if the page does not come
+        soon, and in its place; where they do not, it can be unfolded.
+    height : int
+        Pixels.
+    note : str
+        Shown beside the link.
+    patience_ms : int
+        Until the page is said not to come.
+    """
+    name = f"nearkin-{secrets.token_hex(6)}"
+    address = html.escape(url, quote=True)
+    said = f" {html.escape(note)}" if note else ""
+    script = (
+        _SCRIPT.replace("NAME", name)
+        .replace("PATIENCE", str(patience_ms))
+        .replace("GREETING", GREETING)
+    )
+    return (
+        f'<div id="{name}">'
+        f'<p><a href="{address}" target="_blank" rel="noopener">nearkin studio in a tab of its own'
+        f"</a>{said}</p>"
+        f"<details><summary>No page here? The browser does not reach the studio.</summary>"
+        f"<p>{html.escape(remedy)}</p></details>"
+        f'<iframe src="{address}" title="nearkin studio" width="100%" height="{height}" '
+        'style="border: 0" allow="clipboard-write"></iframe>'
+        f"</div>{script}"
+    )
+
+
+def plain_cell(*sentences: str) -> str:
+    """The HTML of a cell that has only text."""
+    return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+
+
+# What a kernel can know of its notebook: whether it is one, in which file, and who started it.
+
+
+# Seconds that a server on the same machine has to say what it knows.
+_PATIENCE = 2.0
+
+
+def shell_of_notebook() -> Any | None:
+    """IPython's shell if this process is the kernel of a notebook, else None."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if hasattr(shell, "kernel") else None
+
+
+def is_shown_by_vscode(shell: Any, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether VS Code shows the notebook, wherever the kernel runs."""
+    return "__vsc_ipynb_file__" in shell.user_ns or "-jvsc-" in environ.get("JPY_SESSION_NAME", "")
+
+
+def notebook_file(shell: Any, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Where the notebook is, as far as its kernel can know.
+
+    It is what VS Code tells, or the file by whose name Jupyter started the kernel.
+    """
+    told = shell.user_ns.get("__vsc_ipynb_file__") or environ.get("JPY_SESSION_NAME", "")
+    name, found, _ = str(told).partition(".ipynb")
+    if not found:
+        return None
+    path = Path(f"{name}.ipynb")
+    if not path.is_absolute():
+        path = Path(str(running_server(environ).get("root_dir", "."))) / path
+    return path.absolute() if path.parent.is_dir() else None
+
+
+def running_server(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """What the Jupyter server that started this kernel says of itself in its file, if anything."""
+    number = environ.get("JPY_PARENT_PID", "")
+    if not number.isdecimal():
+        return {}
+    try:
+        from jupyter_core.paths import jupyter_runtime_dir
+    except ImportError:
+        return {}
+    with suppress(OSError, ValueError):
+        path = Path(jupyter_runtime_dir()) / f"jpserver-{number}.json"
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def has_server_proxy(server: Mapping[str, Any]) -> bool:
+    """Whether a Jupyter server passes requests on to other ports, by jupyter-server-proxy.
+
+    It is asked for a page of that extension, without a word of who asks: it wants to know who if it
+    has the page, and says so if not.
+    """
+    address = f"{server.get('url', '')}server-proxy/servers-info"
+    if not address.startswith(("http://", "https://")):
+        return False
+    try:
+        _asking().open(address, timeout=_PATIENCE)
+    except urllib.error.HTTPError as answer:
+        return answer.code in (301, 302, 303, 307, 401, 403)
+    except (OSError, ValueError):  # no answer, or one that is no HTTP
+        return False
+    return True
+
+
+class _NotFurther(urllib.request.HTTPRedirectHandler):
+    """Does not follow an answer that leads elsewhere."""
+
+    def redirect_request(self, *told: Any) -> None:
+        """Nowhere."""
+
+
+def _asking() -> urllib.request.OpenerDirector:
+    """Asks this machine, past proxies that are meant for others."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NotFurther)
+
+
+# How the browser of a notebook comes to a port of the machine that its kernel runs on.
+
+
+_DIRECTLY = "http://127.0.0.1:{port}/"
+_FORWARD = (
+    "If the notebook runs on another machine, forward the port to yours, as in ssh -L "
+    "{port}:127.0.0.1:{port} MACHINE"
+)
+_RUN_AGAIN = "If the kernel was restarted or the studio closed, run the cell again."
+# Where the browser shows what a codespace has.
+_CODESPACES = ("*.github.dev", "*.vscode-cdn.net")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a notebook is shown, and how a page of this machine can be shown there.
+
+    Attributes
+    ----------
+    address : str
+        Of a port, which stands as ``{port}`` in it. It begins with a slash if it is one of the
+        server that shows the notebook, whose name only the browser knows.
+    hosts : tuple of str
+        Names that requests come with beside those of this machine; ``*`` if nobody knows them.
+    remedy : str
+        What to do if the page is not there, with ``{port}``.
+    """
+
+    address: str = _DIRECTLY
+    hosts: tuple[str, ...] = ()
+    remedy: str = f"{_RUN_AGAIN} {_FORWARD}."
+
+    def url(self, port: int, token: str) -> str:
+        """Where the page is."""
+        return f"{self.address.replace('{port}', str(port))}?token={token}"
+
+    def what_to_do(self, port: int) -> str:
+        """The remedy for a port."""
+        return self.remedy.replace("{port}", str(port))
+
+
+class InColab(Place):
+    """A notebook in Colab, whose browser has an address of its own for each port."""
+
+    def url(self, port: int, token: str) -> str:
+        """Where the page is."""
+        from google.colab.output import eval_js
+
+        found = str(eval_js(f"google.colab.kernel.proxyPort({port})"))
+        return f"{found.rstrip('/')}/?token={token}"
+
+
+def place_of(proxy: str | None, shell: Any, environ: Mapping[str, str] = os.environ) -> Place:
+    """Where a page is shown.
+
+    Parameters
+    ----------
+    proxy : str or None
+        What the user says of it: an address with ``{port}``.
+    shell : IPython's shell, or None
+        None where this is no notebook.
+    environ : mapping
+    """
+    if proxy is not None:
+        return _by_user(proxy)
+    if shell is None:
+        return Place()
+    if "google.colab" in sys.modules:
+        return InColab(hosts=(ANY_NAME,), remedy=_RUN_AGAIN)
+    if is_shown_by_vscode(shell, environ):
+        return _vscode(environ)
+    return _jupyter(environ)
+
+
+def _by_user(proxy: str) -> Place:
+    if "{port}" not in proxy or not proxy.startswith(("http://", "https://", "/")):
+        raise InputError(
+            f"proxy={proxy!r:.200}: give an address with {{port}} in it, such as "
+            "'https://hub.example.org/user/me/proxy/{port}/', or the part of it from the first / "
+            "on if the notebook is on the same host."
+        )
+    address = proxy if proxy.endswith("/") else f"{proxy}/"
+    name = urlsplit(address.replace("{port}", "0")).hostname
+    if name is None:
+        hosts = (ANY_NAME,)
+    elif "{port}" in urlsplit(address).netloc and "." in name:  # a name for each port
+        hosts = (f"*.{name.partition('.')[2]}",)
+    else:
+        hosts = (name,)
+    return Place(address, hosts, f"{_RUN_AGAIN} See whether proxy={proxy!r} is right.")
+
+
+def _vscode(environ: Mapping[str, str]) -> Place:
+    here = ("localhost", "127.0.0.1")
+    remedy = (
+        f"{_RUN_AGAIN} If it runs on another machine: in the Ports view of VS Code, choose Forward "
+        "a Port, {port}, and run the cell again."
+    )
+    template = environ.get("VSCODE_PROXY_URI", "")
+    if template.startswith("http") and "{{host}}" not in template:  # of code-server
+        return _by_user(template.replace("{{port}}", "{port}"))
+    name = environ.get("CODESPACE_NAME")
+    domain = environ.get("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN")
+    if name and domain:
+        hosts = (*here, f"*.{domain}", *_CODESPACES)
+        return Place(f"https://{name}-{{port}}.{domain}/", hosts, remedy)
+    return Place(hosts=here, remedy=remedy)
+
+
+def _jupyter(environ: Mapping[str, str]) -> Place:
+    server = running_server(environ)
+    prefix = environ.get("JUPYTERHUB_SERVICE_PREFIX")
+    base = prefix or str(server.get("base_url", "/"))
+    if not base.endswith("/"):
+        base += "/"
+    proxied = f"{base}proxy/{{port}}/"
+    if has_server_proxy(server):
+        return Place(proxied, (ANY_NAME,), _RUN_AGAIN)
+    install = (
+        "install jupyter-server-proxy where Jupyter runs, restart Jupyter, and run the cell again"
+    )
+    if prefix:  # whatever there is, nothing but a proxy leads from a hub to this machine
+        return Place(
+            proxied,
+            (ANY_NAME,),
+            f"{_RUN_AGAIN} Through JupyterHub the page needs jupyter-server-proxy: {install}.",
+        )
+    return Place(remedy=f"{_RUN_AGAIN} {_FORWARD}, or {install}.")
+
+
+# Pairs by row numbers of the data, and by places among the rows that are shown.
+
+
+# Pairs that are drawn from labels: enough to learn from, few enough to be drawn as lines.
+MOST_OF_LABELS = 500
+
+
+def with_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
+    """Pairs, and some that follow from labels.
+
+    Examples
+    --------
+    >>> with_labels(None, ["a", "a", None, "b"], seed=0)
+    Pairs(1 must-link, 2 cannot-links, n_rows=4)
+    """
+    n_labelled = int((class_numbers(labels) >= 0).sum())
+    n_pairs = MOST_OF_LABELS if n_labelled * (n_labelled - 1) // 2 > MOST_OF_LABELS else None
+    drawn = Pairs.from_labels(labels, n_pairs, random_state=seed)
+    return drawn if pairs is None else pairs + drawn
+
+
+def among_shown(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
+    """Pairs of rows of the data as pairs of places among the rows that are shown.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    numbers : int ndarray
+        Of the rows that are shown, increasing.
+    source : str
+        What has the rows, for an error.
+
+    Examples
+    --------
+    >>> among_shown(Pairs([(2, 8)]), np.array([0, 2, 5, 8]), "X").must_link
+    array([[1, 3]])
+    """
+    places = np.minimum(np.searchsorted(numbers, pairs.points), len(numbers) - 1)
+    outside = pairs.points[numbers[places] != pairs.points]
+    if len(outside):
+        raise InputError(
+            f"row {outside[0]} of {source} is named in pairs, but it is not among the "
+            f"{len(numbers)} rows that are shown."
+        )
+    return _mapped(pairs, lambda rows: np.searchsorted(numbers, rows), len(numbers))
+
+
+def in_the_data(pairs: Pairs, numbers: NDArray[np.int64], n_total: int) -> Pairs:
+    """Pairs by row numbers of the data, from places among the rows shown.
+
+    Examples
+    --------
+    >>> in_the_data(Pairs([(1, 3)]), np.array([0, 2, 5, 8]), 10).must_link
+    array([[2, 8]])
+    """
+    return _mapped(pairs, lambda places: numbers[places], n_total)
+
+
+def _mapped(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
+    return Pairs(
+        function(pairs.must_link),
+        function(pairs.cannot_link),
+        must_weight=pairs.must_weight,
+        cannot_weight=pairs.cannot_weight,
+        closer=function(pairs.closer),
+        closer_weight=pairs.closer_weight,
+        n_rows=n_rows,
+    )
+
+
+# What the studio needs beside the library.
+
+
+_PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
+
+
+def check_packages() -> None:
+    """Raise an ImportError that says what to install, if something is missing."""
+    for name in _PACKAGES:
+        with needing(f"the studio needs more packages ({name})", "studio"):
+            import_module(name)
+
+
+# Where the answers of a notebook's cell are kept, if nobody says so.
+
+
+# Names that IPython gives to what cells have shown.
+_NOT_THE_USERS = re.compile(r"_.*|In|Out|exit|quit")
+
+
+def journals_beside(
+    shell: Any, X: Any, fingerprint: str, environ: Mapping[str, str] = os.environ
+) -> Iterator[Path]:
+    """Files for the answers about X, best first: all but the first are for when it has other data.
+
+    They are beside the notebook, or in the working directory if nobody knows where that is. Their
+    names have the notebook's and the variable's, so that a cell that is run again finds its answers
+    and a person knows whose they are.
+
+    Parameters
+    ----------
+    shell : IPython's shell
+    X : object
+        What the studio is about.
+    fingerprint : str
+        Of that, for what is in no variable.
+    environ : mapping
+    """
+    notebook = notebook_file(shell, environ)
+    folder = Path.cwd() if notebook is None else notebook.parent
+    parts = [] if notebook is None else [notebook.stem]
+    parts.append(_variable(shell, X) or f"rows-{fingerprint[:8]}")
+    for number in count(1):
+        more = "" if number == 1 else f"-{number}"
+        yield folder / f"{'.'.join(parts)}{more}.answers.jsonl"
+
+
+def _variable(shell: Any, X: Any) -> str | None:
+    """The first variable that X is the value of."""
+    named = (name for name, value in shell.user_ns.items() if value is X)
+    return next((name for name in named if not _NOT_THE_USERS.fullmatch(name)), None)
+
+
+class Studio:
+    """A studio that runs beside your program; :func:`nearkin.studio` makes one.
+
+    As the last value of a notebook's cell it shows the page. The server ends with :meth:`close`, at
+    the end of a ``with`` block, or with the process.
+
+    Attributes
+    ----------
+    url : str
+        Where the page is, for a browser on this machine.
+    pairs : Pairs
+        What is known now: pairs given at the start and answers, by row numbers of X.
+    metric : learner
+        A copy of what was learned last.
+    journal : Path or None
+        Where answers are kept; None if only in memory.
+    """
+
+    def __init__(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+        self._show(key, records, serving, place)
+
+    def _show(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+        self._key, self._place = key, place
+        self._records, self._serving = records, serving
+        self._closed = False
+
+    @property
+    def url(self) -> str:
+        """Where the page is, for a browser on this machine."""
+        self._refuse_if_closed()
+        return self._serving.url
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise InputError(f"{self!r} has no page any more: {_HOW_TO_GO_ON}")
+
+    @property
+    def _lesson(self) -> Lesson:
+        """The one that is taught now: on the page, other columns can be chosen."""
+        return self._serving.lesson
+
+    @property
+    def pairs(self) -> Pairs:
+        """What is known now, by row numbers of X."""
+        records = self._records
+        return in_the_data(self._lesson.pairs, records.numbers, records.n_total)
+
+    @property
+    def metric(self) -> Any:
+        """A copy of what was learned last."""
+        return self._lesson.metric
+
+    @property
+    def journal(self) -> Path | None:
+        """Where answers are kept; None if only in memory."""
+        return self._lesson.journal
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the studio is closed, or for some seconds; whether it is closed."""
+        return self._serving.wait(seconds)
+
+    def close(self) -> None:
+        """End the server. What was taught can still be read, and a new studio begins anew."""
+        self._closed = True
+        if _open.get(self._key) is self:
+            del _open[self._key]
+        self._serving.close()
+
+    def __enter__(self) -> Self:
+        self._refuse_if_closed()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        n_answers = self._lesson.state()["n_answers"]
+        where = "closed" if self._closed else self.url
+        return f"Studio({self._records.source}, {n_answers} answers, {where})"
+
+    def _repr_html_(self) -> str:
+        if self._closed:
+            return plain_cell(f"{self!r}: {_HOW_TO_GO_ON}")
+        if page_folder() is None:
+            return plain_cell(*why_no_page())
+        port, kept = self._serving.port, self.journal
+        return cell_of(
+            self._place.url(port, self._serving.token),
+            self._place.what_to_do(port),
+            note="" if kept is None else f"Answers are kept in {kept.name}.",
+        )
+
+
+_HOW_TO_GO_ON = (
+    "nk.studio(...) opens another, which goes on with what is in the journal. What was taught is "
+    "still in pairs and metric."
+)
+# What a studio is about, and the file that its answers are kept in.
+_Key = tuple[str, str | None]
+# Those of this process, so that a cell that is run again goes on with what was answered.
+_open: dict[_Key, Studio] = {}
+
+
+def studio(
+    X: Any,
+    pairs: Pairs | None = None,
+    *,
+    labels: Any = None,
+    ids: Any = None,
+    columns: Mapping[str, Sequence[Any]] | Any = None,
+    images: str | tuple[int, int] | None = None,
+    folder: StrPath = ".",
+    learn_from: Sequence[str] | None = None,
+    records: bool | TableEncoder | None = None,
+    journal: StrPath | Literal[False] | None = None,
+    standardise: bool | None = None,
+    by: str | None = None,
+    seed: int = 0,
+    port: int | None = None,
+    proxy: str | None = None,
+    allow_hosts: Sequence[str] = (),
+) -> Studio:
+    """Teach a metric in a browser or a notebook: answer "same or different?", see points move.
+
+    Needs the extra "studio".
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or frame of pandas, polars or pyarrow
+        The column of vectors of a frame is learned from, or else its numbers, texts and dates, with
+        their gaps. Columns that name or count rows (``id``, ``index``), look like classes
+        (``label``, ``target``, a few words beside numbers) or say yes or no are set aside. The page
+        says so, and can change it.
+    pairs : Pairs, optional
+        What is known of rows of X already. Triplets of it are kept in the journal with the answers.
+    labels : array-like of shape (n,), optional
+        Classes, as far as they are known (-1 or None if not): up to 500 pairs of them count as
+        known, and points can be coloured by them.
+    ids : sequence or str, optional
+        What to call rows, or the column that says so.
+    columns : mapping or frame, optional
+        More to show and to colour by, n values by each name.
+    images : str or (int, int), optional
+        The column that names a picture's file for each row, or height and width if the numbers of
+        X are pixels.
+    folder : path, default="."
+        Where these files are.
+    learn_from : sequence of str, optional
+        Columns of a frame to learn from, whatever they are called and hold.
+    records : bool or TableEncoder, optional
+        Whether a frame is one of records, such as people: all its columns are learned from, words
+        too. By default that is so where it has no numbers but codes. An encoder says what columns
+        hold. Doubtful pairs of records can be reviewed (needs the extra "records").
+    journal : path or False, optional
+        Where each answer is kept at once. If it is there, you go on from it. Without: in a file
+        beside the notebook, named after it and after the variable X; in memory only, until the
+        program ends, where this is no notebook, or with False.
+    standardise : bool, optional
+        Bring all columns to one scale first. By default where their units differ by more than 100.
+    by : str, optional
+        Who answers, unless another name is given on the page.
+    seed : int, default=0
+        The same seed asks the same questions.
+    port : int, optional
+        Without: 8765, or the next one free.
+    proxy : str, optional
+        Where the browser finds a port of this machine, such as
+        ``"https://hub.example.org/user/me/proxy/{port}/"``. Without, that is found out in
+        JupyterLab and JupyterHub with jupyter-server-proxy, VS Code, code-server and Colab.
+    allow_hosts : sequence of str
+        Names of other proxies that may pass requests on, such as ``"hub.example.org"`` or
+        ``"*.example.org"``.
+
+    Returns
+    -------
+    Studio
+        With ``pairs`` and ``metric``, at any time. The page is only served to this machine, and
+        through the proxy that shows the notebook to who has its address.
+
+    Notes
+    -----
+    Called again for the same rows, as when a notebook's cell is run again, it goes on with what was
+    answered: it gives the same handle, at the same address, with the other arguments as they are
+    now. If rows have come or gone, or columns, it goes on from the same journal, and the handle of
+    before is closed. ``close`` ends that: the next studio begins anew, or from its journal.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> with nk.studio(X, nk.Pairs(must_link=[(0, 1)]), port=0) as handle:
+    ...     address = handle.url  # or show the handle in a notebook
+    >>> handle.pairs
+    Pairs(1 must-link, 0 cannot-links, n_rows=60)
+    """
+    check_packages()
+    check_roles(labels, pairs, triplets=True)
+    more = _by_name(columns)
+    classes: list[str] = []
+    if labels is not None:
+        pairs = with_labels(pairs, labels, seed)
+        name = getattr(labels, "name", None)
+        classes = [name if isinstance(name, str) else "label"]
+        more.setdefault(classes[0], list(labels))
+    shown = records_of(
+        X,
+        ids,
+        more,
+        images,
+        folder=folder,
+        source="the rows of X",
+        classes=classes,
+        learn_from=learn_from,
+        of_words=records,
+        keep=() if pairs is None else pairs.points,
+        seed=seed,
+    )
+    if pairs is not None:
+        pairs.check_rows(shown.n_total)
+        pairs = among_shown(pairs, shown.numbers, "X")
+    shell = shell_of_notebook()
+    place = place_of(proxy, shell)
+    allowed = [*place.hosts, *checked_names(allow_hosts)]
+
+    def opened(path: StrPath | None) -> Studio:
+        given = _Given(shown, pairs, standardise, by, seed, port, allowed)
+        return _opened(given, path, place)
+
+    if journal is not None:
+        return opened(journal or None)
+    if shell is None:
+        return opened(None)
+    for path in journals_beside(shell, X, shown.fingerprint):
+        try:
+            return opened(path)
+        except OtherData:
+            continue  # the variable had other rows then
+        except JournalInUse:
+            if not _is_ours(path):
+                raise
+        except OSError as error:
+            notice(
+                f"answers cannot be kept in {path} ({error.strerror or error}): they are in memory "
+                "only, until the kernel ends. Name another place with journal=."
+            )
+            break
+    return opened(None)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a studio is opened with."""
+
+    shown: Records
+    pairs: Pairs | None
+    standardise: bool | None
+    by: str | None
+    seed: int
+    port: int | None
+    allowed: Sequence[str]
+
+
+def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
+    """A studio with its answers in a file or in memory: the one of before, or another."""
+    shown = given.shown
+    key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
+    earlier = _open.get(key) or _to_be_kept(key)
+    replaced = _with_the_same_journal(key, shown) if earlier is None else None
+    before = earlier or replaced
+    if earlier is not None:
+        earlier._serving.close()
+    if replaced is not None:
+        replaced.close()
+    lesson = Lesson(
+        shown,
+        journal=journal,
+        pairs=given.pairs,
+        entries=() if earlier is None else earlier._lesson.entries,
+        standardise=given.standardise,
+        by=given.by,
+        seed=given.seed,
+    )
+    try:
+        last = None if before is None else before._serving
+        serving = _serving(lesson, given.port, last, given.allowed)
+        serving.start()
+    except BaseException:
+        lesson.close()
+        raise
+    if earlier is None:
+        found = Studio(key, shown, serving, place)
+    else:
+        found = _open.pop(earlier._key)
+        found._show(key, shown, serving, place)
+    _open[key] = found
+    return found
+
+
+def _is_ours(journal: Path) -> bool:
+    """Whether a studio of this process keeps its answers there."""
+    return any(path == os.path.realpath(journal) for _, path in _open)
+
+
+def _with_the_same_journal(key: _Key, shown: Records) -> Studio | None:
+    """A studio whose journal can be gone on with, as when rows or columns were added meanwhile."""
+    _, journal = key
+    found = next((one for (_, path), one in _open.items() if path and path == journal), None)
+    return found if found is not None and suits(str(journal), shown) else None
+
+
+def _to_be_kept(key: _Key) -> Studio | None:
+    """A studio about the same rows whose answers are in memory, if the journal is a new one."""
+    fingerprint, journal = key
+    is_new = journal is not None and not os.path.exists(journal)
+    return _open.get((fingerprint, None)) if is_new else None
+
+
+def _serving(
+    lesson: Lesson, port: int | None, before: Serving | None, allowed: Sequence[str]
+) -> Serving:
+    """A server, at the address of the one before if there was one and no other is asked for."""
+    if before is None:
+        return Serving(lesson, port=port, allowed=allowed)
+    try:
+        return Serving(lesson, port=port or before.port, token=before.token, allowed=allowed)
+    except AddressError:  # taken by another program within this moment
+        return Serving(lesson, port=port, token=before.token, allowed=allowed)
+
+
+def _by_name(columns: Any) -> dict[str, Sequence[Any]]:
+    """Columns of a mapping or a frame."""
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    import narwhals
+
+    frame = narwhals.from_native(columns, eager_only=True)
+    return {str(name): frame[name].to_list() for name in frame.columns}

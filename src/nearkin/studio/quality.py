@@ -1,0 +1,342 @@
+"""How good the metric is on answers that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin._types import Floats, Ints, Mask
+from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
+from nearkin.learners.teachable import retaught
+from nearkin.messages import noticed
+from nearkin.pairs.closure import keys_of, random_pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows.distances import linked_distances
+from nearkin.rows.parallel import blocks, one_blas_thread, pause
+from nearkin.scores.held_out import auc_of, pair_folds, ranks
+from nearkin.scores.quality import quality_of as estimates_of
+from nearkin.scores.suspects import Placed, distances_from_groups, placed
+from nearkin.scores.verdicts import verdicts_of
+from nearkin.spaces.neighbors import nearest
+from nearkin.studio.metric import TaughtMetric, View
+
+# Groups of points that are left out in turn to see how much chance there is in the gain.
+_GROUPS = 40
+# Pairs of either kind below which there are no figures.
+_LEAST_OF_A_KIND = 3
+# So many times pairs are dealt into parts until so many of either kind could be held out.
+_MOST_DEALS, _WANTED_OF_A_KIND = 4, 10
+# Rows whose groups are looked at.
+_MOST_PLACED = 600
+# People whose rates are told apart there; those who come later are taken together.
+_MOST_PEOPLE = 4
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Ranks of pairs among random ones, under metrics that were not told of them.
+
+    Attributes
+    ----------
+    links : int ndarray of shape (k, 2)
+        Must-links, then cannot-links.
+    same : bool ndarray of shape (k,)
+    strict, plain : ndarray of shape (k,)
+        Under a metric that knows nothing of either row, and under the Euclidean one; NaN where no
+        metric is so.
+    loose : ndarray of shape (k,)
+        Under metrics that know nothing of one row at least; NaN where there are none.
+    called_same : bool ndarray of shape (k,)
+        Which are within the threshold of the metric that knows nothing of either row.
+    fair : bool ndarray of shape (k,)
+        Which are of rows that came up by chance.
+    seen : ndarray of shape (k,)
+        Ranks under the metric that was told of all of them.
+    points : int ndarray of shape (p,)
+        Rows that something is known of.
+    placed : Placed
+        Whether each of these is in its group.
+    """
+
+    links: Ints
+    same: Mask
+    strict: Floats
+    plain: Floats
+    loose: Floats
+    called_same: Mask
+    fair: Mask
+    points: Ints
+    placed: Placed
+    seen: Floats
+
+    @property
+    def judged(self) -> Mask:
+        """Pairs that quality is measured on."""
+        return ~np.isnan(self.strict) & self.fair
+
+
+def trial_of(
+    learned: TaughtMetric,
+    X: Floats,
+    told: Pairs,
+    seed: int = 0,
+    sought: Ints | None = None,
+    placed_by: Mapping[int, str] | None = None,
+) -> Trial:
+    """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
+
+    Must-links are transitive, so pairs that are held out may follow from others unless nothing is
+    known of their points (:func:`nearkin.scores.held_out.pair_folds`). Every part is learned in
+    the space that the metric has already, which takes milliseconds.
+
+    Parameters
+    ----------
+    learned : TaughtMetric
+    X : ndarray of shape (n, d)
+    told : Pairs
+        What was answered and what follows.
+    seed : int
+    sought : int ndarray, optional
+        Rows that were looked for, because they are far from others or near: not a fair test.
+    placed_by : mapping, optional
+        Of rows to who has said which group they are in.
+    """
+    rng = np.random.RandomState(seed)
+    links = np.concatenate([told.must_link, told.cannot_link])
+    random_links = random_pairs(len(X), rng)
+    same = np.arange(len(links)) < len(told.must_link)
+    fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
+    total, count = np.zeros(len(links)), np.zeros(len(links))
+    held, n_held = np.zeros(len(links)), np.zeros(len(links))
+    called_same = np.zeros(len(links), dtype=bool)
+    places = _Places(told, placed_by or {})
+    for _ in range(_MOST_DEALS):
+        for learn, judge in pair_folds(told, N_FOLDS, rng):
+            pause()
+            try:
+                with noticed():  # what is worth a note is one of the whole
+                    metric = retaught(learned.step.metric, X, told.subset(learn))
+                    view = learned.step.view.seen_by(metric)
+            except (ValueError, np.linalg.LinAlgError):
+                continue  # the learner can make nothing of this part
+            places.see(view, told.subset(learn))
+            learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
+            others = np.flatnonzero(~learn)
+            rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
+            total[others] += rank
+            count[others] += 1
+            held[judge] += rank[judge[others]]
+            n_held[judge] += 1
+            called_same[judge] = within[judge[others]]
+        judged = fair & (n_held > 0)
+        if min((judged & same).sum(), (judged & ~same).sum()) >= _WANTED_OF_A_KIND:
+            break
+    strict = np.divide(held, n_held, out=np.full(len(links), np.nan), where=n_held > 0)
+    loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
+    among = linked_distances(X, random_links)
+    plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
+    seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
+    where = places.points, places.chances()
+    return Trial(links, same, strict, plain, loose, called_same, fair, *where, seen)
+
+
+class _Places:
+    """How far rows are from groups, by metrics that know nothing of these rows."""
+
+    def __init__(self, told: Pairs, placed_by: Mapping[int, str]) -> None:
+        groups = told.groups
+        names = [placed_by.get(row) for row in groups.points.tolist()]
+        number = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        self._who = np.array([min(number[name], _MOST_PEOPLE) for name in names], dtype=np.int64)
+        self.points, self._group = groups.points, groups.number
+        self._distance = np.full((len(self.points), groups.count), np.inf)
+        self._few = 0 < len(self.points) <= _MOST_PLACED
+
+    def see(self, view: View, learned: Pairs) -> None:
+        """Look at rows that pairs which were learned from do not name."""
+        out = np.flatnonzero(~np.isin(self.points, learned.points))
+        if not len(out) or not self._few:
+            return
+        Z = np.asarray(view.embedding(self.points), dtype=np.float64)
+        found = distances_from_groups(Z[out], out, Z, self._group)
+        scale = float(np.median(found[np.isfinite(found)])) if np.isfinite(found).any() else 0.0
+        self._distance[out] = found / (scale or 1.0)
+
+    def chances(self) -> Placed:
+        """Whether each row is in its group."""
+        alone = np.bincount(self._group, minlength=1)[self._group] == 1
+        distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
+        distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
+        found = placed(distance, self._group, self._who)
+        return Placed(*(np.where(alone, np.nan, one) for one in found))
+
+
+def quality_of(trial: Trial) -> dict[str, Any]:
+    """Pair AUC beside that of the Euclidean distance, as plain numbers and a sentence.
+
+    ``error`` is the standard error of the difference: groups of points are left out in turn, since
+    pairs that share a point are not independent. ``figures`` has pair AUC of both, precision,
+    recall and F1 of calling two rows the same, each with the ends of its 90 % interval, as if same
+    and different were equally frequent. ``n_records`` is how many rows it goes by. There are no
+    figures where there is too little to go by.
+
+    Parameters
+    ----------
+    trial : Trial
+    """
+    judged = trial.judged
+    rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
+    links = trial.links[judged]
+    n_records = len(np.unique(links))
+    if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
+        return {
+            "auc": None,
+            "euclidean_auc": None,
+            "error": None,
+            "n_records": n_records,
+            "figures": {},
+            "enough": False,
+            "said": "There are not enough answers yet to tell how good the metric is: "
+            f"{_why(same)}.",
+        }
+    figures = _figures(trial)
+    (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
+    error = _error_of_gain(rank, plain, same, links)
+    gain = auc - euclidean
+    if gain > 2 * error:
+        verdict = "better than the Euclidean distance"
+    elif gain < -2 * error:
+        verdict = "worse than the Euclidean distance"
+    else:
+        verdict = "not clearly different from the Euclidean distance"
+    return {
+        "auc": auc,
+        "euclidean_auc": euclidean,
+        "error": error,
+        "n_records": n_records,
+        "figures": figures,
+        "enough": True,
+        "said": f"By answers about {n_records} records that it has not seen, the metric is "
+        f"{verdict}: pair AUC {auc:.3f} ({_between(ends)}) against {euclidean:.3f} "
+        f"({_between(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
+    }
+
+
+def _between(ends: list[float]) -> str:
+    low, high = ends
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _why(same: Mask) -> str:
+    """What there is too little of."""
+    if len(same) >= LEAST_PAIRS:
+        kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
+        return f"too few of the records that can be held out are {kind}"
+    return "too few records can be held out"
+
+
+def ranks_of(trial: Trial, pairs: Pairs) -> Floats:
+    """Ranks of pairs under metrics that know nothing of one row at least; NaN without any."""
+    n_must = len(pairs.must_link)
+    answered = np.concatenate([pairs.must_link, pairs.cannot_link])
+    rank = np.full(len(answered), np.nan)
+    for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
+        of_kind = np.flatnonzero(trial.same == kind)
+        keys = keys_of(trial.links[of_kind])  # sorted, as Pairs are
+        if len(keys):
+            wanted = keys_of(answered[part])
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            found = trial.loose[of_kind[place]]
+            rank[part] = np.where(keys[place] == wanted, found, np.nan)
+    return rank
+
+
+def _figures(trial: Trial) -> dict[str, list[float]]:
+    """Value and interval of each figure."""
+    judged = trial.judged
+    same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
+    # The metric has learned from more than those that are judged, and is not far from between.
+    by_rank = estimates_of(
+        trial.strict[judged], same, weight, links, 1.0, 0.5, seen=trial.seen[judged]
+    )
+    by_plain = estimates_of(trial.plain[judged], same, weight, links, 1.0, 0.5)
+    apart = np.where(trial.called_same[judged], 0.0, 1.0)
+    by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
+    found = {"auc": by_rank.auc, "euclidean_auc": by_plain.auc}
+    found |= {name: getattr(by_verdict, name) for name in ("precision", "recall", "f1")}
+    return {name: [one.value, one.low, one.high] for name, one in found.items()}
+
+
+def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> float:
+    """Standard error of the difference of two AUC, by leaving out groups of points in turn."""
+    points, ends = np.unique(links, return_inverse=True)
+    n_groups = min(_GROUPS, len(points))
+    group = (np.random.RandomState(0).permutation(len(points)) % n_groups)[ends].reshape(-1, 2)
+    gains = []
+    for number in range(n_groups):
+        kept = (group != number).all(axis=1)
+        if kept.any():
+            gains.append(auc_of(rank[kept], same[kept]) - auc_of(plain[kept], same[kept]))
+    k = len(gains)
+    # Nothing is certain after a few pairs, even if all of them agree.
+    least = 0.5 / len(points)
+    return float(max(np.sqrt((k - 1) * np.var(gains)), least)) if k > 1 else 0.5
+
+
+def _ranks(view: View, links: Ints, random_links: Ints, threshold: float) -> tuple[Floats, Mask]:
+    """Ranks of pairs among random ones, and which are within a threshold."""
+    both = np.concatenate([links, random_links])
+    rows, place = np.unique(both, return_inverse=True)
+    distances = linked_distances(view.embedding(rows), place.reshape(both.shape))
+    of_links = distances[: len(links)]
+    return ranks(of_links, distances[len(links) :]), of_links <= threshold
+
+
+# Rows of which the learned metric is not sure whom they are like.
+
+
+# Chances of being the same between which a verdict is unsure.
+UNSURE = (0.2, 0.8)
+_NEIGHBORS = 10
+# Up to so many rows, neighbours are looked for among all; of more, among as many as follow.
+_MANY = 20_000
+_LOOKED_AT = 2000
+_BLOCK = 16_384
+
+
+@one_blas_thread()
+def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[np.bool_] | None:
+    """Rows of which it is unsure whether they are the same as most of their ten neighbours.
+
+    Parameters
+    ----------
+    learned : TaughtMetric
+    n_rows : int
+    seed : int
+        Of more than 20 000 rows, neighbours are looked for among 2000.
+
+    Returns
+    -------
+    bool ndarray of shape (n_rows,) or None
+        None as long as nothing is learned, so that nobody can tell.
+    """
+    if learned.metric is None or not len(learned.step.told):
+        return None
+    some = np.arange(n_rows)
+    if n_rows > _MANY:
+        some = np.sort(np.random.RandomState(seed).choice(n_rows, _LOOKED_AT, replace=False))
+    near = np.ascontiguousarray(learned.view.embedding(some))
+    k = min(_NEIGHBORS + 1, len(some))
+    verdicts = verdicts_of(learned.metric)
+    found = np.empty(n_rows, dtype=bool)
+    for block in blocks(n_rows, _BLOCK):
+        Z = np.ascontiguousarray(learned.view.embedding(np.arange(n_rows)[block]))
+        distances, _ = nearest(near, Z, k)
+        # A row is the nearest to itself, unless it was not drawn; then one is left out for nothing.
+        middle = np.median(verdicts.chance(distances[:, 1:].astype(np.float64)), axis=1)
+        found[block] = (middle > UNSURE[0]) & (middle < UNSURE[1])
+    return found

@@ -1,0 +1,1259 @@
+"""What there is to look at: rows of numbers, and all that a person may want to see of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from hashlib import blake2b
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from nearkin._types import Doubles, Floats, Ints
+from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import noticed
+from nearkin.rows.access import evenly_spaced
+from nearkin.rows.parallel import blocks
+from nearkin.rows.scaling import differing_units, fitted_scaler, in_words
+from nearkin.storage.files import StrPath
+from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures, PixelPictures
+from nearkin.tables.choice import (
+    MOST_LOOKED_AT,
+    NOT_CHOSEN,
+    ColumnChoice,
+    are_records,
+    only,
+    roles_by_cells,
+    said_of_choice,
+)
+from nearkin.tables.differences import differing_spans, marked_parts, plain
+from nearkin.tables.encoder import TableEncoder
+from nearkin.tables.reading import cells_of, some_cells
+from nearkin.tables.roles import (
+    COUNTS_ROWS,
+    NAMES_ROWS,
+    Roles,
+    counting,
+    hardly_features,
+    names_rows,
+    roles_of,
+    sentence,
+)
+
+# What a record shows: its fields, always in the same order, with what differs from another's.
+
+
+# Characters of a value that are shown at first, and where all of it is asked for.
+MOST_CHARACTERS = 2000
+MOST_OF_ALL = 200_000
+# Characters in which differences are looked for.
+MOST_MARKED = 20_000
+# Fields of a record.
+MOST_FIELDS = 100
+# Rows that tell where a number stands among all.
+_MOST_RANKED = 20_000
+# Numbers of fewer values are kinds of things.
+_FEWEST_VALUES = 5
+
+
+class Fields:
+    """The fields of all records: columns first, then features, the same ones for every record.
+
+    Features that are only numbered, such as those of vectors, are left out where there is anything
+    else to show.
+
+    Parameters
+    ----------
+    records : Records
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._ranked: dict[str, Doubles | None] = {}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all fields, in their order."""
+        return self.all_names[:MOST_FIELDS]
+
+    @cached_property
+    def _features(self) -> Mapping[str, int]:
+        """Features that people can read, and their numbers."""
+        records = self._records
+        seen = any(name not in records.hidden for name in records.columns)
+        seen |= records.pictures is not None
+        if records.of_words or isinstance(records.pictures, PixelPictures):
+            return {}
+        if seen and not records.named:
+            return {}
+        return {name: j for j, name in enumerate(records.features)}
+
+    @cached_property
+    def all_names(self) -> list[str]:
+        """Names of all columns and features that people can read, also where there are many."""
+        columns = [name for name in self._records.columns if name not in self._records.hidden]
+        return [*columns, *(name for name in self._features if name not in columns)]
+
+    def cell(self, name: str, row: int) -> Any:
+        """What is in a field of a row."""
+        if name in self._records.columns:
+            return self._records.columns[name][row]
+        return self._records.X[row, self._features[name]].item()
+
+    def of(self, row: int, beside: int | None = None, whole: bool = False) -> list[dict[str, Any]]:
+        """The fields of a row, see :meth:`nearkin.studio.records.Records.record`."""
+        marked = {*self._records.columns, *self._records.compared}
+        most = MOST_OF_ALL if whole else MOST_CHARACTERS
+        found = []
+        for name in self.names:
+            here = self.cell(name, row)
+            there = self.cell(name, beside) if beside is not None and name in marked else None
+            field = _field(name, here, there, most)
+            rank = self._rank(name, here)
+            found.append(field if rank is None else field | {"rank": rank})
+        return found
+
+    def _rank(self, name: str, value: Any) -> float | None:
+        """Share of all rows below a number, those that have it counted half; None of all else."""
+        if not _is_number(value):
+            return None
+        if name not in self._ranked:
+            self._ranked[name] = self._sorted(name)
+        among = self._ranked[name]
+        if among is None:
+            return None
+        below, with_equal = (np.searchsorted(among, value, side) for side in ("left", "right"))
+        return round(float(below + with_equal) / 2 / len(among), 4)
+
+    def _sorted(self, name: str) -> Doubles | None:
+        """Numbers of a field, sorted; of more than 20 000 rows, so many. None if they are names."""
+        if names_rows(name) is not None:
+            return None
+        rows = evenly_spaced(len(self._records), _MOST_RANKED).tolist()
+        cells = [self.cell(name, row) for row in rows]
+        told = [cell for cell in cells if not is_missing(cell)]
+        if not all(map(_is_number, told)) or len(set(told)) < _FEWEST_VALUES:
+            return None
+        return np.sort(np.array(told, dtype=np.float64))
+
+
+def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
+    text = as_text(value)
+    found: dict[str, Any] = {"name": name, "value": text[:most], "cut": len(text) > most}
+    compared = min(most, MOST_MARKED)
+    text, rest, other = text[:compared], text[compared:most], as_text(beside)[:compared]
+    if text and other and plain(text) != plain(other):
+        found["parts"] = marked_parts(text, differing_spans(text, other)[0])
+        if rest:
+            found["parts"].append((rest, False))
+            found["marked"] = compared
+    return found
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+
+
+def as_text(value: Any) -> str:
+    """A cell as people read it; empty if it is."""
+    if is_missing(value):
+        return ""
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def in_file(value: Any) -> Any:
+    """A cell as it is written to a file: numbers with all their digits, else what people read."""
+    if is_missing(value):
+        return ""
+    return value if isinstance(value, (int, float, np.number)) else str(value)
+
+
+def in_short(values: Sequence[Any], row: int) -> str:
+    """The beginning of a row's cell."""
+    return as_text(values[row])[:MOST_CHARACTERS]
+
+
+def _is_number(value: Any) -> bool:
+    is_one = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return is_one and bool(np.isfinite(value))
+
+
+# How records are told apart, whatever their order: by ids, or by what is in their cells.
+
+
+# Of five million rows, two have the same digest once in a million tables.
+_DIGEST_BYTES = 8
+# What ids are called that have no column.
+GIVEN_IDS = "ids"
+# Rows whose cells are made bytes at a time.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tells the rows of some data apart.
+
+    Attributes
+    ----------
+    kinds : mapping of str to str
+        Columns that have names, and what they hold, as :mod:`nearkin.tables.roles` has it.
+    cells : callable
+        ``cells(names)`` gives columns for all rows, some rows at a time: mappings of names to
+        values. Without names: the one matrix that there is.
+    n_rows : int
+    id_name : str or None
+        The column of ids, if somebody has named one.
+    given_ids : sequence or None
+        Ids that are in no column.
+    """
+
+    kinds: Mapping[str, str]
+    cells: Callable[[Sequence[str]], Any] = field(repr=False)
+    n_rows: int
+    id_name: str | None = None
+    given_ids: Sequence[Any] | None = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that say what a record is, rather than where it stands; none of a matrix."""
+        found = [name for name in self.kinds if names_rows(name) != COUNTS_ROWS]
+        return found or list(self.kinds)
+
+    def usual_ids(self) -> str | None:
+        """The column of ids that a new journal goes by, or None.
+
+        The one that was named, or else the only one that names rows and has no name twice.
+        """
+        if self.given_ids is not None:
+            return GIVEN_IDS
+        if self.id_name is not None:
+            return self.id_name
+        named = [name for name in self.kinds if names_rows(name) == NAMES_ROWS]
+        if len(named) != 1:
+            return None
+        ids = self.ids(named[0])
+        return named[0] if ids is not None and len(set(ids) - {None}) == self.n_rows else None
+
+    def ids(self, name: str | None) -> list[str | None] | None:
+        """Ids by the name of their column as texts, None where there is none; None if it is gone.
+
+        Whole numbers are the same id with and without a decimal point.
+        """
+        if name == GIVEN_IDS and self.given_ids is not None:
+            return [_id(one) for one in self.given_ids]
+        if name is None or name not in self.kinds:
+            return None
+        return [_id(one) for block in self.cells([name]) for one in block[name]]
+
+    def contents(self, names: Sequence[str]) -> list[str] | None:
+        """A digest of each row's cells in some columns; None if one of them is not here."""
+        if not set(names) <= set(self.kinds) or bool(names) != bool(self.columns):
+            return None
+        wanted = sorted(names)
+        kinds = {name: self.kinds[name] for name in wanted}
+        return [one for block in self.cells(wanted) for one in digests_of(block, kinds)]
+
+
+def identity_of(
+    columns: Mapping[str, Sequence[Any]],
+    kinds: Mapping[str, str],
+    n_rows: int,
+    ids: Sequence[Any] | str | None = None,
+    matrix: NDArray[Any] | None = None,
+) -> Identity:
+    """Identity of rows that are in memory.
+
+    Parameters
+    ----------
+    columns : mapping
+        Cells by the names of columns; none beside a matrix.
+    kinds : mapping
+        What columns hold.
+    n_rows : int
+    ids : sequence or str, optional
+        What rows are called, or the column that says so.
+    matrix : ndarray of shape (n, d), optional
+        Of columns without names.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import identity_of
+    >>> table = {"name": ["Ada", "Alan"], "born": [1815, 1912]}
+    >>> kinds = {"name": "text", "born": "number"}
+    >>> one = identity_of(table, kinds, 2).contents(["born", "name"])
+    >>> turned = identity_of({name: of[::-1] for name, of in table.items()}, kinds, 2)
+    >>> one == turned.contents(["name", "born"])[::-1]
+    True
+    """
+
+    def cells(names: Sequence[str]) -> Any:
+        for start in range(0, n_rows, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            if matrix is not None and not names:
+                yield {"": matrix[rows]}
+            else:
+                yield {name: columns[name][rows] for name in names}
+
+    named = ids if isinstance(ids, str) else None
+    given = None if ids is None or named is not None else ids
+    return Identity(kinds, cells, n_rows, named, given)
+
+
+def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str]:
+    """A digest of the cells of each row.
+
+    Parameters
+    ----------
+    columns : mapping
+        Values by names, equally many of each; or a matrix without any.
+    kinds : mapping
+        What they hold: numbers and vectors are the same whatever their type is.
+    """
+    numbers, others = [], []
+    for name in sorted(columns):
+        kind = kinds.get(name, "vector")
+        if kind in ("number", "boolean"):
+            numbers.append(_numbers(columns[name]))
+        elif kind == "vector":
+            others.append(_vectors(columns[name]))
+        else:
+            others.append([_text(one) for one in columns[name]])
+    parts = [_rows_of_bytes(np.column_stack(numbers))] if numbers else []
+    return [
+        blake2b(b"\x1f".join(row), digest_size=_DIGEST_BYTES).hexdigest()
+        for row in zip(*parts, *others, strict=True)
+    ]
+
+
+def have_same_cells(
+    one: Mapping[str, Any], other: Mapping[str, Any], kinds: Mapping[str, str]
+) -> bool:
+    """Whether the columns that two tables share are equal, row by row."""
+    shared = sorted(one.keys() & other.keys() & kinds.keys())
+    return not shared or all(
+        digests_of({name: one[name]}, kinds) == digests_of({name: other[name]}, kinds)
+        for name in shared
+    )
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of which none is there twice: those that were are numbered in their order.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import told_apart
+    >>> told_apart(["a", "b", "a"])
+    ['a', 'b', 'a#2']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _id(value: Any) -> str | None:
+    if _is_missing(value) or value == "":
+        return None
+    is_whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value) if is_whole else value)
+
+
+def _numbers(values: Any) -> NDArray[np.int64]:
+    """Eight bytes of each number: those of a float64 that equals it, if there is one."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        return np.array([_bits(one) for one in values], dtype=np.int64)
+    floats = array.astype(np.float64) + 0.0  # no zero is negative
+    floats[np.isnan(floats)] = np.nan
+    bits = floats.view(np.int64)
+    if array.dtype.kind in "iu":
+        with np.errstate(invalid="ignore"):
+            whole = array.astype(np.int64)
+            bits = np.where(floats.astype(np.int64) == whole, bits, whole)
+    return bits
+
+
+def _bits(value: Any) -> int:
+    number = np.nan if _is_missing(value) else float(value) + 0.0
+    if isinstance(value, int) and number != value:
+        return value if abs(value) < 2**63 else hash(value)
+    return int(np.float64(number).view(np.int64))
+
+
+def _vectors(values: Any) -> list[bytes]:
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return _rows_of_bytes(_numbers(values))
+    return [
+        b"" if one is None else _numbers(np.asarray(one, dtype=np.float64)).tobytes()
+        for one in values
+    ]
+
+
+def _text(value: Any) -> bytes:
+    return b"" if _is_missing(value) else str(value).encode(errors="surrogatepass")
+
+
+def _rows_of_bytes(matrix: NDArray[np.int64]) -> list[bytes]:
+    width = matrix.shape[1] * matrix.itemsize
+    whole = np.ascontiguousarray(matrix).tobytes()
+    return [whole[start : start + width] for start in range(0, len(whole), width)]
+
+
+# Arrays and frames as numbers to learn from, and columns to show.
+
+
+_ROWS_OF_A_BLOCK = 16_384
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns of a frame by their names, as series of narwhals, and what they hold."""
+
+    columns: dict[str, Any]
+    kinds: dict[str, str]
+
+    def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> Identity:
+        """What tells some of its rows apart."""
+
+        def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
+            for rows in blocks(len(numbers), _ROWS_OF_A_BLOCK):
+                some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
+                yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
+
+        named = ids if isinstance(ids, str) and ids in self.kinds else None
+        given = None if isinstance(ids, str) else ids
+        return Identity(self.kinds, cells, len(numbers), named, given)
+
+    def some_cells(self) -> dict[str, list[Any]]:
+        """Cells of some rows, of all columns but vectors."""
+        shown = {name: of for name, of in self.columns.items() if self.kinds[name] != "vector"}
+        n = min(map(len, shown.values()), default=0)
+        rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
+        return {name: cells_of(of[rows]) for name, of in shown.items()}
+
+    def shown(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
+        """All columns but vectors, and but those that are learned from as they are."""
+        return {
+            name: cells_of(column)
+            for name, column in self.columns.items()
+            if name not in learned and self.kinds[name] != "vector"
+        }
+
+    def are_numbers(self, names: Sequence[str], gaps: bool = False) -> bool:
+        """Whether columns are rows of numbers as they are: one of vectors, or complete ones."""
+        kinds = {self.kinds[name] for name in names}
+        if kinds == {"vector"}:
+            return len(names) == 1
+        return kinds <= {"number", "boolean"} and (
+            gaps or not any(_has_gaps(self.columns[name]) for name in names)
+        )
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is learned from, and what is only shown.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d) or None
+        None if it is to be made of words.
+    features : list of str
+        Names of its columns.
+    named : bool
+        Whether these are the data's own.
+    others : dict
+        All other columns but vectors.
+    roles : Roles or None
+        Which columns are learned from, and why others are not.
+    words : tuple of str
+        Columns that X is to be made of.
+    are_things : bool
+        Whether rows are records that are known by words.
+    frame : Frame or None
+        The frame that they are of.
+    """
+
+    X: Floats | None
+    features: list[str]
+    named: bool
+    others: dict[str, Sequence[Any]]
+    roles: Roles | None = None
+    words: tuple[str, ...] = ()
+    are_things: bool = False
+    frame: Frame | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        if self.X is not None or self.frame is None:
+            return 0 if self.X is None else len(self.X)
+        return len(self.frame.columns[self.words[0]])
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether X is a column of vectors."""
+        learned = self.roles.learned if self.roles else []
+        return (
+            self.X is not None
+            and self.frame is not None
+            and any(self.frame.kinds[name] == "vector" for name in learned)
+        )
+
+
+def parts_of(
+    X: Any,
+    source: str,
+    learn_from: Sequence[str] | None = None,
+    aside: Iterable[str] = (),
+    of_words: bool | None = None,
+) -> Parts:
+    """Parts of an array, or of a frame of pandas, polars or pyarrow.
+
+    Parameters
+    ----------
+    X : array or frame
+    source : str
+        What the data are called.
+    learn_from : sequence of str, optional
+        Columns to learn from; :func:`nearkin.tables.choice.roles_by_cells` chooses
+        otherwise.
+    aside : names
+        Columns that are not learned from unless they are among those.
+    of_words : bool, optional
+        True learns from all columns, words too, and False from numbers alone.
+    """
+    frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
+    if frame is not None:
+        columns = {str(name): frame[name] for name in frame.columns}
+        whole = Frame(columns, {name: _kind(column) for name, column in columns.items()})
+        return replace(
+            _parts_of_frame(whole, source, learn_from, set(aside), of_words), frame=whole
+        )
+    if learn_from is not None:
+        raise InputError("learn_from is for frames: an array is learned from as it is.")
+    if of_words:
+        raise InputError(f"records=True: {source} is an array of numbers, not a frame of records.")
+    numbers = _require_numbers(X, source)
+    return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
+
+
+def _frame(X: Any, source: str) -> Any:
+    """As a frame of narwhals; None if it is none."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(X, eager_only=True, allow_series=False)
+    except TypeError as error:
+        if hasattr(X, "toarray"):
+            raise InputTypeError(
+                f"{source} is sparse: give X.toarray(), or reduce it first."
+            ) from error
+        return None
+
+
+def _parts_of_frame(
+    frame: Frame,
+    source: str,
+    learn_from: Sequence[str] | None,
+    aside: set[str],
+    of_words: bool | None,
+) -> Parts:
+    kinds = frame.kinds
+    if of_words:
+        return _parts_of_records(frame, source, aside if learn_from is None else None)
+    if learn_from is not None:
+        chosen, usual = _named(learn_from, kinds, source), {}
+        others = [name for name in kinds if name not in {*chosen, *aside}]
+        with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
+            usual = roles_by_cells(kinds, frame.some_cells(), aside).left_out
+        roles = Roles(chosen, {name: usual.get(name, NOT_CHOSEN) for name in others})
+    elif of_words is None:
+        roles = roles_by_cells(kinds, frame.some_cells(), aside)
+    else:
+        roles = roles_of(kinds, aside)
+    if not roles.learned:
+        shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
+        raise InputError(
+            f"{source} has no columns to learn from: there is nothing to measure distances by. Its "
+            f"columns are {shown}; learn_from=[...] learns from any of them."
+        )
+    if not frame.are_numbers(roles.learned, gaps=of_words is False):
+        cells = {name: of for name, of in frame.some_cells().items() if name not in aside}
+        are_things = learn_from is None and are_records(cells)
+        return Parts(None, [], False, frame.shown(), roles, tuple(roles.learned), are_things)
+    is_vector = kinds[roles.learned[0]] == "vector"
+    if is_vector:
+        X = _stacked(frame.columns[roles.learned[0]], roles.learned[0], source)
+        features = [f"{roles.learned[0]}[{j}]" for j in range(X.shape[1])]
+    else:
+        X, features = _side_by_side([frame.columns[name] for name in roles.learned]), roles.learned
+        if learn_from is None:
+            X, features, roles = _without_counters(X, features, roles)
+    return Parts(X, features, not is_vector, frame.shown(roles.learned), roles)
+
+
+def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Parts:
+    """Parts of records: words, dates and numbers are learned from, but what names rows."""
+    kinds = frame.kinds
+    if aside is None:
+        raise InputError("records=True learns from all columns: leave learn_from out.")
+    if not any(
+        kind in ("text", "date") and name not in aside and names_rows(name) is None
+        for name, kind in kinds.items()
+    ):
+        raise InputError(f"records=True: {source} has no columns of words.")
+    left_out = {**hardly_features(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
+    left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
+    words = tuple(name for name in kinds if name not in left_out)
+    roles = Roles([*words], {name: why for name, why in left_out.items() if why})
+    return Parts(None, [], False, frame.shown(), roles, words, are_things=True)
+
+
+def encoded(
+    cells: dict[str, Sequence[Any]], like: TableEncoder | None = None
+) -> tuple[Floats, TableEncoder, list[str]]:
+    """Numbers that stand for the cells of records, what made them, and a word on cells."""
+    encoder = TableEncoder() if like is None else clone(like)
+    with noticed() as notes:
+        X = encoder.fit_transform(cells)
+    return X, encoder, [note.text for note in notes]
+
+
+def _without_counters(
+    X: Floats, features: list[str], roles: Roles
+) -> tuple[Floats, list[str], Roles]:
+    aside = counting(X, features)
+    if not aside:
+        return X, features, roles
+    kept = [name for name in features if name not in aside]
+    X = X[:, [name not in aside for name in features]]
+    return X, kept, Roles(kept, {**aside, **roles.left_out})
+
+
+def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
+    names = [learn_from] if isinstance(learn_from, str) else [str(name) for name in learn_from]
+    for name in names:
+        if name not in kinds:
+            raise InputError(f"learn_from: {source} has no column {name!r}.")
+    return names
+
+
+def _kind(column: Any) -> str:
+    """As :mod:`nearkin.tables.roles` has it."""
+    import narwhals as nw
+
+    kind = column.dtype
+    if kind.is_numeric():
+        return "number"
+    if kind == nw.Boolean:
+        return "boolean"
+    if kind in (nw.List, nw.Array):
+        return "vector"
+    if kind in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
+        return "date"
+    if kind == nw.Object and len(column):
+        first = next((cell for cell in column.to_list() if cell is not None), None)
+        if isinstance(first, (list, tuple, np.ndarray)):
+            return "vector"
+    return "text"
+
+
+def _stacked(column: Any, name: str, source: str) -> Floats:
+    rows = column.to_list()
+    lengths = {None if row is None else len(row) for row in rows}
+    if len(lengths) != 1 or None in lengths:
+        raise InputError(
+            f"column {name!r} of {source} has vectors of different lengths, or none in some rows."
+        )
+    return _require_numbers(
+        np.stack([np.asarray(row) for row in rows]), f"column {name!r} of {source}"
+    )
+
+
+def _side_by_side(columns: Sequence[Any]) -> Floats:
+    import narwhals as nw
+
+    kept = all(column.dtype == nw.Float32 for column in columns)
+    wide = np.float32 if kept else np.float64
+    return np.column_stack([_column(column).astype(wide) for column in columns])
+
+
+def _column(series: Any) -> NDArray[Any]:
+    """Numbers of a column, NaN where there are none."""
+    if series.null_count():
+        return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
+    return np.asarray(series.to_numpy())
+
+
+def _has_gaps(series: Any) -> bool:
+    column = _column(series)
+    return column.dtype.kind == "f" and bool(np.isnan(column).any())
+
+
+def _cells(series: Any, kind: str) -> Any:
+    """Cells of some rows, as :func:`nearkin.studio.records.digests_of` takes them."""
+    if kind in ("number", "boolean") and not series.null_count():
+        return np.asarray(series.to_numpy())
+    return series.to_list()
+
+
+def _require_numbers(X: ArrayLike, source: str) -> Floats:
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise InputError(f"X must have rows and columns, but has shape {array.shape}.")
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"{source} is of type {array.dtype}, not of numbers.")
+    return np.ascontiguousarray(
+        array, dtype=np.float32 if array.dtype == np.float32 else np.float64
+    )
+
+
+# Rows that are shown at most; of more, a sample is.
+MOST_SHOWN = 200_000
+# Names of features that are told.
+MOST_NAMES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows, and what there is to show of them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Finite numbers, in float32 or float64: what is learned from.
+    features : list of str
+        Names of its columns.
+    ids : sequence
+        What a person calls each row: ids, or row numbers of the file.
+    columns : mapping of str to sequence
+        What else there is to show or to colour by. None is an empty cell.
+    source : str
+        Name of the file or of the data, for people.
+    n_total : int
+        Rows of the file: more than n if X is a sample.
+    numbers : int ndarray of shape (n,)
+        Row numbers in the file, increasing.
+    pictures : Pictures or None
+    hidden : frozenset of str
+        Columns to colour by that a record does not show, since they would give the answer away.
+    id_name : str
+        What the ids are called.
+    named : bool
+        Whether the names of the features are the data's own, not made up.
+    notes : tuple of str
+        What is to be said of the data, such as which columns are learned from.
+    remembered : dict
+        Other attributes that a metric is to keep, so that it can read files like this one.
+    compared : tuple of str
+        Columns and features that tell whether two records are the same thing.
+    are_things : bool
+        Whether rows are records such as people, known by words: of these "same" means the same
+        thing.
+    is_vector : bool
+        Whether X is a column of vectors, whose numbers have one unit.
+    choice : ColumnChoice or None
+        Which columns there are to learn from, if they have names.
+    told_apart_by : Identity or None
+        What tells records apart in any order; by default the ids, unless they are row numbers, and
+        the features.
+    """
+
+    X: Floats
+    features: list[str]
+    ids: Sequence[Any]
+    columns: Mapping[str, Sequence[Any]]
+    source: str
+    n_total: int
+    numbers: Ints
+    pictures: Pictures | None = None
+    hidden: frozenset[str] = frozenset()
+    id_name: str = "row"
+    named: bool = False
+    notes: tuple[str, ...] = ()
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+    compared: tuple[str, ...] = ()
+    told_apart_by: Identity | None = None
+    are_things: bool = False
+    is_vector: bool = False
+    choice: ColumnChoice | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.X)
+        if n < 2:
+            raise InputError(f"a pair takes two rows, but {self.source} has {n}.")
+        if self.X.shape[1] == 0:
+            raise InputError(
+                f"{self.source} has no numeric columns: there is nothing to measure distances by."
+            )
+        _check_finite(self.X, self.features, self.numbers, self.source)
+        lengths = {"ids": len(self.ids), "numbers": len(self.numbers)}
+        lengths |= {f"column {name!r}": len(column) for name, column in self.columns.items()}
+        for name, length in lengths.items():
+            if length != n:
+                raise InputError(f"X has {n} rows, but {name} has {length}.")
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
+        """What to show of a row: columns first, then features, for every row the same ones.
+
+        Parameters
+        ----------
+        row : int
+        beside : int, optional
+            Another row that it is shown with: it is marked what differs.
+        whole : bool, default=False
+            Whether all of long texts is shown, up to 200 000 characters.
+
+        Returns
+        -------
+        dict
+            ``row``, ``id``, ``image`` (whether there may be one) and ``fields``, each with
+            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Those
+            that differ from the other row's have ``parts``: texts, with whether each of them does
+            (and ``marked``, where that is known of so many characters only). Amounts have ``rank``,
+            the share of all rows that are below.
+        """
+        row = self.checked_row(row)
+        other = None if beside is None else self.checked_row(beside)
+        fields = self.fields.of(row, other, whole)
+        name = in_short(self.ids, row)
+        return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
+
+    @cached_property
+    def fields(self) -> Fields:
+        """What is shown of them."""
+        return Fields(self)
+
+    @property
+    def encoder(self) -> TableEncoder | None:
+        """What has made X of the columns, if they are of words: these say it better then."""
+        return self.remembered.get("table_")
+
+    @property
+    def of_words(self) -> bool:
+        """Whether X is made of words."""
+        return self.encoder is not None
+
+    @property
+    def learned_from(self) -> list[str]:
+        """What X is made of: columns of words, or its own."""
+        return [*self.compared] if self.of_words else self.features
+
+    def to_compare(self) -> dict[str, list[Any]]:
+        """The cells that tell whether two records are the same thing, by the names of columns."""
+        numbers = {name: j for j, name in enumerate(self.features)}
+        return {
+            name: list(self.columns[name])
+            if name in self.columns
+            else self.X[:, numbers[name]].tolist()
+            for name in self.compared
+        }
+
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a picture of at most so many pixels, or None."""
+        row = self.checked_row(row)
+        return None if self.pictures is None else self.pictures.image(row, side)
+
+    def picture_problem(self, row: int) -> str:
+        """Why a row has no picture."""
+        row = self.checked_row(row)
+        return "There are no pictures." if self.pictures is None else self.pictures.problem(row)
+
+    def checked_row(self, row: int) -> int:
+        """A row number that is there, or an error."""
+        if not 0 <= row < len(self):
+            raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
+        return int(row)
+
+    @cached_property
+    def ids_differ(self) -> bool:
+        """Whether every row has an id of its own."""
+        return len({str(one) for one in self.ids}) == len(self)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What tells these records apart, whatever their order and the columns learned from."""
+        if self.told_apart_by is not None:
+            return self.told_apart_by
+        ids = None if self.id_name == "row" else self.ids
+        return identity_of({}, {}, len(self), ids, matrix=self.X)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of X, ids and names: answers about these records hold for no others.
+
+        Of words it is that of the cells, since encoders may come to differ in the last digits.
+        """
+        digest = hashlib.sha256()
+        texts: list[Any] = [*self.features, *self.ids]
+        if self.of_words:
+            digest.update(f"{len(self)} {self.n_total}".encode())
+            cells = chain(*self.to_compare().values())
+            texts = [*self.compared, *self.ids, *("" if is_missing(c) else c for c in cells)]
+        else:
+            digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
+            digest.update(np.ascontiguousarray(self.X).data)
+        digest.update(np.ascontiguousarray(self.numbers, dtype=np.int64).data)
+        for text in map(str, texts):
+            digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+        return digest.hexdigest()[:32]
+
+
+def sample_numbers(
+    n_rows: int, most: int = MOST_SHOWN, seed: int = 0, keep: ArrayLike = ()
+) -> Ints:
+    """Numbers of the rows to show: all, or one at random of each of ``most`` equal stretches.
+
+    Parameters
+    ----------
+    n_rows : int
+    most : int
+    seed : int
+    keep : row numbers
+        Shown in any case, beside those.
+
+    Returns
+    -------
+    int ndarray
+        Increasing.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import sample_numbers
+    >>> sample_numbers(4).tolist()
+    [0, 1, 2, 3]
+    >>> len(sample_numbers(5_000_000, most=1000))
+    1000
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    edges = np.arange(most + 1) * n_rows // most
+    drawn = np.random.RandomState(seed).randint(edges[:-1], edges[1:], dtype=np.int64)
+    numbers = np.union1d(drawn, np.asarray(keep, dtype=np.int64))
+    if not 0 <= numbers[0] <= numbers[-1] < n_rows:
+        outside = numbers[0] if numbers[0] < 0 else numbers[-1]
+        raise InputError(f"row {outside} is to be shown, but there are {n_rows} rows.")
+    return numbers
+
+
+def records_of(
+    X: Any,
+    ids: Sequence[Any] | None = None,
+    columns: Mapping[str, Sequence[Any]] | Any = None,
+    images: str | tuple[int, int] | None = None,
+    *,
+    folder: StrPath = ".",
+    source: str = "the data",
+    hidden: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    learn_from: Sequence[str] | None = None,
+    of_words: bool | TableEncoder | None = None,
+    most: int = MOST_SHOWN,
+    keep: ArrayLike = (),
+    seed: int = 0,
+) -> Records:
+    """Records of an array or a frame.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or frame of pandas, polars or pyarrow
+        The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
+        :func:`nearkin.tables.choice.roles_by_cells`. All columns but vectors are shown.
+    ids : sequence or str, optional
+        What to call each row, or the column of the frame that says so; row numbers by default.
+    columns : mapping or frame, optional
+        More to show and to colour by: a sequence of n values by each name.
+    images : str or (int, int), optional
+        The column that names a picture's file for each row, or height and width if the numbers of
+        X are pixels.
+    folder : path, default="."
+        Where picture files are. None outside it is read.
+    source : str
+        What the data are called.
+    hidden : sequence of str
+        Columns to colour by that are not shown with a question.
+    classes : sequence of str
+        Columns that say what kind of thing rows are: nothing by which records are compared.
+    learn_from : sequence of str, optional
+        Columns of the frame to learn from, whatever they are called.
+    of_words : bool or TableEncoder, optional
+        Whether the frame is one of records: all its columns are learned from, words too, by an
+        encoder such as this one. By default that is so where it has no numbers but codes. False
+        learns from numbers alone.
+    most : int, default=200_000
+        Rows that are shown. Of more, a sample is.
+    keep : row numbers
+        That are in the sample in any case: those that are named in pairs.
+    seed : int, default=0
+        Draws the sample.
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are no numbers, fewer than two rows, or a number is missing or infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.studio.records import records_of
+    >>> records = records_of(np.eye(3), columns={"name": ["a", "b", "c"]})
+    >>> records.record(1)["fields"][0]
+    {'name': 'name', 'value': 'b', 'cut': False}
+    """
+    more = _as_columns(columns)
+    aside = [*more, *([ids] if isinstance(ids, str) else [])]
+    told = of_words if isinstance(of_words, bool | None) else True
+    parts = parts_of(X, source, learn_from, aside, told)
+    given, features, others = parts.X, parts.features, {**parts.others, **more}
+    id_name, called = "row", ids
+    if isinstance(ids, str):
+        if ids not in others:
+            raise InputError(f"ids={ids!r}: {source} has no such column.")
+        id_name, ids = ids, _plain_ids(others.pop(ids))
+    n_total = parts.n_rows
+    numbers = sample_numbers(n_total, most, seed, keep)
+    named_ids = numbers.tolist() if ids is None else list(ids)
+    for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
+        if values is not None and len(values) != n_total:
+            raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
+    if n_total > len(numbers):
+        given = None if given is None else given[numbers]
+        others = {name: some_cells(values, numbers.tolist()) for name, values in others.items()}
+        named_ids = named_ids if ids is None else some_cells(named_ids, numbers.tolist())
+    own_ids = None if ids is None else named_ids
+    if parts.frame is None:
+        identity = identity_of({}, {}, len(numbers), own_ids, given)
+    else:
+        in_frame = isinstance(called, str) and called in parts.frame.kinds
+        identity = parts.frame.identity(numbers, called if in_frame else own_ids)
+    roles, words, notes = parts.roles, parts.words, list[str]()
+    remembered: dict[str, Any] = {}
+    if given is None and parts.frame is not None:
+        whole = parts.frame.columns
+        cells = {
+            name: others[name]
+            if name in others
+            else some_cells(cells_of(whole[name]), numbers.tolist())
+            for name in words
+        }
+        given, encoder, notes = encoded(cells, None if isinstance(of_words, bool) else of_words)
+        features, remembered = encoder.get_feature_names_out().tolist(), {"table_": encoder}
+        words = tuple(name for name in words if name in encoder.columns_)
+        roles = None if roles is None else only(roles, words)
+    choice = None
+    if roles is not None and parts.frame is not None:
+        notes = [sentence(roles), *notes]
+        if learn_from is not None:
+            notes += said_of_choice(roles.learned)
+        reopened = partial(
+            records_of,
+            X,
+            called,
+            columns,
+            images,
+            folder=folder,
+            source=source,
+            hidden=hidden,
+            classes=classes,
+            most=most,
+            keep=keep,
+            seed=seed,
+        )
+        kinds = parts.frame.kinds
+        first: dict[str, Any] = dict(others)
+        if parts.named and given is not None:
+            first |= {name: given[:, j] for j, name in enumerate(features)}
+        choice = ColumnChoice(
+            kinds,
+            roles.learned,
+            roles.left_out,
+            {called: "ids"} if isinstance(called, str) else {},
+            lambda names: _if_unchanged(first, reopened(learn_from=names), kinds),
+        )
+    assert given is not None  # only frames have words
+    pictures: Pictures | None = None
+    if isinstance(images, str):
+        if images not in others:
+            raise InputError(f"images={images!r}: {source} has no such column of texts.")
+        pictures = FilePictures(others[images], folder)
+    elif images is not None:
+        pictures = PixelPictures(given, images)
+    named = features if parts.named else []
+    telling = words or tuple(
+        telling_columns([*others, *named], {*hidden, *classes, *([images] if pictures else [])})
+    )
+    return Records(
+        given,
+        features,
+        named_ids,
+        others,
+        source,
+        n_total,
+        numbers,
+        pictures,
+        frozenset(hidden),
+        id_name,
+        parts.named,
+        tuple(notes),
+        remembered,
+        telling,
+        identity,
+        parts.are_things,
+        parts.is_vector,
+        choice,
+    )
+
+
+def _if_unchanged(first: Mapping[str, Any], found: Records, kinds: Mapping[str, str]) -> Records:
+    """Records of a frame, unless that is another one by now than it was at first."""
+    own = found.features if found.named else []
+    cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
+    lengths = {len(column) for column in (*first.values(), *cells.values())}
+    if len(lengths) > 1 or not have_same_cells(first, cells, kinds):
+        raise InputError("the frame has changed since the studio was opened: open it anew.")
+    return found
+
+
+def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[str]:
+    """Columns by which records may be known: not those that name rows or look like classes.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import telling_columns
+    >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
+    ['name', 'town']
+    """
+    left_out = hardly_features(dict.fromkeys(names, "number"))
+    return [name for name in names if name not in left_out and name not in aside]
+
+
+def records_of_digits() -> Records:
+    """Scikit-learn's digits: 1797 pictures of 8 × 8 pixels, and which digit each is, hidden.
+
+    Examples
+    --------
+    >>> from nearkin.studio.records import records_of_digits
+    >>> records_of_digits().X.shape
+    (1797, 64)
+    """
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return records_of(
+        data.data,
+        columns={"digit": data.target.tolist()},
+        images=(8, 8),
+        source="digits",
+        hidden=["digit"],
+    )
+
+
+def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        import narwhals as nw
+
+        frame = nw.from_native(columns, eager_only=True)
+        return {str(name): frame[name].to_list() for name in frame.columns}
+    return {str(name): list(values) for name, values in columns.items()}
+
+
+def _plain_ids(values: Sequence[Any]) -> list[Any]:
+    """Whole numbers without a decimal point."""
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
+
+
+def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -> None:
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InputError(
+            f"row {numbers[row]}, column {names[column]!r} of {source} is {X[row, column]}: fill "
+            "or drop rows with missing numbers first."
+        )
+    largest = np.abs(X).max(axis=0)
+    column = int(largest.argmax())
+    # Squares of distances must be numbers too.
+    if largest[column] > np.sqrt(np.finfo(X.dtype).max) / 1000:
+        raise InputError(
+            f"column {names[column]!r} of {source} has numbers as large as {largest[column]:.3g}, "
+            "too large to measure distances by: scale it first."
+        )
+
+
+# What rows go through before they are learned from, and what is said of that.
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What brings rows to one scale, fitted to them, if anything does; and what is said of it."""
+
+    scaler: StandardScaler | Normalizer | None
+    notes: tuple[str, ...] = ()
+
+
+def scaling_of(records: Records, wished: bool | None) -> Scaling:
+    """What becomes of columns in different units, and of vectors.
+
+    Pictures and what is made of words have one unit: these are only scaled if somebody wishes so.
+    Vectors, such as embeddings, are compared by their directions, which is what most are made for:
+    they are brought to the length 1, unless somebody wishes otherwise.
+
+    Parameters
+    ----------
+    records : Records
+    wished : bool or None
+        Whether columns are given the same deviation; None for whatever units say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.studio.records import records_of
+    >>> from nearkin.studio.records import scaling_of
+    >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+    >>> scaling_of(records_of(rows), None).scaler
+    >>> scaling_of(records_of(rows * [1, 1000]), None).scaler
+    StandardScaler()
+    """
+    if wished:
+        return Scaling(fitted_scaler([records.X]))
+    if records.is_vector and wished is None:
+        return Scaling(
+            Normalizer().fit(records.X), ("Vectors are compared by their directions (cosine).",)
+        )
+    if records.pictures is not None or records.of_words or records.is_vector:
+        return Scaling(None)
+    found = differing_units(records.X)
+    if found is None:
+        return Scaling(None)
+    said = in_words(found, records.features)
+    said = f"{said[0].upper()}{said[1:]}"
+    if wished is None:
+        scaler = fitted_scaler([records.X])
+        return Scaling(scaler, (f"{said}: columns are brought to one scale.",))
+    return Scaling(None, (f"{said}: standardise to give all columns the same say.",))

@@ -1,0 +1,571 @@
+"""Colours, exports, why, review as plain dicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.cluster import KMeans
+
+from nearkin._types import Floats, Ints
+from nearkin.errors import InputError
+from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, words_of
+from nearkin.messages import leaving_out, noticed, silenced
+from nearkin.pairs.answers import Estimate
+from nearkin.pairs.pairs import TRIPLET, Pairs
+from nearkin.records.matcher import RecordMatcher
+from nearkin.records.results import Duplicates
+from nearkin.rows.parallel import blocks, one_blas_thread, one_core
+from nearkin.scores.verdicts import verdicts_of
+from nearkin.spaces.maps import Affine, Map, composed
+from nearkin.storage.files import quoted
+from nearkin.studio.events import Voice
+from nearkin.studio.knowledge import Knowledge
+from nearkin.studio.metric import TaughtMetric, View
+from nearkin.studio.pictures import PixelPictures
+from nearkin.studio.records import Records
+from nearkin.tables.reading import Column, columns_of
+
+# Colours of the points: a column, a feature, or clusters.
+
+
+# Features that one may colour by.
+MOST_FEATURES = 200
+# Kinds that a column is coloured by; all others are one more.
+_MOST_KINDS = 50
+# Whole numbers of at most so many values are kinds, not amounts.
+_FEW_NUMBERS = 20
+# Rows that clusters are found among; all others join the nearest.
+_MOST_CLUSTERED = 20_000
+_BLOCK = 16_384
+_OTHERS = "(others)"
+
+
+def kind_of(values: Sequence[Any]) -> str | None:
+    """``"numbers"``, ``"categories"``, or None if colours would say nothing of this column."""
+    told = [value for value in values if not _is_empty(value)]
+    if not told:
+        return None
+    if all(isinstance(value, (int, float, np.number)) for value in told):
+        if any(isinstance(value, bool) for value in told):
+            return "categories"
+        whole = all(float(value).is_integer() for value in told)
+        return "categories" if whole and len(set(told)) <= _FEW_NUMBERS else "numbers"
+    try:
+        n_kinds = len(set(told))
+    except TypeError:  # lists and the like
+        return None
+    return "categories" if n_kinds <= max(_FEW_NUMBERS, len(told) // 2) else None
+
+
+def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
+    """Numbers and what they mean: ``kind``, ``categories``, ``range`` and ``values``.
+
+    Parameters
+    ----------
+    values : sequence
+    kind : {"numbers", "categories"}
+    """
+    if kind == "numbers":
+        return colours_of_numbers([np.nan if _is_empty(v) else float(v) for v in values])
+    counts = Counter(value for value in values if not _is_empty(value))
+    common = [value for value, _ in counts.most_common(_MOST_KINDS)]
+    try:
+        common.sort()
+    except TypeError:  # of several types
+        common.sort(key=str)
+    number = {value: k for k, value in enumerate(common)}
+    names = [str(value)[:100] for value in common]
+    if len(counts) > len(common):
+        names.append(_OTHERS)
+    found = [np.nan if _is_empty(value) else number.get(value, len(common)) for value in values]
+    return _categories(names, np.array(found, dtype=np.float32))
+
+
+def colours_of_numbers(values: Any) -> dict[str, Any]:
+    """Colours of amounts, and the range of these."""
+    found = np.asarray(values, dtype=np.float32)
+    told = found[np.isfinite(found)]
+    ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
+    found = np.where(np.isfinite(found), found, np.float32(np.nan))
+    return {"kind": "numbers", "categories": None, "range": ends, "values": found}
+
+
+@one_blas_thread()
+def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
+    """Number of each row's cluster by k-means in the learned metric, the largest first.
+
+    Of more than 20 000 rows, clusters are found among so many.
+    """
+    if not 1 <= n_clusters <= n_rows:
+        raise InputError(f"there can be 1 to {n_rows} clusters, not {n_clusters}.")
+    rng = np.random.RandomState(seed)
+    some = np.arange(n_rows)
+    if n_rows > _MOST_CLUSTERED:
+        some = np.sort(rng.choice(n_rows, _MOST_CLUSTERED, replace=False))
+    with silenced():  # scikit-learn warns of fewer different rows than clusters
+        means = KMeans(n_clusters, n_init=3, random_state=seed).fit(view.embedding(some))
+    found = np.empty(n_rows, dtype=np.int64)
+    for block in blocks(n_rows, _BLOCK):
+        found[block] = means.predict(view.embedding(np.arange(n_rows)[block]))
+    order = np.argsort(-np.bincount(found, minlength=n_clusters), kind="stable")
+    return np.asarray(np.argsort(order)[found])
+
+
+def colours_of_clusters(clusters: NDArray[np.int64]) -> dict[str, Any]:
+    """Colours of clusters, by their numbers."""
+    sizes = np.bincount(clusters)
+    names = [f"cluster {k + 1} ({size} rows)" for k, size in enumerate(sizes.tolist())]
+    return _categories(names, clusters.astype(np.float32))
+
+
+def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]:
+    return {"kind": "categories", "categories": names, "range": None, "values": values}
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value))
+
+
+# What was taught, as files that the rest of the library and other programs read.
+
+
+# A file's name and its content.
+File = tuple[str, bytes]
+
+
+def pairs_file(
+    pairs: Pairs,
+    unsure: NDArray[np.int64],
+    ids: Sequence[Any],
+    voices: Mapping[Voice, bool | None] | None = None,
+) -> File:
+    """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
+
+    Ids that a spreadsheet would take for formulas have a quotation mark before them, which
+    ``--pairs`` knows. Where it is known who answered, there is a column ``by`` and a line for what
+    each of them said.
+    """
+    n_must = len(pairs.must_link)
+    weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
+    links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+    lines: list[list[Any]] = [["left", "right", "same", "weight"]]
+    for k, (i, j) in enumerate(links):
+        lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
+    lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
+    return "pairs.csv", _csv(_with_names(lines, ids, voices) if voices else lines)
+
+
+def _with_names(
+    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, bool | None]
+) -> list[list[Any]]:
+    """Lines of pairs, in place of which are those of everyone who is named."""
+    words = {True: "true", False: "false", None: ""}
+    named = {(ids[i], ids[j]) for i, j, _ in voices}
+    header, *others = lines
+    told = [[*line, ""] for line in others if (line[0], line[1]) not in named]
+    told += [[ids[i], ids[j], words[said], "1", name] for (i, j, name), said in voices.items()]
+    return [[*header, "by"], *told]
+
+
+def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:
+    """Triplets by their ids as ``nearkin fit --triplets`` reads them."""
+    lines: list[list[Any]] = [[*TRIPLET, "weight"]]
+    for rows, weight in zip(triplets.closer.tolist(), triplets.closer_weight.tolist(), strict=True):
+        lines.append([*(ids[row] for row in rows), f"{weight:g}"])
+    return "triplets.csv", _csv(lines)
+
+
+def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str) -> File:
+    """Number of each row's cluster, from 1."""
+    lines = zip(ids, (clusters + 1).tolist(), strict=True)
+    return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
+
+
+def grouping_file(
+    labels: NDArray[np.int64], names: Sequence[str], ids: Sequence[Any], id_name: str
+) -> File:
+    """Number of each row's group, from 1, and what it is called; both are empty for outliers."""
+    first = id_name if id_name not in ("group", "name") else f"{id_name} (id)"
+    lines: list[list[Any]] = [[first, "group", "name"]]
+    for one, group in zip(ids, labels.tolist(), strict=True):
+        lines.append([one, "", ""] if group < 0 else [one, group + 1, names[group]])
+    return "grouping.csv", _csv(lines)
+
+
+def rows_file(
+    lines: Iterable[Sequence[Any]], names: Sequence[str], id_name: str, row_name: str
+) -> File:
+    """Some rows with all that is shown of them: ids, row numbers of the file, and fields."""
+    taken = {*names}
+    first = [name if name not in taken else f"{name} (id)" for name in (id_name, row_name)]
+    first = first[:1] if id_name == row_name else first
+    return "selection.csv", _csv([[*first, *names], *map(list, lines)])
+
+
+def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
+    """A line for each record that is in a group, as ``nearkin duplicates`` writes it."""
+    lines: list[list[Any]] = [["group", id_name, "chance"]]
+    for number, rows in enumerate(found.groups):
+        lines += [[number, ids[row], f"{found.chance[row]:.6g}"] for row in rows.tolist()]
+    return "groups.csv", _csv(lines)
+
+
+def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:
+    """Ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
+
+    Euclidean distances between the learned ones are the learned distances. Parquet where pyarrow is
+    installed, CSV otherwise.
+    """
+    names = [id_name if id_name not in ("x", "y") else f"{id_name} (id)", "x", "y"]
+    names += [f"z{j}" for j in range(Z.shape[1])]
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        rows = zip(ids, plane.tolist(), Z.tolist(), strict=True)
+        return "embedding.csv", _csv([names, *([name, *xy, *z] for name, xy, z in rows)])
+    try:
+        first = pa.array(list(ids))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):  # of several types
+        first = pa.array([str(one) for one in ids])
+    table = pa.table([first, *map(pa.array, plane.T.copy()), *map(pa.array, Z.T.copy())], names)
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(table, content)
+    return "embedding.parquet", content.getvalue()
+
+
+def model_file(metric: Any) -> File:
+    """The metric as :func:`nearkin.load` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.nearkin"
+        metric.save(path)
+        return path.name, path.read_bytes()
+
+
+def _csv(lines: Iterable[list[Any]]) -> bytes:
+    """A table whose cells are no formulas in a spreadsheet."""
+    text = io.StringIO(newline="")
+    cells = ([quoted(c) if isinstance(c, str) else c for c in line] for line in lines)
+    csv.writer(text, lineterminator="\n").writerows(cells)
+    return text.getvalue().encode(errors="surrogatepass")
+
+
+# Why two records are as near as they are: columns, words, pixels, and the answers that did it.
+
+
+# Columns, answers of either direction, and answered pairs nearby that are told.
+_MOST_COLUMNS = 12
+_MOST_ANSWERS = 3
+# Answers that are left out one by one: fewer where learning takes its time.
+_MOST_LEFT_OUT, _LEAST_LEFT_OUT = 40, 8
+_LEARNED_IN_ALL = 20_000
+# The least change of the distance that an answer is named for, in per cent.
+_LEAST_CHANGE = 0.2
+# Characters of a cell that are told.
+_LONGEST = 600
+# Columns without names, from so many on, are a vector.
+_A_VECTOR = 20
+
+
+def why(
+    learned: TaughtMetric, known: Knowledge, records: Records, X: Floats, scaler: Any, ends: Ints
+) -> dict[str, Any]:
+    """Why two records are as near as they are, as plain values.
+
+    Parameters
+    ----------
+    learned : TaughtMetric
+    known : Knowledge
+        That it was learned from.
+    records : Records
+    X : ndarray of shape (n, d)
+        Rows as they are learned from.
+    scaler : StandardScaler, Normalizer or None
+        What ``records.X`` went through before that.
+    ends : int ndarray of shape (2,)
+
+    Returns
+    -------
+    dict
+        ``distance``, ``threshold`` and ``chance``; ``columns``, each with its ``name``, its
+        ``share`` of the squared distance and the two ``values``, and the share of all ``others``;
+        ``words`` by column; ``heat``, shares of pixels; ``answers`` with the ``change`` of the
+        distance without each, in per cent; ``near``, the nearest pairs that were answered.
+    """
+    metric = learned.metric
+    if metric is None:
+        raise InputError(f"there is no metric yet. {learned.notes[-1]}")
+    learned_map: Map = metric.map_
+    groups = records.features if records.encoder is None else records.encoder.groups_
+    names, at = numbered_groups(groups)
+    parts = parts_by_column(learned_map, X[ends[:1]], X[ends[1:]], at)[0]
+    squared = float(max(parts.sum(), 0.0))
+    shares = parts / squared if squared > 0 else np.zeros_like(parts)
+    distance = float(np.sqrt(squared))
+    told = len(known.told) > 0
+    of_vectors = _are_vectors(records)
+    of_pixels = isinstance(records.pictures, PixelPictures)
+    listed = [] if of_vectors or of_pixels else _columns(records, names, shares, ends)
+    return {
+        "version": learned.version,
+        "left": int(ends[0]),
+        "right": int(ends[1]),
+        "distance": distance,
+        "threshold": float(learned.threshold),
+        "chance": float(verdicts_of(metric).chance(np.array(distance))) if told else None,
+        "of_vectors": of_vectors,
+        "columns": listed,
+        "others": float(shares.sum() - sum(one["share"] for one in listed)),
+        "n_others": len(names) - len(listed),
+        "words": _words(records, learned_map, scaler, ends, squared),
+        "heat": _heat(records, shares),
+        "answers": _answers(learned, known, records, X, ends, squared),
+        "near": _near(learned, known, records, ends) if of_vectors else [],
+    }
+
+
+def _are_vectors(records: Records) -> bool:
+    """Whether columns are numbers of vectors, which say nothing one by one."""
+    if records.encoder is not None or isinstance(records.pictures, PixelPictures):
+        return False
+    unnamed = not records.named and len(records.features) >= _A_VECTOR
+    return unnamed or "vector_column_" in records.remembered
+
+
+def _columns(
+    records: Records, names: list[str], shares: Floats, ends: Ints
+) -> list[dict[str, Any]]:
+    largest = np.argsort(-np.abs(shares), kind="stable")[:_MOST_COLUMNS]
+    numbers = {name: j for j, name in enumerate(records.features)}
+
+    def cell(name: str, row: int) -> str:
+        if name in records.columns:
+            value = records.columns[name][row]
+        elif name in numbers:
+            value = f"{records.X[row, numbers[name]]:.6g}"
+        else:
+            return ""
+        return "" if value is None or value != value else str(value)[:_LONGEST]
+
+    return [
+        {
+            "name": names[g],
+            "share": float(shares[g]),
+            "values": [cell(names[g], int(row)) for row in ends],
+        }
+        for g in largest
+        if shares[g]
+    ]
+
+
+def _words(
+    records: Records, learned: Map, scaler: Any, ends: Ints, squared: float
+) -> dict[str, list[dict[str, Any]]]:
+    encoder = records.encoder
+    if encoder is None or not squared:
+        return {}
+    if scaler is not None:
+        learned = composed(Affine(np.diag(1 / scaler.scale_), scaler.mean_), learned)
+    rows = [{name: [records.columns[name][row]] for name in encoder.columns_} for row in ends]
+    found = words_of(encoder, learned, *rows)
+    return {
+        name: [
+            {"text": word.text, "where": word.where, "share": word.part / squared} for word in words
+        ]
+        for name, words in found.items()
+    }
+
+
+def _heat(records: Records, shares: Floats) -> dict[str, Any] | None:
+    """Shares of the pixels of a picture, row by row."""
+    if not isinstance(records.pictures, PixelPictures):
+        return None
+    height, width = records.pictures.shape
+    return {"height": height, "width": width, "shares": [round(float(one), 6) for one in shares]}
+
+
+def _answers(
+    learned: TaughtMetric,
+    known: Knowledge,
+    records: Records,
+    X: Floats,
+    ends: Ints,
+    squared: float,
+) -> list[dict[str, Any]]:
+    """Answers that pull the two together or push them apart, the strongest first."""
+    metric = learned.metric
+    links = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
+    same = np.arange(len(links)) < len(known.pairs.must_link)
+    if not squared or not len(links):
+        return []
+    part: TaughtPart = metric._taught_parts([X[ends[:1]], X[ends[1:]]])[0]
+    along = _along(learned, links, ends)
+    most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
+    found = []
+    with one_core(), leaving_out(Warning), config_context(skip_parameter_validation=True):
+        for k in np.argsort(-along, kind="stable")[:most]:
+            link = (int(links[k, 0]), int(links[k, 1]))
+            try:
+                pull = part.pull(link, known.without(link).told)
+            except (ValueError, LookupError, np.linalg.LinAlgError):
+                continue
+            change = 100 * (np.sqrt(max(1 - pull / squared, 0.0)) - 1)
+            if abs(change) >= _LEAST_CHANGE:
+                found.append(_answer(records, link, bool(same[k])) | {"change": float(change)})
+    found.sort(key=lambda one: -abs(one["change"]))
+    together = [one for one in found if one["change"] > 0][:_MOST_ANSWERS]
+    apart = [one for one in found if one["change"] < 0][:_MOST_ANSWERS]
+    return [*together, *apart]
+
+
+def _near(
+    learned: TaughtMetric, known: Knowledge, records: Records, ends: Ints
+) -> list[dict[str, Any]]:
+    """The answered pairs whose rows are nearest to the two."""
+    links = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
+    if not len(links):
+        return []
+    two = learned.view.embedding(ends)
+    left, right = (learned.view.embedding(rows) for rows in links.T)
+    ways = [
+        np.linalg.norm(left - two[i], axis=1) + np.linalg.norm(right - two[1 - i], axis=1)
+        for i in (0, 1)
+    ]
+    nearest = np.argsort(np.minimum(*ways), kind="stable")[:_MOST_ANSWERS]
+    n_must = len(known.pairs.must_link)
+    return [
+        _answer(records, (int(links[k, 0]), int(links[k, 1])), bool(k < n_must)) for k in nearest
+    ]
+
+
+def _along(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
+    """How much of each answered pair's difference lies along that of the two rows."""
+    two = learned.view.embedding(ends)
+    left, right = (learned.view.embedding(rows) for rows in links.T)
+    return np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
+
+
+def _answer(records: Records, link: tuple[int, int], same: bool) -> dict[str, Any]:
+    left, right = link
+    return {
+        "left": left,
+        "right": right,
+        "same": same,
+        "names": [str(records.ids[row])[:100] for row in link],
+    }
+
+
+# Doubtful pairs of records, from a matcher that is taught what was answered.
+
+
+# Pairs that are listed.
+N_LISTED = 20
+
+NEEDS_RAPIDFUZZ = (
+    "Doubtful pairs of records can be reviewed here once rapidfuzz is installed: "
+    "pip install 'nearkin[records]'"
+)
+
+
+def can_compare() -> bool:
+    """Whether rapidfuzz is there, by which records are compared."""
+    return find_spec("rapidfuzz") is not None
+
+
+class RecordReview:
+    """A review of records: what is doubtful, and how good the groups are.
+
+    Records are compared at the first look, which takes a second for a thousand of them or so;
+    after that, answers are learned from in less.
+
+    Parameters
+    ----------
+    records : Records
+    seed : int
+    """
+
+    def __init__(self, records: Records, seed: int) -> None:
+        self._records = records
+        self._matcher = RecordMatcher(random_state=seed)
+        self._learning = threading.Lock()
+        self._version: int | None = None
+        self._notes: list[str] = []
+
+    def after(self, known: Knowledge) -> dict[str, Any]:
+        """Pairs whose answer would change the groups most, and what these are, as plain values.
+
+        Neither what is known is asked nor what follows, nor what someone was unsure of.
+
+        Parameters
+        ----------
+        known : Knowledge
+
+        Returns
+        -------
+        dict
+            ``version``; ``pairs``, the first 20, each with ``left``, ``right`` and ``chance``;
+            ``n_groups`` of several records, and ``n_grouped`` records in them; ``precision`` and
+            ``recall``, each with the ends of its 90 % interval; ``n_answers`` that this is learned
+            from; and ``notes``.
+        """
+        with self._learning:
+            matcher = self._taught(known)
+            found = matcher.duplicates()
+            report = matcher.report_
+            pairs, chance = matcher.review(max(1, report.n_candidates))
+        open_ = np.flatnonzero(known.are_open(pairs))[:N_LISTED]
+        ends, chances = pairs[open_].tolist(), chance[open_].tolist()
+        sizes = [len(group) for group in found.groups]
+        return {
+            "version": known.version,
+            "pairs": [
+                {"left": i, "right": j, "chance": c}
+                for (i, j), c in zip(ends, chances, strict=True)
+            ],
+            "n_groups": len(sizes),
+            "n_grouped": sum(sizes),
+            "precision": _ends(found.precision),
+            "recall": _ends(found.recall),
+            "n_answers": report.n_same + report.n_different,
+            "notes": self._notes,
+        }
+
+    def groups(self, known: Knowledge) -> Duplicates:
+        """The records that are the same thing, by all that is known."""
+        with self._learning:
+            return self._taught(known).duplicates()
+
+    def _taught(self, known: Knowledge) -> RecordMatcher:
+        if self._version is None:
+            with noticed() as notes:
+                self._matcher.fit(_compared_columns(self._records), known.pairs)
+            told = self._records.notes
+            self._notes = [note.text for note in notes if note.text not in told]
+        elif self._version != known.version:
+            self._matcher.teach(known.pairs)
+        self._version = known.version
+        return self._matcher
+
+
+def _compared_columns(records: Records) -> list[Column]:
+    """What is compared, read as the encoder of the records has read it, if there is one."""
+    cells, encoder = records.to_compare(), records.encoder
+    if encoder is None:
+        return columns_of(cells)
+    kinds = {name: kind for name, kind in encoder.kinds_.items() if name in cells}
+    return columns_of(cells, kinds, encoder.dates)
+
+
+def _ends(estimate: Estimate) -> list[float]:
+    return [estimate.value, estimate.low, estimate.high]

@@ -1,0 +1,128 @@
+"""What goes to the page, as bytes."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import shlex
+import shutil
+import struct
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def as_json(value: Any) -> str:
+    """Plain data as JSON; numbers that JSON does not have become null.
+
+    Examples
+    --------
+    >>> as_json({"auc": float("nan"), "rows": [np.int64(3)], "text": "</script>"})
+    '{"auc":null,"rows":[3],"text":"</script>"}'
+    """
+    try:
+        return _written(value)
+    except (TypeError, ValueError):  # rare, so that most values are gone through only once
+        return _written(_plain(value))
+
+
+def _written(value: Any) -> str:
+    # In ASCII: texts of files may have halves of signs, which no encoding takes.
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def layout_bytes(layout: Mapping[str, Any]) -> bytes:
+    """A layout: eight bytes that say what it is, then x0 y0 x1 y1 ... as float32, little endian.
+
+    These are its version as uint32; a byte that is 1 for a map of neighbours; one with the per cent
+    of the way to that map; and two that say nothing.
+    """
+    share = layout.get("share")
+    percent = 100 if share is None else int(100 * share)
+    head = struct.pack("<IBBxx", layout["version"], share is not None, percent)
+    return head + numbers_bytes(layout["coordinates"])
+
+
+def numbers_bytes(numbers: Any) -> bytes:
+    """Numbers as float32, little endian."""
+    return np.ascontiguousarray(numbers, dtype="<f4").tobytes()
+
+
+# The page as it was built, and what is shown where it was not.
+
+
+# Built from the folder page/ of the sources.
+FOLDER = Path(__file__).parent / "page"
+# The oldest Node.js that builds it.
+NODE = "20.19"
+
+
+def page_folder() -> Path | None:
+    """Where the page is; None if it has not been built."""
+    return FOLDER if (FOLDER / "index.html").is_file() else None
+
+
+def plain_page(*sentences: str) -> str:
+    """A page of text."""
+    paragraphs = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>nearkin studio</title></head><body><h1>nearkin studio</h1>{paragraphs}"
+        "</body></html>"
+    )
+
+
+def page_is_missing() -> str:
+    """What is shown in place of the page."""
+    return plain_page(*why_no_page(), "Then start the studio again.")
+
+
+def why_no_page() -> tuple[str, str]:
+    """That there is no page, and what to do about it for this kind of install."""
+    return "The page of the studio has not been built.", f"{_remedy()}."
+
+
+def _remedy() -> str:
+    root = FOLDER.parents[4]
+    if (root / "page" / "package.json").is_file():
+        return f"{_node()}make studio, in {root}"
+    again = "pip install --force-reinstall --no-deps --no-cache-dir"
+    source = _installed_from()
+    if source is None:  # a package index, whose wheels have the page
+        return f"{again} --only-binary nearkin nearkin"
+    return f"{_node()}{again} {shlex.quote(source)}"
+
+
+def _node() -> str:
+    return "" if shutil.which("npm") else f"Install Node.js {NODE} or later, then: "
+
+
+def _installed_from() -> str | None:
+    """What pip was told to install, if it was not a name of an index."""
+    try:
+        text = distribution("nearkin").read_text("direct_url.json")
+        told = json.loads(text or "{}")
+    except (PackageNotFoundError, OSError, ValueError):
+        return None
+    url = told.get("url")
+    if url and "vcs_info" in told:
+        wanted = told["vcs_info"].get("requested_revision")
+        at = f"@{wanted}" if wanted else ""
+        return f"{told['vcs_info'].get('vcs', 'git')}+{url}{at}"
+    return None if url is None else str(url)

@@ -1,0 +1,218 @@
+"""What requests may hold: nothing but what is named, of exactly these types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Path, Query
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from nearkin.errors import InputError
+from nearkin.studio.events import LONGEST_NAME
+from nearkin.studio.pictures import SIDES
+
+# No file has more rows.
+LARGEST_ROW = 2**53 - 1
+# Rows of a group; as many as are ever shown.
+_MOST_OF_A_GROUP = 500_000
+_MOST_CLUSTERS = 1000
+_MOST_COLUMNS = 10_000
+# Groups that a row is shown beside: as many as there are keys for.
+_MOST_SHOWN = 9
+
+
+def _whole(value: Any) -> Any:
+    """In JSON, 3.0 is a whole number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _amount(value: Any) -> Any:
+    """In JSON, 3 is an amount too."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _of_a_picture(side: int) -> int:
+    if side not in SIDES:
+        raise InputError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
+    return side
+
+
+Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_whole)]
+RowBeside = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
+RowInPath = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
+Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
+# Which grouping is meant; if there is another one by now, nothing is given.
+Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
+# Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
+Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
+Key = Annotated[str, Path(min_length=1, max_length=100)]
+# Which tab asks, so that it is not told of what it did itself.
+Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
+# Who answers.
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+# What is looked for in texts.
+Words = Annotated[str, Field(max_length=500)]
+Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_amount)]
+# What is believed to be said of two rows; if it is something else, nothing is changed.
+Said = Literal["same", "different", "unsure", "disputed", "nothing"]
+# Where it was answered.
+Origin = Literal[
+    "question", "sought", "check", "suspect", "neighbors", "group", "review", "list", "conflict"
+]
+
+
+class _Body(BaseModel):
+    """What all bodies have: nothing but what is named, of exactly these types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Answer(_Body):
+    """Two rows are the same kind of thing, are not, or it is not clear (null)."""
+
+    left: Row
+    right: Row
+    same: bool | None
+    origin: Origin = "question"
+    before: Said | None = None
+    by: Name | None = None
+
+
+class Which(_Body):
+    """Which of some rows a row is like; none of them (false), or it is not clear (null)."""
+
+    left: Row
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_SHOWN)]
+    right: Row | None = None
+    same: bool | None
+    origin: Origin = "question"
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class KnownName(_Body):
+    """The group that answers have put a row in has this name from now on; null takes it away."""
+
+    row: Row
+    name: Name | None
+
+
+class Groups(_Body):
+    """All rows of two groups are the same kind of thing, or none of one like any of the other."""
+
+    first: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    second: Annotated[list[Row], Field(max_length=_MOST_OF_A_GROUP)]
+    same: bool
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class Where(_Body):
+    """What a column is to hold: one of some kinds, an amount in a range, or words."""
+
+    key: Annotated[str, Field(min_length=1, max_length=100)]
+    kinds: Annotated[list[Row], Field(max_length=1000)] | None = None
+    low: Amount | None = None
+    high: Amount | None = None
+    text: Words | None = None
+
+
+class Search(_Body):
+    """Rows that somebody looks for; all of it has to hold."""
+
+    text: Words = ""
+    where: Annotated[list[Where], Field(max_length=50)] = []
+    groups: Annotated[list[Row], Field(max_length=1000)] = []
+    doubtful: bool = False
+
+
+class Rows(_Body):
+    """Some rows, in the order in which they are wanted."""
+
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+
+
+class Withdrawal(_Body):
+    """What was said of two rows does not count any more."""
+
+    left: Row
+    right: Row
+    before: Said | None = None
+
+
+class EntryWithdrawal(_Body):
+    """What an entry of the list of answers said does not count any more."""
+
+    number: Row
+
+
+class Overlap(_Body):
+    """Share of the pairs that two people are asked about."""
+
+    share: Annotated[float, Field(ge=0, le=1)]
+
+
+class Order(_Body):
+    """A row is nearer to one than to another."""
+
+    anchor: Row
+    closer: Row
+    farther: Row
+
+
+class Step(_Body):
+    """A step back or forth: from a version that is the newest, as far as a page knows, or one step.
+
+    A step is named by the version that it led to.
+    """
+
+    version: Row | None = None
+    step: Row | None = None
+
+
+class Naming(_Body):
+    """A group of a grouping has this name from now on; null takes its name away.
+
+    With the name that it had before, as far as the page knows: if it is another one by now, nothing
+    is changed.
+    """
+
+    grouping: Row
+    group: Row
+    name: Name | None
+    before: Name | None = None
+
+
+class Selection(_Body):
+    """Rows of a grouping that belong to one group, or not to the rest of theirs."""
+
+    grouping: Row
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class TwoGroups(_Body):
+    """Two groups of a grouping are one, or are to be kept apart."""
+
+    grouping: Row
+    first: Row
+    second: Row
+    same: bool
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class ColumnsToLearnFrom(_Body):
+    """Columns by name, and whether they are brought to one scale; null for where that is needed."""
+
+    columns: Annotated[
+        list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=_MOST_COLUMNS)
+    ]
+    standardise: bool | None = None
+
+
+class Aim(_Body):
+    """What questions are for."""
+
+    goal: Annotated[str, Field(max_length=40)]

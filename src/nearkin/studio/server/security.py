@@ -1,0 +1,741 @@
+"""Token, Host/Origin, limits, headers."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from nearkin.errors import InputError
+from nearkin.studio.server.encoding import plain_page
+
+if TYPE_CHECKING:
+    pass  # MERGED
+
+
+# What opens the studio: the token of a run, and codes that stand for it once.
+
+
+# Seconds until a browser that is being started has asked. Some take long.
+_CODE_HOLDS = 120.0
+# Of codes that nobody used, so many are remembered.
+_MOST_CODES = 16
+
+
+class Access:
+    """The token of a run, and codes to be exchanged for it.
+
+    A program's arguments can be seen by everyone on the machine, and so can the address that a
+    browser is started with: it gets a code, which is worth nothing once it has been used.
+
+    Parameters
+    ----------
+    token : str, optional
+        Of a server that this one takes the place of. Without: a new one.
+    clock : callable
+        Seconds.
+
+    Attributes
+    ----------
+    token : str
+
+    Examples
+    --------
+    >>> access = Access()
+    >>> code = access.new_code()
+    >>> access.redeem(code), access.redeem(code), access.opens(access.token)
+    (True, False, True)
+    """
+
+    def __init__(
+        self, token: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.token = token or secrets.token_urlsafe(24)
+        self._clock = clock
+        self._codes: dict[str, float] = {}  # and until when they hold
+
+    def opens(self, given: str) -> bool:
+        """Whether this is the token."""
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def new_code(self) -> str:
+        """A code that can be exchanged for the token, once and soon."""
+        code = secrets.token_urlsafe(24)
+        self._codes[code] = self._clock() + _CODE_HOLDS
+        while len(self._codes) > _MOST_CODES:
+            del self._codes[next(iter(self._codes))]
+        return code
+
+    def redeem(self, given: str) -> bool:
+        """Whether this is a code that holds; from now on it does not."""
+        now = self._clock()
+        found = [code for code in self._codes if hmac.compare_digest(code.encode(), given.encode())]
+        return any(now <= self._codes.pop(code) for code in found)
+
+
+# The names that this server goes by in the Host header of a request.
+
+
+# Listening on one of these is listening on every interface.
+_EVERYWHERE = ("0.0.0.0", "::")
+_THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
+# What stands for every name.
+ANY_NAME = "*"
+_LABEL = r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
+_NAME = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*|\[[0-9a-f:.]+\]")
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Which Host headers a request may have.
+
+    A page elsewhere can let a name of its own point to this machine; its requests then arrive here,
+    with that name. So only names that we listen on are answered.
+
+    Attributes
+    ----------
+    port : int
+    names : collection of str
+        In the form of a URL, with brackets around IPv6 addresses.
+    any_number : bool
+        Whether all IP addresses are ours. Unlike a name, nobody can let one point elsewhere.
+    allowed : collection of str
+        Names of proxies that pass requests on to us, see :func:`checked_names`. They may have ports
+        of their own, and encryption.
+
+    Examples
+    --------
+    >>> hosts = Hosts(8765, allowed=["hub.example"])
+    >>> hosts.accept("localhost:8765"), hosts.accept("localhost.example:8765")
+    (True, False)
+    >>> hosts.accept("hub.example"), hosts.accept_origin("https://hub.example", "hub.example")
+    (True, True)
+    """
+
+    port: int
+    names: Collection[str] = field(default=_THIS_MACHINE)
+    any_number: bool = False
+    allowed: Collection[str] = ()
+
+    def accept(self, host: str) -> bool:
+        """Whether a Host header is one of ours."""
+        host = host.lower()
+        if _is_among(host, self.allowed):
+            return True
+        name, port = _parted(host)
+        if port != str(self.port) and not (port == "" and self.port == 80):
+            return False
+        return name in self.names or (self.any_number and _is_number(name))
+
+    def accept_origin(self, origin: str, host: str) -> bool:
+        """Whether a request with this Origin comes from our own page, as its Host has it.
+
+        Some proxies pass on the name that they were asked by, some do not.
+        """
+        if origin == f"http://{host}":
+            return True
+        scheme, separator, place = origin.lower().partition("://")
+        if not separator or scheme not in ("http", "https"):
+            return False
+        if place == host.lower():
+            return _is_among(place, self.allowed)
+        return _is_among(place, [name for name in self.allowed if name != ANY_NAME])
+
+
+def hosts_of(address: str, port: int, allowed: Collection[str] = ()) -> Hosts:
+    """What a server that listens on an address goes by, and behind proxies."""
+    if listens_everywhere(address):
+        return Hosts(port, any_number=True, allowed=allowed)
+    return Hosts(port, (*_THIS_MACHINE, in_url(address).lower()), allowed=allowed)
+
+
+def checked_names(names: Iterable[str]) -> list[str]:
+    """Names of proxies as they are compared, or an error.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Such as ``hub.example``, or ``*.hub.example`` for all names that end so.
+
+    Examples
+    --------
+    >>> checked_names(["Hub.example", "*.proxy.example"])
+    ['hub.example', '*.proxy.example']
+    """
+    found = [str(name).strip().lower() for name in names]
+    for name in found:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{name!r:.80} is not the name of a host: give it without http://, port and "
+                "path, such as hub.example.org, or *.example.org for all names that end so."
+            )
+    return found
+
+
+def listens_everywhere(address: str) -> bool:
+    """Whether an address stands for all that this machine has."""
+    return address in _EVERYWHERE
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether only programs on this machine reach an address."""
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address.lower() == "localhost"
+
+
+def in_url(address: str) -> str:
+    """An address in the form that URLs have.
+
+    Examples
+    --------
+    >>> in_url("::1"), in_url("127.0.0.1"), in_url("0.0.0.0")
+    ('[::1]', '127.0.0.1', '127.0.0.1')
+    """
+    if listens_everywhere(address):
+        return "127.0.0.1"
+    try:
+        return f"[{address}]" if isinstance(ip_address(address), IPv6Address) else address
+    except ValueError:
+        return address
+
+
+def _is_among(host: str, names: Iterable[str]) -> bool:
+    """Whether a host, with or without a port, has one of these names."""
+    name, port = _parted(host)
+    if not _NAME.fullmatch(name) or not (port == "" or port.isdecimal()):
+        return False
+    return any(
+        one in (ANY_NAME, name) or (one.startswith("*.") and name.endswith(one[1:]))
+        for one in names
+    )
+
+
+def _parted(host: str) -> tuple[str, str]:
+    """Name and port; an IPv6 address has colons of its own, in brackets."""
+    name, bracket, rest = host.rpartition("]")
+    before, _, port = rest.partition(":")
+    return (f"{name}]{before}" if bracket else before), port
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+# Headers that protect the page, whatever is answered.
+
+
+_POLICY = (
+    "default-src 'self'",
+    "script-src 'self' 'unsafe-eval'",  # regl makes its draw calls with Function
+    "style-src 'self'",
+    "img-src 'self' blob: data:",
+    "connect-src 'self'",
+    "worker-src 'self' blob:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+)
+# Notebooks on this machine show the page in a frame.
+_FRAMES = (
+    "'self'",
+    "http://localhost:*",
+    "http://127.0.0.1:*",
+    "https://localhost:*",
+    "https://127.0.0.1:*",
+    "vscode-webview:",
+)
+
+
+def protecting_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
+    """Headers to add to every answer.
+
+    Parameters
+    ----------
+    allowed : collection of str
+        Names of hosts beside this machine whose pages may show ours in a frame.
+    """
+    more = [f"{s}://{name}:*" for name in allowed if name != ANY_NAME for s in ("http", "https")]
+    ancestors = " ".join(dict.fromkeys([*_FRAMES, *more]))
+    policy = "; ".join([*_POLICY, f"frame-ancestors {ancestors}"])
+    return [
+        (b"content-security-policy", policy.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-resource-policy", b"same-origin"),
+        (b"accept-ranges", b"none"),
+    ]
+
+
+# Connections: how many there may be at once, and how long they may take to ask.
+
+
+# Connections at once: of programs that have not shown the token, and of all. A process may have
+# 256 files open on some systems, and a notebook has some of its own.
+MOST_STRANGERS = 96
+MOST = 144
+# Seconds until a request's headers are complete, from the connection or from the answer before.
+PATIENCE = 10.0
+# Seconds that an answer to a stranger may take. It is small; whoever does not read it is sent away.
+PATIENCE_WITH_STRANGERS = 30.0
+
+
+class Visitors:
+    """Who is connected now.
+
+    A connection that asks for nothing, or takes its time to ask, is closed. If too many come that
+    have not shown the token, those that have waited longest go: a request that is sent at once is
+    answered however many others are not. Everything runs on the server's event loop.
+
+    Parameters
+    ----------
+    most_strangers, most : int
+        Connections without the token, and all.
+    patience, patience_with_strangers : float
+        Seconds: until headers are complete, and for an answer to a stranger.
+    """
+
+    def __init__(
+        self,
+        most_strangers: int = MOST_STRANGERS,
+        most: int = MOST,
+        patience: float = PATIENCE,
+        patience_with_strangers: float = PATIENCE_WITH_STRANGERS,
+    ) -> None:
+        self._most_strangers = most_strangers
+        self._most = most
+        self.patience = patience
+        self.patience_with_strangers = patience_with_strangers
+        self._here: dict[Visitor, None] = {}  # who came first is first
+
+    def __len__(self) -> int:
+        return len(self._here)
+
+    def add(self, visitor: Visitor) -> None:
+        """Count one more; it or somebody else may have to go."""
+        self._here[visitor] = None
+        strangers = [one for one in self._here if not one.known]
+        if len(strangers) > self._most_strangers:
+            min(strangers, key=Visitor.is_busy).turn_out()
+        elif len(self._here) > self._most:
+            next(one for one in self._here if not one.is_busy()).turn_out()
+
+    def remove(self, visitor: Visitor) -> None:
+        """Count one less; twice is as good as once."""
+        self._here.pop(visitor, None)
+
+    def protocol(self, **settings: Any) -> asyncio.Protocol:
+        """What speaks over one connection; uvicorn calls it."""
+        return _WatchedProtocol(Visitor(self), **settings)
+
+
+class Visitor:
+    """A connection, from its beginning to its end or until it becomes a WebSocket.
+
+    Attributes
+    ----------
+    known : bool
+        Whether it has shown the token.
+    """
+
+    def __init__(self, visitors: Visitors) -> None:
+        self.known = False
+        self._visitors = visitors
+        self._busy = False  # its request is being answered
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def is_busy(self) -> bool:
+        """Whether its request is being answered."""
+        return self._busy
+
+    def arrive(self, transport: asyncio.Transport) -> None:
+        """Note a connection that has not asked anything yet."""
+        self._transport = transport
+        self._give(self._visitors.patience)
+        self._visitors.add(self)
+
+    def ask(self, known: bool, websocket: bool = False) -> None:
+        """The headers of a request are complete; known is who has shown the token."""
+        if websocket:  # refused ones are closed at once, and tabs are counted by themselves
+            self.leave()
+            return
+        self._busy = True
+        self.known = self.known or known
+        self._give(None if self.known else self._visitors.patience_with_strangers)
+
+    def answered(self) -> None:
+        """A request has been answered; another may follow."""
+        self._busy = False
+        self._give(self._visitors.patience)
+
+    def leave(self) -> None:
+        """Count it no more; twice is as good as once."""
+        self._transport = None
+        self._give(None)
+        self._visitors.remove(self)
+
+    def turn_out(self) -> None:
+        """Close the connection at once, whether or not what was sent has been read."""
+        if self._transport is not None:
+            self._transport.abort()
+        self.leave()
+
+    def _give_up(self) -> None:
+        if self.known and self._transport is not None:
+            self._transport.close()  # it counts until it has read what was sent
+        else:
+            self.turn_out()
+
+    def _give(self, seconds: float | None) -> None:
+        """Close the connection after some seconds from now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None and self._transport is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(seconds, self._give_up)
+
+
+class _WatchedProtocol(H11Protocol):
+    """Uvicorn's protocol for a visitor, whom the app finds in the state of each request."""
+
+    def __init__(self, visitor: Visitor, *, app_state: dict[str, Any], **settings: Any) -> None:
+        super().__init__(app_state={**app_state, "visitor": visitor}, **settings)
+        self._visitor = visitor
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._visitor.arrive(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._visitor.leave()
+        super().connection_lost(exc)
+
+
+# What the server logs: everything at first, and no more than a little in every minute.
+
+
+# Records in a minute. One with a traceback has about 2 kB.
+_MOST = 20
+_MINUTE = 60.0
+
+LOG = logging.getLogger("nearkin.studio.server")
+
+
+class FewWords(logging.Filter):
+    """Lets so many records pass in every minute, the last with a word on those to come.
+
+    Whoever can reach the port decides how often something goes wrong, and must not fill the disk.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        super().__init__()
+        self._most = most
+        self._begun = -_MINUTE
+        self._passed = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is to be seen."""
+        now = time.monotonic()
+        if now - self._begun >= _MINUTE:
+            self._begun, self._passed = now, 0
+        self._passed += 1
+        if self._passed == self._most:
+            record.msg = f"{record.getMessage()} (what follows within a minute is not logged)"
+            record.args = None
+        return self._passed <= self._most
+
+
+LOG.addFilter(FewWords())
+
+
+def log_few_errors(loop: asyncio.AbstractEventLoop) -> None:
+    """Log what goes wrong on an event loop here, not for every connection that is refused."""
+
+    def note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        LOG.error("%s", context["message"], exc_info=context.get("exception"))
+
+    loop.set_exception_handler(note)
+
+
+# Who may ask, and how much: everything that is checked before a request reaches the app.
+
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+# Bytes of a request's body. Two groups of all rows that are ever shown have about 3 million.
+MOST_BYTES = 2**22
+# A body that is too large is read to its end up to here, so that its sender hears why.
+_MOST_DRAINED = 2**26
+# Seconds for a body to arrive.
+PATIENCE_WITH_BODIES = 30.0
+# What a page calls the protocol of its WebSocket; the token comes as a second name, since pages
+# cannot give WebSockets headers.
+SUBPROTOCOL = "nearkin"
+
+_FRESH = (b"cache-control", b"no-store")
+# Nothing here is so large that a part of it is asked for, and many parts at once cost much.
+_NOT_HEARD = (b"range", b"if-range")
+
+
+class Guard:
+    """Middleware that refuses foreign requests, and adds the headers that protect the page.
+
+    A request must have a Host header that is ours, or that of a proxy. If it has an Origin, that
+    must be the page's own, unless it asks for the page itself. Everything but the page, its scripts
+    and its styles needs the token, in the header ``X-Nearkin-Token`` or as the second subprotocol
+    of a WebSocket; never in an address, which histories and lists of downloads keep. ``POST
+    /api/token`` gives the token for a code in the header ``X-Nearkin-Code``. Bodies are read here,
+    up to a limit of bytes and of time, and of nobody without the token. No header ever allows
+    another page to read an answer.
+
+    Parameters
+    ----------
+    app : ASGI application
+    access : Access
+    hosts : Hosts
+    most_bytes : int
+        Of a body.
+    patience : float
+        Seconds for a body to arrive.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        access: Access,
+        hosts: Hosts,
+        most_bytes: int = MOST_BYTES,
+        patience: float = PATIENCE_WITH_BODIES,
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._hosts = hosts
+        self._headers = protecting_headers(hosts.allowed)
+        self._most_bytes = most_bytes
+        self._patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or let the app do so."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        known = self._knows_token(scope)
+        send = _announced(scope, _protected(scope, send, self._headers), known)
+        refusal = self._refusal(scope, known)
+        if refusal is not None:
+            await _refuse(scope, send, *refusal)
+        elif _asks_for_token(scope):
+            await self._give_token(scope, send)
+        else:
+            await self._let_through(scope, receive, send, known)
+
+    async def _let_through(self, scope: Scope, receive: Receive, send: Send, known: bool) -> None:
+        """Let the app answer a request whose body has been read."""
+        if scope["type"] == "http":
+            heard = [(n, v) for n, v in scope["headers"] if n not in _NOT_HEARD]
+            scope = {**scope, "headers": heard}
+            if known and _has_body(scope):
+                try:
+                    async with asyncio.timeout(self._patience):
+                        body = await self._body(scope, receive)
+                except TimeoutError:
+                    said = f"The request has not arrived within {self._patience:g} seconds."
+                    await _refuse(scope, send, 408, said, close=True)
+                    return
+                if body is None:
+                    said = f"The request is larger than {self._most_bytes // 2**20} MB."
+                    await _refuse(scope, send, 413, said)
+                    return
+                receive = _again(body, receive)
+        await self._answered(scope, receive, send)
+
+    async def _give_token(self, scope: Scope, send: Send) -> None:
+        code = _headers(scope, b"x-nearkin-code")
+        if len(code) == 1 and self._access.redeem(code[0]):
+            await _say(send, 200, b"application/json", {"token": self._access.token})
+        else:
+            said = (
+                "The address has been used before, or is too old: open the one that the studio has "
+                "printed."
+            )
+            await _refuse(scope, send, 403, said)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer; if it fails before its first word, say that much."""
+        begun = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting)
+        except Exception as error:
+            LOG.exception("a request could not be answered")
+            if begun or scope["type"] != "http":
+                raise
+            await _refuse(scope, send, 500, f"A defect of nearkin: {type(error).__name__}.")
+
+    def _refusal(self, scope: Scope, known: bool) -> tuple[int, str] | None:
+        """Status and sentence if a request is not to be answered."""
+        host = _headers(scope, b"host")
+        if len(host) != 1 or not self._hosts.accept(host[0]):
+            return 400, (
+                "This server does not go by that name. If a proxy is to reach it by this name, "
+                "start the studio with --allow-host NAME, or with allow_hosts=[NAME] in Python."
+            )
+        if "\0" in scope["path"]:
+            return 400, "No path has such signs."
+        origin = _headers(scope, b"origin")
+        is_own = len(origin) == 1 and self._hosts.accept_origin(origin[0], host[0])
+        if origin and not is_own and not _asks_for_page(scope):
+            return 403, "Requests of other pages are not answered."
+        if not (known or _is_public(scope) or _asks_for_page(scope) or _asks_for_token(scope)):
+            return 403, (
+                "The address lacks the token of this run, or has that of an earlier one: open the "
+                "address that the studio has printed."
+            )
+        return None
+
+    def _knows_token(self, scope: Scope) -> bool:
+        given = _headers(scope, b"x-nearkin-token")
+        if not given and scope["type"] == "websocket":
+            offered = scope.get("subprotocols", [])
+            given = offered[1:] if offered[:1] == [SUBPROTOCOL] else []
+        return len(given) == 1 and self._access.opens(given[0])
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body, or None if it is too large."""
+        length = _headers(scope, b"content-length")
+        said = int(length[0]) if length and length[0].isdecimal() else 0
+        if said > _MOST_DRAINED:
+            return None
+        parts: list[bytes] = []
+        n_bytes = 0
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":  # the sender has gone
+                break
+            part = message.get("body", b"")
+            more = message.get("more_body", False)
+            n_bytes += len(part)
+            if n_bytes > _MOST_DRAINED:
+                return None
+            if n_bytes > self._most_bytes:
+                parts.clear()
+            else:
+                parts.append(part)
+        return None if n_bytes > self._most_bytes else b"".join(parts)
+
+
+def _is_public(scope: Scope) -> bool:
+    """Whether it is a part of the page that is the same for everyone."""
+    return bool(scope["path"].startswith("/assets/"))
+
+
+def _asks_for_page(scope: Scope) -> bool:
+    return bool(
+        scope["type"] == "http" and scope["path"] == "/" and scope["method"] in ("GET", "HEAD")
+    )
+
+
+def _asks_for_token(scope: Scope) -> bool:
+    return bool(
+        scope["type"] == "http" and scope["path"] == "/api/token" and scope["method"] == "POST"
+    )
+
+
+def _headers(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Give a body that has been read once more, then what comes after it."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again
+
+
+def _announced(scope: Scope, send: Send, known: bool) -> Send:
+    """Tell the visitor that it asks now, and when it has its answer."""
+    visitor: Visitor | None = scope.get("state", {}).get("visitor")
+    if visitor is None:
+        return send
+    visitor.ask(known, websocket=scope["type"] == "websocket")
+
+    async def send_noting_the_end(message: Message) -> None:
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            visitor.answered()
+        await send(message)
+
+    return send_noting_the_end
+
+
+def _protected(scope: Scope, send: Send, headers: Headers) -> Send:
+    """Add our headers to whatever is answered."""
+    if scope["type"] != "http":
+        return send
+    public = _is_public(scope)
+
+    async def send_protected(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            added = headers if public else [*headers, _FRESH]
+            names = {name for name, _ in added}
+            kept = [(n, v) for n, v in message.get("headers", []) if n.lower() not in names]
+            message = {**message, "headers": [*kept, *added]}
+        await send(message)
+
+    return send_protected
+
+
+async def _refuse(
+    scope: Scope, send: Send, status: int, sentence: str, close: bool = False
+) -> None:
+    if scope["type"] == "websocket":  # before the handshake: it is answered with 403
+        await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
+    elif scope["path"] == "/":
+        await _say(send, status, b"text/html; charset=utf-8", plain_page(sentence), close)
+    else:
+        await _say(send, status, b"application/json", {"message": sentence}, close)
+
+
+async def _say(
+    send: Send, status: int, kind: bytes, content: str | dict[str, str], close: bool = False
+) -> None:
+    body = (content if isinstance(content, str) else json.dumps(content)).encode()
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,239 @@
+"""A server that listens, in this thread or in one of its own."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from nearkin.errors import InputError
+from nearkin.studio.server.security import hosts_of, in_url
+
+if TYPE_CHECKING:
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.server.security import Visitors
+
+
+THIS_MACHINE = "127.0.0.1"
+PORT = 8765
+# Ports that are tried after it.
+_MORE_PORTS = 100
+# Seconds that a request may take to end when the server ends.
+_PATIENCE = 3
+# Connections that may wait to be accepted, and that are accepted in one go. Three times as many
+# come while one of them is read: it must not have to go before, see visitors.MOST_STRANGERS.
+_WAITING = 1024
+_AT_ONCE = 16
+
+
+class AddressError(InputError):
+    """There is no listening on an address."""
+
+
+# Seconds that a thread has for itself while another waits: what is seen next waits for reports.
+_TURN = 0.0005
+
+
+def listening_socket(address: str, port: int | None) -> socket.socket:
+    """A socket that listens on a port, or on the first one free from 8765 on.
+
+    Connections are accepted from now on; they wait until somebody answers.
+    """
+    ports = range(PORT, PORT + _MORE_PORTS) if port is None else [port]
+    for wanted in ports:
+        try:
+            return _bound(address, wanted)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise AddressError(_why(address, wanted, error)) from error
+    if port is not None:
+        raise AddressError(
+            f"port {port} is in use by another program, perhaps another studio: choose another "
+            "one, or none for the first that is free."
+        )
+    raise AddressError(f"ports {PORT} to {PORT + _MORE_PORTS - 1} are all in use: choose another.")
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, place = found[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows: or two programs share the port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:  # not in use, though connections of the one before may linger
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+        bound.listen(_WAITING)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _why(address: str, port: int, error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return f"{address} is not an address of this machine."
+    return f"port {port} of {address} cannot be used: {error.strerror or error}."
+
+
+@contextmanager
+def _handled(name: str, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have a signal handled: one that there is, is not ignored, and that this thread is told of."""
+    number = getattr(signal, name, None)
+    is_told = threading.current_thread() is threading.main_thread()
+    if number is None or not is_told or signal.getsignal(number) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+class Serving:
+    """A lesson at an address.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        It is closed at the end.
+    address : str, default="127.0.0.1"
+    port : int, optional
+        Without: the first one free from 8765 on. 0 is any that is free.
+    token : str, optional
+        Of a server that this one takes the place of. Without: a new one.
+    visitors : Visitors, optional
+        With other limits of connections than usual.
+    allowed : collection of str
+        Names of proxies that may pass requests on to it, see :func:`hosts.checked_names`.
+
+    Attributes
+    ----------
+    url : str
+        With the token, for people.
+    token : str
+
+    Raises
+    ------
+    AddressError
+        If the address or the port cannot be had.
+    """
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        *,
+        address: str = THIS_MACHINE,
+        port: int | None = None,
+        token: str | None = None,
+        visitors: Visitors | None = None,
+        allowed: Collection[str] = (),
+    ) -> None:
+        import uvicorn
+
+        from nearkin.studio.server.app import make_app
+        from nearkin.studio.server.security import Access, Visitors
+
+        self._socket = listening_socket(address, port)
+        self.port = int(self._socket.getsockname()[1])
+        self._access = Access(token)
+        self.token = self._access.token
+        self._home = f"http://{in_url(address)}:{self.port}/"
+        self.url = f"{self._home}?token={self.token}"
+        self.app = make_app(lesson, self._access, hosts_of(address, self.port, allowed))
+        settings: dict[str, Any] = {
+            # What is installed beside must not change how we behave.
+            "loop": "asyncio",
+            "http": (Visitors() if visitors is None else visitors).protocol,
+            "ws": "websockets-sansio",
+            "backlog": _AT_ONCE,
+            "ws_max_size": 4096,
+            "ws_per_message_deflate": False,  # it takes longer than the way within a machine
+            "access_log": False,  # which would have the token in it
+            "log_level": "critical",
+            "server_header": False,
+            "timeout_graceful_shutdown": _PATIENCE,
+            "lifespan": "on",
+        }
+        end, waiting_room = self._end, self._socket
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
+
+            @contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                # What is sent once more while all is being closed ends it no sooner.
+                with super().capture_signals(), _handled("SIGHUP", self.handle_exit):
+                    try:
+                        yield
+                    finally:
+                        end()
+
+        self._server = Server(uvicorn.Config(self.app, **settings))
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Lock()
+
+    @property
+    def lesson(self) -> Lesson:
+        """The lesson that is taught now."""
+        return self.app.lesson
+
+    def url_for_a_program(self) -> str:
+        """Where the page is, for the arguments of a program: it opens once, and soon."""
+        return f"{self._home}?code={self._access.new_code()}"
+
+    def run(self) -> None:
+        """Serve until Ctrl-C or a signal to end."""
+        sys.setswitchinterval(_TURN)
+        try:
+            self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            pass  # it is raised again when all is closed
+        finally:
+            self._end()
+
+    def start(self) -> None:
+        """Serve in a thread, until :meth:`close`."""
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [self._socket]},
+            name="nearkin.studio",
+            daemon=True,
+        )
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                self._end()
+                raise RuntimeError("the studio's server has not started.")
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """End; twice is as good as once."""
+        with self._closing:
+            self._server.should_exit = True
+            if self._thread is not None:
+                self._thread.join()
+                self._thread = None
+            self._end()
+
+    def _end(self) -> None:
+        self._socket.close()
+        self.lesson.close()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the server ends; whether it has, within some seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()

@@ -1,5 +1,0 @@
-"""The studio's server: a page in a browser that teaches a metric (needs the extra "studio").
-
-Everything that is asked and learned is in :mod:`nearkin.teaching`; here is how it gets to the page
-and back.
-"""

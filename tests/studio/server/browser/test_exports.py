@@ -1,0 +1,81 @@
+"""What the page lets one download is what was taught."""
+
+import csv
+import shutil
+
+import numpy as np
+import pyarrow.parquet
+from sklearn.datasets import load_digits
+
+import nearkin as nk
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of_digits
+from tests.studio.server.browser.watched import Oracle, asked
+
+X = load_digits().data
+
+
+def downloaded(tab, what, folder):
+    """Click on an entry of the export menu and keep the file that comes."""
+    tab.part("export").click()
+    with tab.page.expect_download() as coming:
+        tab.part(f"export-{what}").click()
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def test_downloads_are_what_was_taught(tab, demo, tmp_path):
+    Oracle().teach(demo, 12)
+    demo.post("/api/answers", {**asked(demo), "same": None})
+    tab.settle(demo.state()["version"])
+    tab.hears(demo)
+    left, right = np.random.default_rng(0).integers(len(X), size=(2, 200))
+
+    model = downloaded(tab, "model", tmp_path)
+    assert model.name == "model.nearkin"
+    distances = nk.load(model).pair_distance(X[left], X[right])
+
+    embedding = downloaded(tab, "embedding", tmp_path)
+    assert embedding.name == "embedding.parquet"
+    table = pyarrow.parquet.read_table(embedding).to_pandas()
+    assert table.iloc[:, 0].tolist() == list(range(len(X)))
+    Z = table.filter(regex="^z").to_numpy()
+    apart = np.linalg.norm(Z[left] - Z[right], axis=1)
+    np.testing.assert_allclose(apart, distances, rtol=0, atol=1e-6 * distances.max())
+    # The picture of it is the one that the page shows.
+    _, layout = demo.layout("learned")
+    np.testing.assert_allclose(table[["x", "y"]], layout, rtol=0, atol=1e-6)
+
+    # A lesson that reads the journal has the same metric.
+    journal = tmp_path / "copy.jsonl"
+    shutil.copy(demo.folder / "answers.jsonl", journal)
+    with Lesson(records_of_digits(), journal=journal) as lesson:
+        again = lesson.metric.pair_distance(X[left], X[right])
+    np.testing.assert_allclose(again, distances, rtol=0, atol=1e-6 * distances.max())
+
+    pairs = downloaded(tab, "pairs", tmp_path)
+    assert pairs.name == "pairs.csv"
+    with pairs.open(newline="") as file:
+        rows = [(int(row["left"]), int(row["right"]), row["same"]) for row in csv.DictReader(file)]
+    known = demo.get("/api/known")
+    expected = []
+    for kind, same in (("must_link", "true"), ("cannot_link", "false"), ("unsure", "")):
+        ends = known[kind]
+        expected += [(a, b, same) for a, b in zip(ends[::2], ends[1::2], strict=True)]
+    assert len(rows) == 13
+    assert sorted(rows) == sorted(expected)
+
+    clusters = downloaded(tab, "clusters", tmp_path)
+    assert clusters.name == "clusters.csv"
+    table = np.loadtxt(clusters, delimiter=",", skiprows=1, dtype=int)
+    assert table[:, 0].tolist() == list(range(len(X)))
+    assert set(table[:, 1]) == set(range(1, 11))
+
+    # They are as many as the page says.
+    tab.part("colour-by").select_option("clusters")
+    tab.part("clusters").fill("4")
+    tab.part("clusters").press("Enter")
+    tab.part("legend-categories").locator("li").nth(3).wait_for()
+    table = np.loadtxt(downloaded(tab, "clusters", tmp_path), delimiter=",", skiprows=1, dtype=int)
+    assert set(table[:, 1]) == {1, 2, 3, 4}

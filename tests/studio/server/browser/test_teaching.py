@@ -1,0 +1,200 @@
+"""Answers in a real browser: points move, and what was said can be undone and found again."""
+
+import numpy as np
+from scipy.spatial import procrustes
+
+from tests.studio.server.browser.watched import Oracle, expect, links, said_of
+
+oracle = Oracle()
+
+
+def differ(a, b):
+    """How far two layouts are from being the same but for place, turn and scale."""
+    return procrustes(a, b)[2]
+
+
+def test_the_demo_is_drawn_and_asks_no_other_server(tab, demo):
+    tab.shows("source", "digits")
+    tab.shows("source", "64 features")
+    assert len(tab.positions()) == 1797
+    colours, counts = np.unique(tab.pixels().reshape(-1, 3), axis=0, return_counts=True)
+    # A background, and some thousand pixels of points on it.
+    assert counts.max() / counts.sum() < 0.99
+    assert len(colours) > 10
+    # Points are where they are said to be, within the map.
+    box = tab.part("points").bounding_box()
+    x, y = tab.points().T
+    inside = (x > box["x"]) & (x < box["x"] + box["width"])
+    inside &= (y > box["y"]) & (y < box["y"] + box["height"])
+    assert inside.mean() > 0.95
+    # Two pictures to compare.
+    pictures = tab.part("compare").locator("img")
+    expect(pictures).to_have_count(2)
+    tab.wait_for(lambda: pictures.first.evaluate("(image) => image.naturalWidth > 0"))
+    tab.shoot("demo")
+
+    # Unsure is an answer by which nothing moves.
+    before = tab.positions()
+    question = tab.question()
+    tab.answer("u")
+    tab.settle(demo.state()["version"])
+    assert links(demo)["unsure"] == sorted(question)
+    assert tab.question() != question
+    assert differ(before, tab.positions()) < 1e-6
+    # No other server is asked.
+    schemes = {address.partition(":")[0] for address in tab.addresses}
+    assert {"http", "ws"} <= schemes <= {"http", "ws", "data", "blob"}
+    tab.check()
+    # The browser would not let it happen either.
+    escape = "() => fetch('http://example.invalid/').then(() => 'out', (problem) => problem.name)"
+    assert tab.page.evaluate(escape) == "TypeError"
+    assert any("Content Security Policy" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
+    tab.addresses.clear()
+
+
+def test_answers_move_the_points_and_undo_brings_them_back(open_tab, demo):
+    tab = open_tab(demo.url, reduced_motion="no-preference")
+    start = tab.positions()
+    version = demo.state()["version"]
+    said = []
+    for k in range(10):
+        question = tab.question()
+        said.append((*question, oracle.are_same(*question)))
+        tab.answer(oracle.key(question))
+        tab.shows_answers(k + 1)
+        assert tab.question() != question
+    tab.settle(version + 10)
+    assert tab.version() == version + 10
+    assert differ(start, tab.positions()) > 1e-4
+    assert np.abs(start - tab.positions()).max() > 0.01
+    # All of it is known to the server, as it was said.
+    known = links(demo)
+    for kind, same in (("must_link", True), ("cannot_link", False)):
+        ends = {frozenset(pair) for pair in zip(known[kind][::2], known[kind][1::2], strict=True)}
+        assert ends == {frozenset((a, b)) for a, b, kept in said if kept is same}
+    # Each answer was timed: pressed, sent, layout here, frame drawn.
+    for entry in tab.trace(10):
+        assert entry["keydownAt"] <= entry["sentAt"] <= entry["layoutAt"] <= entry["firstFrameAt"]
+    tab.shoot("ten-answers")
+
+    # A reload finds everything.
+    tab.answer("u")
+    tab.settle(version + 11)
+    before, known = tab.positions(), links(demo)
+    legend = tab.part("legend").inner_text()
+    tab.reload(version + 11)
+    tab.shows_answers(11)
+    assert tab.version() == version + 11
+    assert differ(before, tab.positions()) < 1e-6
+    tab.shows("legend", "different")
+    assert tab.part("legend").inner_text() == legend
+
+    # A wrong answer surely moves something.
+    tab.answer("d" if oracle.are_same(*tab.question()) else "s")
+    tab.settle(version + 12)
+    after, more = tab.positions(), links(demo)
+    assert differ(before, after) > 1e-6
+    tab.press("z")
+    tab.shows_answers(11)
+    tab.settle(version + 13)
+    assert links(demo) == known
+    assert differ(before, tab.positions()) < 1e-6
+    tab.press("Shift+Z")
+    tab.shows_answers(12)
+    tab.settle(version + 14)
+    assert links(demo) == more
+    assert differ(after, tab.positions()) < 1e-6
+    # Also what was answered before the page was loaded.
+    tab.press("z", "z")
+    tab.shows_answers(10)
+
+
+class Outline:
+    """A square around points at the left or right of the map, in pixels."""
+
+    def __init__(self, points, side):
+        order = np.argsort(points[:, 0] if side == "left" else -points[:, 0])
+        self.points, self.centre = points, points[order[12]]
+
+    @property
+    def corners(self):
+        return self.centre + 16 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+
+    def rows(self, margin):
+        """Rows of the points inside, of a square so many pixels larger."""
+        off = np.abs(self.points - self.centre).max(axis=1)
+        return set(np.flatnonzero(off < 16 + margin).tolist())
+
+
+def test_two_groups_drawn_with_the_lasso(tab, demo):
+    for word, kind in (("Same", "must_link"), ("Different", "cannot_link")):
+        teach_two_groups(tab, demo, word, kind)
+
+
+def teach_two_groups(tab, demo, word, kind):
+    key = word[0].lower()
+    tab.press("g")
+    expect(tab.part("lasso-mode")).to_have_attribute("aria-pressed", "true")
+    groups = []
+    for name, side in (("a", "left"), ("b", "right")):
+        outline = Outline(tab.points(), side)
+        tab.draw(outline.corners)
+        expect(tab.part(f"group-{name}")).to_be_visible()
+        n = int(tab.part(f"group-{name}").inner_text().split()[1])
+        # Points right at the line may count either way.
+        assert len(outline.rows(-2)) <= n <= len(outline.rows(2))
+        groups.append(outline.rows(2))
+    tab.shoot(f"lasso-{key}")
+    version = demo.state()["version"]
+    tab.press(key)
+    expect(tab.part("notice-note").filter(has_text=word)).to_contain_text("recorded")
+    tab.settle(version + 1)
+    known = links(demo)[kind]
+    assert len(known) > 0
+    left, right = groups
+    for ends in map(set, zip(known[::2], known[1::2], strict=True)):
+        assert ends <= left | right
+        assert kind == "must_link" or (ends & left and ends & right)
+    # One key takes all of it back.
+    tab.press("Escape", "z")
+    tab.shows_answers(0)
+    tab.settle(version + 2)
+    expect(tab.part("lasso-mode")).to_have_attribute("aria-pressed", "false")
+
+
+def test_what_looks_wrong_is_shown_beside_how_good_it_is(tab, demo):
+    oracle.teach_with_errors(demo, 80)
+    report = tab.hears(demo)
+    tab.shows_answers(80)
+    tab.part("tab-suspects").click()
+    first = report["suspects"][0]
+    expect(tab.part("suspect").first).to_contain_text(first["said"])
+    tab.shoot("suspects")
+    tab.press("w")
+    tab.shows_answers(79)
+    expect(tab.part("suspects")).not_to_contain_text(first["said"])
+    assert said_of(demo, (first["left"], first["right"])) is None
+    tab.press("z")
+    tab.shows_answers(80)
+    tab.part("tab-quality").click()
+    expect(tab.part("auc")).to_be_visible()
+    expect(tab.part("euclidean-auc")).to_be_visible()
+    tab.shoot("quality")
+    tab.shows("outlook-said", tab.hears(demo)["outlook"]["reason"])
+    tab.part("outlook-said").evaluate("(line) => line.scrollIntoView({ block: 'center' })")
+    tab.shoot("outlook")
+
+    # Each figure has an interval, and the curve is there after a reload.
+    oracle.teach(demo, 2)
+    report = tab.hears(demo)
+    assert len(report["course"]) > 1
+    for again in (False, True):
+        if again:
+            tab.reload()
+        for name, figure in (("auc", "auc"), ("euclidean-auc", "euclidean_auc")):
+            value, low, high = report["quality"]["figures"][figure]
+            expect(tab.part(name)).to_have_text(f"{value:.3f} {low:.3f} to {high:.3f}")
+        curve = tab.page.locator(".chart.quality polyline.learned")
+        expect(curve).to_be_visible()
+        assert len(curve.get_attribute("points").split()) == len(report["course"])

@@ -1,0 +1,337 @@
+"""Tabs that stay in step, and refits behind them."""
+
+import asyncio
+import json
+import socket
+import threading
+from contextlib import ExitStack
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from nearkin.rows.parallel import pause
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.server.session import Live, Mailbox, Refits
+from tests import waiting
+from tests.studio.server.conftest import StubLesson, all_told, running, small_records, told
+from tests.waiting import PATIENCE
+
+GOOD = {"left": 0, "right": 1, "same": True}
+
+
+def until(tab, kind, version):
+    """All that a tab is told up to this."""
+    found = []
+    while not (found and found[-1][0] == kind and found[-1][1] >= version):
+        found.append(told(tab.recv(timeout=PATIENCE)))
+    return found
+
+
+def problem(tab):
+    """The sentence of the next problem that a tab is told of."""
+    while True:
+        message = tab.recv(timeout=PATIENCE)
+        if isinstance(message, str) and json.loads(message)["type"] == "problem":
+            return json.loads(message)["message"]
+
+
+def test_a_new_tab_hears_how_things_stand():
+    with running(Lesson(small_records(), seed=0)) as studio:
+        with studio.live() as tab:
+            until(tab, "report", 0)
+        with studio.live() as tab:
+            kinds = [told(tab.recv(timeout=PATIENCE))[0] for _ in range(3)]
+            assert kinds == ["state", "layout", "report"]
+
+
+def test_all_tabs_are_told_of_every_change():
+    with (
+        running(Lesson(small_records(), seed=0)) as studio,
+        studio.client() as client,
+        ExitStack() as stack,
+    ):
+        tabs = [stack.enter_context(studio.live()) for _ in range(3)]
+        for tab in tabs:
+            until(tab, "report", 0)
+        assert client.post("/api/answers", json=GOOD).json()["version"] == 1
+        for tab in tabs:
+            found = until(tab, "report", 1)
+            assert [kind for kind, version in found if version == 1][:3] == [
+                "state",
+                "layout",
+                "report",
+            ]
+        assert client.post("/api/undo").json()["version"] == 2
+        for tab in tabs:
+            until(tab, "state", 2)
+
+
+def notice(tab):
+    """The next notice that a tab is told."""
+    while True:
+        message = tab.recv(timeout=PATIENCE)
+        if isinstance(message, str) and json.loads(message)["type"] == "notice":
+            return json.loads(message)
+
+
+def test_all_tabs_are_told_of_answers_that_are_overruled():
+    with running(Lesson(small_records(), seed=0)) as studio, studio.client() as client:
+        with studio.live() as tab:
+            client.post("/api/answers", json=GOOD)
+            other = {**GOOD, "same": False, "before": "nothing"}
+            headers = {"X-Nearkin-Tab": "me"}
+            assert client.post("/api/answers", json=other, headers=headers).status_code == 409
+            assert notice(tab) == {
+                "type": "notice",
+                "by": "me",
+                "message": "Another browser disagrees: same was said of 0 and 1. It is asked which "
+                "is right.",
+            }
+            client.post("/api/answers", json={**other, "before": "same"}, headers=headers)
+            assert "said different of 0 and 1, of which same" in notice(tab)["message"]
+            client.post("/api/undo", headers=headers)
+            assert "said same of 0 and 1, of which different" in notice(tab)["message"]
+            client.post("/api/undo")
+            assert "taken back what was said of 0 and 1: same" in notice(tab)["message"]
+        headers = {"X-Nearkin-Tab": "x" * 41}
+        assert client.post("/api/answers", json=GOOD, headers=headers).status_code == 422
+
+
+def test_a_tab_that_has_left_is_forgotten():
+    with running(StubLesson()) as studio, studio.client() as client:
+        with studio.live() as tab:
+            until(tab, "report", 0)
+        for _ in range(5):
+            client.post("/api/answers", json=GOOD)
+        with studio.live() as tab:
+            until(tab, "layout", 5)
+
+
+def test_maps_of_neighbors_are_made_for_those_who_show_them():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as plain:
+        until(plain, "report", 0)
+        assert lesson.n_arranged == 0
+        with studio.live() as tab:
+            for word in ("what?", "neighbors", "neighbors"):
+                tab.send(word)
+            until(tab, "map", 0)
+            client.post("/api/answers", json=GOOD)
+            until(tab, "map", 1)
+            tab.send("axes")  # which it is told at once
+            until(tab, "layout", 1)
+        client.post("/api/answers", json=GOOD)
+        until(plain, "report", 2)
+        assert lesson.n_arranged == 2
+        with studio.live() as tab:
+            tab.send("neighbors")
+            until(tab, "map", 2)
+        client.post("/api/answers", json=GOOD)
+        assert "map" not in [kind for kind, _ in until(plain, "layout", 3)]
+
+
+def test_too_many_tabs():
+    with running(StubLesson()) as studio, ExitStack() as stack:
+        for _ in range(32):
+            until(stack.enter_context(studio.live()), "state", 0)
+        with studio.live() as tab, pytest.raises(ConnectionClosed, match="1013"):
+            tab.recv(timeout=PATIENCE)
+
+
+def test_a_tab_that_does_not_listen_holds_up_nobody():
+    with running(StubLesson(n_rows=200_000)) as studio, studio.client() as client:
+        deaf = socket.create_connection(("127.0.0.1", studio.port))
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        lines = [
+            "GET /api/live HTTP/1.1",
+            f"Host: {studio.host}",
+            f"X-Nearkin-Token: {studio.token}",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        ]
+        deaf.sendall("\r\n".join([*lines, "", ""]).encode())
+        with deaf, studio.live() as tab:
+            for version in range(1, 31):
+                assert client.post("/api/answers", json=GOOD).json()["version"] == version
+                until(tab, "layout", version)  # 1.6 MB each
+
+
+def test_the_end_is_told():
+    with running(StubLesson()) as studio, studio.live() as tab:
+        until(tab, "report", 0)
+        studio.serving.close()  # which waits for no tab
+        assert studio.lesson.closed
+        with pytest.raises(ConnectionClosed, match="1012"):
+            all_told(tab)
+
+
+def test_a_refit_that_fails_is_told_and_the_next_one_works():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as tab:
+        until(tab, "report", 0)
+        lesson.failing = ValueError("singular")
+        client.post("/api/answers", json=GOOD)
+        assert "singular" in problem(tab)
+        lesson.failing = None
+        client.post("/api/answers", json=GOOD)
+        until(tab, "layout", 2)
+
+
+def test_the_newest_knowledge_wins():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as tab:
+        until(tab, "report", 0)
+        lesson.pause.clear()
+        for _ in range(20):
+            client.post("/api/answers", json=GOOD)
+        begun = len(lesson.placed)
+        lesson.pause.set()
+        until(tab, "layout", 20)
+        assert lesson.placed[-1] == 20
+        assert begun <= 3  # the first layout, and one that had begun
+
+
+def test_answers_are_acknowledged_while_a_refit_runs():
+    lesson = StubLesson()
+    lesson.pause.clear()
+    with running(lesson) as studio, studio.client() as client:
+        for version in range(1, 6):
+            assert client.post("/api/answers", json=GOOD).json()["version"] == version
+        assert client.get("/api/report").status_code == 204
+        lesson.pause.set()
+
+
+def refits(lesson):
+    """Refits that write down what they give."""
+    given = []
+    done = threading.Event()
+
+    def report(found):
+        given.append(("report", found["version"]))
+        done.set()
+
+    found = Refits(
+        lesson,
+        on_layout=lambda layout: given.append(("layout", layout["version"])),
+        on_map=lambda found: given.append(("map", found["version"])),
+        on_report=report,
+        on_review=lambda review: given.append(("review", review["version"])),
+        on_problem=lambda sentence: given.append(("problem", sentence)),
+    )
+    return found, given, done
+
+
+def test_layouts_come_before_reports():
+    worker, given, done = refits(StubLesson())
+    worker.start()
+    assert done.wait(PATIENCE)
+    assert given == [("layout", 0), ("report", 0)]
+    assert worker.stop()
+
+
+def test_a_layout_does_not_wait_for_the_report_before_it():
+    class SlowReport(StubLesson):
+        def __init__(self):
+            super().__init__()
+            self.reporting = threading.Event()
+            self.end_report = threading.Event()
+
+        def report(self):
+            self.reporting.set()
+            assert self.end_report.wait(PATIENCE)
+            return super().report()
+
+    lesson = SlowReport()
+    worker, given, done = refits(lesson)
+    worker.start()
+    assert lesson.reporting.wait(PATIENCE)
+    lesson.version = 1
+    worker.want()
+    waiting.until(lambda: given[-1] == ("layout", 1))
+    assert given == [("layout", 0), ("layout", 1)]
+    lesson.end_report.set()
+    assert done.wait(PATIENCE)
+    assert worker.stop()
+
+
+def test_a_report_waits_for_the_first_picture_of_a_map():
+    worker, given, done = refits(StubLesson())
+    worker.want_maps(True)
+    worker.start()
+    assert done.wait(PATIENCE)
+    assert worker.stop()
+    first = ("map", 0)
+    assert given.index(("layout", 0)) < given.index(first) < given.index(("report", 0))
+
+
+def test_a_report_pauses_from_a_change_until_its_layout_is_out():
+    class LongReport(StubLesson):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def report(self):
+            found = super().report()
+            self.begun.set()
+            assert self.may_end.wait(PATIENCE)
+            pause()
+            return found
+
+    lesson = LongReport()
+    worker, given, done = refits(lesson)
+    worker.start()
+    assert lesson.begun.wait(PATIENCE)
+    worker.make_way()
+    lesson.may_end.set()
+    assert not done.wait(0.1)
+    lesson.version = 1
+    worker.want()
+    assert done.wait(PATIENCE)
+    assert given[:3] == [("layout", 0), ("layout", 1), ("report", 0)]
+    assert worker.stop()
+
+
+def test_refits_end_even_if_nothing_was_started():
+    worker, given, _ = refits(StubLesson())
+    assert worker.stop()
+    assert given == []
+
+
+def test_a_refit_that_does_not_end_is_not_waited_for():
+    lesson = StubLesson()
+    lesson.pause.clear()
+    worker, _, _ = refits(lesson)
+    worker.start()
+    assert not worker.stop(patience=0.1)
+    lesson.pause.set()
+
+
+def test_of_each_kind_the_newest_waits():
+    async def told_to_a_slow_tab():
+        mailbox = Mailbox()
+        for number in range(5):
+            mailbox.put("state", f"state {number}")
+            mailbox.put("layout", b"%d" % number)
+        mailbox.greet("state", "old")
+        mailbox.greet("report", "greeting")
+        return [await mailbox.next() for _ in range(3)]
+
+    assert asyncio.run(told_to_a_slow_tab()) == ["state 4", b"4", "greeting"]
+
+
+def test_nobody_is_told_after_the_end():
+    async def session():
+        live = Live()
+        live.tell("state", "too early")
+        live.open()
+        mailbox = live.join()
+        thread = threading.Thread(target=live.tell, args=["state", "in time"])
+        thread.start()
+        found = await asyncio.wait_for(mailbox.next(), PATIENCE)
+        live.close()
+        live.tell("state", "too late")
+        live.leave(mailbox)
+        thread.join()
+        return found, len(live)
+
+    assert asyncio.run(session()) == ("in time", 0)

@@ -1,0 +1,418 @@
+"""Who is refused, and that what is let through is harmless."""
+
+import json
+import re
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from nearkin.studio.server.security import (
+    ANY_NAME,
+    Access,
+    Hosts,
+    checked_names,
+    hosts_of,
+    in_url,
+    is_this_machine,
+)
+from tests.cases import each
+from tests.studio.server.conftest import HOSTILE, StubLesson, all_told, running
+
+ROUTES = [
+    "/api/lesson",
+    "/api/known",
+    "/api/records/0",
+    "/api/export/pairs",
+    "/api/nothing",
+    "/api",
+]
+
+
+@each("path", ROUTES)
+@each("token", ["", "wrong", "Ä", "x" * 10_000])
+def test_without_the_token_nothing_is_told(studio, path, token):
+    headers = [("X-Nearkin-Token", token.encode("utf-8"))] if token else []
+    reply = studio.raw("GET", path, headers=headers, token=False)
+    assert reply.status == 403
+    assert "address that the studio has printed" in reply.message
+    assert studio.token not in str(reply.headers) + reply.body.decode()
+
+
+@each("query", ["?token={token}", "?token=wrong", "?code={token}", "?x=1"])
+def test_no_token_in_an_address_opens_anything(studio, query):
+    query = query.format(token=studio.token)
+    assert studio.raw("GET", f"/api/lesson{query}", token=False).status == 403
+    assert studio.raw("GET", f"/api/export/pairs{query}", token=False).status == 403
+
+
+def test_a_token_is_given_once(studio):
+    twice = [("X-Nearkin-Token", studio.token)]
+    assert studio.raw("GET", "/api/lesson", headers=twice).status == 403
+
+
+def redeemed(studio, code):
+    """What is said in exchange for a code."""
+    headers = [("X-Nearkin-Code", code)] if code is not None else []
+    return studio.raw("POST", "/api/token", headers=headers, token=False)
+
+
+def test_a_code_is_exchanged_for_the_token_once(studio):
+    address = studio.serving.url_for_a_program()
+    base, code = address.split("/?code=")
+    assert (base, studio.token in address) == (studio.base, False)
+    reply = redeemed(studio, code)
+    assert (reply.status, json.loads(reply.body)) == (200, {"token": studio.token})
+    assert reply.headers["Cache-Control"] == "no-store"
+    again = redeemed(studio, code)
+    assert again.status == 403
+    assert "used before, or is too old" in again.message
+
+
+@each("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
+def test_no_other_code_gives_the_token(studio, code):
+    reply = redeemed(studio, code)
+    assert reply.status == 403
+    assert studio.token not in reply.body.decode()
+
+
+def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
+    code = studio.serving.url_for_a_program().split("=")[1]
+    asked = [("X-Nearkin-Code", code)]
+    evil = [*asked, ("Origin", "http://evil.example")]
+    assert studio.raw("POST", "/api/token", headers=evil, token=False).status == 403
+    foreign = studio.raw("POST", "/api/token", headers=asked, token=False, host="evil.example")
+    assert foreign.status == 400
+    assert studio.raw("GET", "/api/token", headers=asked, token=False).status == 403
+    assert studio.raw("GET", "/api/lesson", headers=asked, token=False).status == 403
+    assert redeemed(studio, code).status == 200
+
+
+def test_codes_hold_for_a_while_and_not_many_of_them():
+    now = [0.0]
+    access = Access(clock=lambda: now[0])
+    old = access.new_code()
+    now[0] += 121
+    assert not access.redeem(old)
+    codes = [access.new_code() for _ in range(20)]
+    assert [access.redeem(code) for code in codes] == [False] * 4 + [True] * 16
+
+
+def test_changes_need_the_token(studio):
+    before = studio.lesson.state()["version"]
+    body = b'{"left":0,"right":1,"same":true}'
+    for path in ("answers", "groups", "withdrawals", "undo", "redo"):
+        assert studio.raw("POST", f"/api/{path}", body, token=False).status == 403
+    assert studio.lesson.state()["version"] == before
+
+
+def test_the_page_is_the_same_for_everyone(studio):
+    # It is loaded again without the token in its address; what is in it needs the token.
+    for path in ("/", f"/?token={studio.token}", "/?token=wrong"):
+        reply = studio.raw("GET", path, token=False)
+        assert (reply.status, reply.body) == (200, b"<!doctype html><title>the page</title>")
+        assert reply.headers["Referrer-Policy"] == "no-referrer"
+        assert "Set-Cookie" not in reply.headers
+    assert studio.raw("GET", "/assets/index.js", token=False).status == 200
+    assert studio.raw("POST", "/", token=False).status == 403
+
+
+@each(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "localhost.evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost:{port}1",
+        "[::2]:{port}",
+        "0.0.0.0:{port}",
+        "192.168.1.1:{port}",
+        "user@127.0.0.1:{port}",
+        "127.0.0.1:{port}, evil.example",
+        "127.0.0.1:{port}/",
+        " ",
+    ],
+)
+@each("path", ["/", "/api/lesson", "/assets/index.js"])
+def test_a_foreign_host_is_refused(studio, host, path):
+    assert studio.raw("GET", path, host=host.format(port=studio.port)).status == 400
+
+
+@each("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
+def test_our_own_names_are_answered(studio, host):
+    assert studio.raw("GET", "/api/lesson", host=host.format(port=studio.port)).status == 200
+
+
+def test_two_hosts_are_refused(studio):
+    assert studio.raw("GET", "/api/lesson", headers=[("Host", studio.host)]).status == 400
+
+
+FOREIGN = [
+    "http://evil.example",
+    "https://{host}",
+    "http://127.0.0.1:1",
+    "http://{host}.evil.example",
+    "http://localhost:{port}",
+    "null",
+    "file://",
+    "http://{host}/",
+]
+
+
+@each("origin", FOREIGN)
+def test_a_foreign_origin_is_refused(studio, origin):
+    origin = origin.format(host=studio.host, port=studio.port)
+    headers = [("Origin", origin)]
+    before = studio.lesson.state()["version"]
+    body = b'{"left":0,"right":1,"same":true}'
+    assert studio.raw("POST", "/api/answers", body, headers).status == 403
+    assert studio.raw("GET", "/api/lesson", headers=headers).status == 403
+    assert studio.raw("OPTIONS", "/api/answers", headers=headers).status == 403
+    assert studio.raw("GET", "/assets/index.js", headers=headers).status == 403
+    assert studio.raw("GET", f"/?token={studio.token}", headers=headers).status == 200
+    assert studio.lesson.state()["version"] == before
+
+
+@each("origin", FOREIGN)
+def test_a_foreign_origin_gets_no_live_messages(studio, origin):
+    origin = origin.format(host=studio.host, port=studio.port)
+    with pytest.raises(InvalidStatus, match="403"), studio.live(origin=origin):
+        pass
+
+
+def test_live_messages_need_the_token(studio):
+    for query in ("", f"?token={studio.token}"):
+        address = f"ws://{studio.host}/api/live{query}"
+        with pytest.raises(InvalidStatus, match="403"), connect(address, proxy=None):
+            pass
+    with pytest.raises(InvalidStatus, match="403"), studio.live(token="wrong"):
+        pass
+
+
+def test_no_other_page_may_read_an_answer(studio):
+    for method in ("GET", "POST", "OPTIONS", "HEAD", "PUT", "DELETE"):
+        for path in ("/", "/api/lesson", "/api/answers", "/assets/index.js", "/nothing"):
+            reply = studio.raw(method, path)
+            assert not [name for name in reply.headers if name.lower().startswith("access-control")]
+
+
+def test_headers_protect_the_page(studio):
+    for path, status in [("/api/lesson", 200), ("/api/none", 404), ("/assets/index.js", 200)]:
+        reply = studio.raw("GET", path)
+        assert reply.status == status
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+        assert reply.headers["Referrer-Policy"] == "no-referrer"
+        policy = reply.headers["Content-Security-Policy"]
+        for part in (
+            "default-src 'self'",
+            "script-src 'self' 'unsafe-eval'",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ):
+            assert part in policy.split("; ")
+        assert "unsafe-inline" not in policy
+        assert "Server" not in reply.headers
+    refused = studio.raw("GET", "/api/lesson", token=False)
+    assert "nosniff" in refused.headers["X-Content-Type-Options"]
+    assert studio.raw("GET", "/api/lesson").headers["Cache-Control"] == "no-store"
+    assert studio.raw("GET", "/?token=" + studio.token).headers["Cache-Control"] == "no-store"
+
+
+PROXIES = ["hub.example", "*.ports.example"]
+
+
+@each(
+    ("host", "origin", "is_heard"),
+    [
+        ("hub.example", None, True),
+        ("hub.example", "https://hub.example", True),
+        ("hub.example:8000", "http://hub.example:8000", True),
+        ("Hub.Example", "https://hub.example", True),
+        ("p-8765.ports.example", "https://p-8765.ports.example", True),
+        # A proxy that says our own name, and leaves the page's in place.
+        ("127.0.0.1:8765", "https://hub.example", True),
+        ("127.0.0.1:8765", "http://127.0.0.1:8765", True),
+        ("127.0.0.1:8765", "https://127.0.0.1:8765", False),
+        ("127.0.0.1:8766", None, False),
+        ("hub.example", "https://evil.example", False),
+        ("hub.example", "ftp://hub.example", False),
+        ("hub.example", "null", False),
+        ("ports.example", None, False),
+        ("evilports.example", None, False),
+        ("hub.example.evil.example", None, False),
+        ("evil.example", "https://hub.example", False),
+        ("hub.example:80x", None, False),
+        ("user@hub.example", None, False),
+        ("hub.example, evil.example", None, False),
+    ],
+)
+def test_proxies_that_are_named_are_heard(host, origin, is_heard):
+    hosts = hosts_of("127.0.0.1", 8765, checked_names(PROXIES))
+    heard = hosts.accept(host) and (origin is None or hosts.accept_origin(origin, host))
+    assert heard is is_heard
+
+
+def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
+    hosts = hosts_of("127.0.0.1", 8765, [ANY_NAME, "hub.example"])
+    assert hosts.accept("any.example:1")
+    assert hosts.accept_origin("https://any.example:1", "any.example:1")
+    assert hosts.accept_origin("https://hub.example", "any.example:1")
+    assert not hosts.accept_origin("https://evil.example", "any.example:1")
+    assert not hosts.accept("any.example:1, evil.example")
+
+
+@each(
+    "name",
+    ["", "*", "https://hub.example", "hub.example:80", "hub.example/x", "a b", "*.", "-", "a..b"],
+)
+def test_names_that_no_host_has(name):
+    with pytest.raises(ValueError, match="is not the name of a host"):
+        checked_names(["hub.example", name])
+
+
+def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):
+    with running(StubLesson(), allowed=PROXIES) as studio:
+        assert studio.raw("GET", "/api/report", host="hub.example").status in (200, 204)
+        assert studio.raw("GET", "/api/report", host="hub.example", token=False).status == 403
+        assert studio.raw("GET", "/api/report", host="evil.example").status == 400
+        policy = studio.raw("GET", "/", host="hub.example").headers["Content-Security-Policy"]
+        frames = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
+        assert {"https://hub.example:*", "http://*.ports.example:*"} <= {*frames}
+        assert not [one for one in frames if one.startswith("http") and one.endswith("//*:*")]
+
+
+def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):
+    policy = studio.raw("GET", "/?token=" + studio.token).headers["Content-Security-Policy"]
+    allowed = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
+    assert "http://localhost:*" in allowed
+    for place in allowed:
+        assert place in ("'self'", "vscode-webview:") or re.fullmatch(
+            r"https?://(localhost|127\.0\.0\.1):\*", place
+        )
+
+
+@each(
+    "path",
+    [
+        "/assets/../index.html",
+        "/assets/../secret.txt",
+        "/assets/../../secret.txt",
+        "/assets/%2e%2e/secret.txt",
+        "/assets/%2e%2e%2fsecret.txt",
+        "/assets/..%2f..%2fsecret.txt",
+        "/assets/..%5csecret.txt",
+        "/assets/%252e%252e/secret.txt",
+        "/assets//etc/passwd",
+        "/assets/%2fetc/passwd",
+        "/assets/link.txt",
+        "/assets/up/secret.txt",
+        "/assets/index.js%00.txt",
+        "/assets/",
+        "/assets",
+        "/secret.txt",
+        "/../secret.txt",
+        "//etc/passwd",
+        "/assets/" + "a" * 5000,
+        "/assets/" + "../" * 50 + "etc/passwd",
+    ],
+)
+def test_no_path_leads_out_of_the_page(studio, path):
+    reply = studio.raw("GET", path)
+    assert reply.status in (307, 400, 404)
+    assert studio.raw("GET", path, token=False).status in (400, 403, 404)
+    assert b"secret" not in reply.body
+    assert b"root:" not in reply.body
+
+
+@each("path", ["/api/../secret.txt", "/api/export/..%2f..%2fsecret", "/api/export/%2e%2e"])
+def test_no_path_leads_out_of_the_api(studio, path):
+    assert studio.raw("GET", path).status in (404, 422)
+
+
+@each("path", ["/", "/assets/index.js"])
+def test_parts_of_files_are_not_given(studio, path):
+    whole = studio.raw("GET", path, token=False)
+    for ranges in ("bytes=0-0", "bytes=" + ",".join(["0-"] * 5000), "bytes=-9", "x" * 9000):
+        reply = studio.raw("GET", path, headers=[("Range", ranges)], token=False)
+        assert (reply.status, reply.body) == (200, whole.body)
+        assert reply.headers["Accept-Ranges"] == "none"
+
+
+def test_a_large_body_is_refused(studio):
+    body = b'{"left":0,"right":1,"same":true,"origin":"' + b"a" * 5_000_000 + b'"}'
+    reply = studio.raw("POST", "/api/answers", body)
+    assert (reply.status, "4 MB" in reply.message) == (413, True)
+
+
+def test_a_body_that_claims_to_be_huge_is_refused_at_once(studio):
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(10**12))]
+    assert studio.raw("POST", "/api/answers", headers=headers).status == 413
+
+
+def test_a_large_body_in_chunks_is_refused(studio, client):
+    def parts(n):
+        for _ in range(n):
+            yield b" " * 100_000
+
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/api/answers", content=parts(60), headers=headers).status_code == 413
+    assert client.post("/api/answers", content=parts(10), headers=headers).status_code == 422
+    assert client.get("/api/lesson").status_code == 200
+
+
+def test_a_tab_that_talks_too_much_is_closed(studio):
+    with studio.live() as tab:
+        tab.send("ping")
+        tab.send("x" * 100_000)
+        with pytest.raises(ConnectionClosed):
+            all_told(tab)
+
+
+def test_html_in_records_stays_text(studio):
+    reply = studio.raw("GET", "/api/records/3")
+    assert reply.headers["Content-Type"] == "application/json"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert HOSTILE in reply.body.decode()
+    assert studio.raw("GET", "/api/lesson").headers["Content-Type"] == "application/json"
+
+
+def test_html_in_addresses_is_not_shown_as_html(studio):
+    for path in (f"/api/colourings/{HOSTILE}", "/api/<b>", "/<script>", f"/api/records/{HOSTILE}"):
+        reply = studio.raw("GET", path.replace(" ", "%20"))
+        assert reply.headers["Content-Type"] == "application/json"
+    reply = studio.raw("GET", "/?token=<script>alert(1)</script>", host="evil", token=False)
+    assert (reply.status, b"<script>" in reply.body) == (400, False)
+    assert reply.headers["Content-Type"].startswith("text/html")
+
+
+def test_a_file_to_keep_is_never_shown(studio):
+    reply = studio.raw("GET", "/api/export/pairs")
+    assert reply.headers["Content-Disposition"] == 'attachment; filename="pairs.csv"'
+    assert reply.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_there_are_no_pages_of_documentation(studio):
+    for path in ("/docs", "/redoc", "/openapi.json", "/api/openapi.json"):
+        assert studio.raw("GET", path).status == 404
+
+
+def test_names_of_a_server():
+    assert hosts_of("127.0.0.1", 80).accept("localhost")
+    everywhere = hosts_of("0.0.0.0", 9)
+    assert everywhere.accept("192.168.1.7:9")
+    assert everywhere.accept("[fe80::1]:9")
+    assert not everywhere.accept("name.example:9")
+    assert not everywhere.accept("192.168.1.7:8")
+    assert hosts_of("192.168.1.7", 9).accept("192.168.1.7:9")
+    assert not hosts_of("192.168.1.7", 9).accept("192.168.1.8:9")
+    assert hosts_of("::1", 9).accept("[::1]:9")
+    assert hosts_of("Box.lan", 9).accept("box.lan:9")
+    assert not Hosts(9).accept("")
+    assert is_this_machine("127.0.0.2")
+    assert is_this_machine("localhost")
+    assert not is_this_machine("0.0.0.0")
+    assert in_url("fe80::1") == "[fe80::1]"

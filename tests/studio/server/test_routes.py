@@ -1,0 +1,442 @@
+"""What the routes give and refuse."""
+
+import errno
+import io
+import json
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import nearkin as nk
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
+from tests.cases import each
+from tests.studio.server.conftest import StubLesson, running, small_records
+from tests.waiting import PATIENCE
+
+
+@pytest.fixture
+def fresh():
+    """A studio of its own, without answers."""
+    with running(Lesson(small_records(), seed=0)) as found, found.client() as client:
+        yield client
+
+
+def test_what_there_is_to_look_at(client):
+    about = client.get("/api/lesson").json()
+    assert (about["n_rows"], about["n_total"], about["n_features"]) == (40, 40, 2)
+    assert about["nearkin"] == nk.__version__
+    assert about["state"]["n_answers"] >= 0
+    for name in ("euclidean", "learned"):
+        content = client.get(f"/api/layouts/{name}").content
+        assert len(content) == 8 + 40 * 2 * 4
+        assert content[4:8] == bytes([0, 100, 0, 0])  # principal axes, which are there at once
+        assert np.isfinite(np.frombuffer(content, "<f4", offset=8)).all()
+    assert client.get("/api/layouts/other").status_code == 422
+
+
+def test_records(client):
+    record = client.get("/api/records/4").json()
+    text = next(field for field in record["fields"] if field["name"] == "text")
+    assert (len(text["value"]), text["cut"]) == (2000, True)
+    assert client.get("/api/records/39").status_code == 200
+    for row, status in [("40", 404), ("-1", 422), ("1.5", 422), ("x", 422), ("9" * 5000, 422)]:
+        answer = client.get(f"/api/records/{row}")
+        assert (answer.status_code, set(answer.json())) == (status, {"message"})
+    assert client.get("/api/records/0/image").status_code == 404
+    found = client.get("/api/records/0/neighbors?n=5").json()["neighbors"]
+    assert len(found) == 5
+    assert len(client.get("/api/records/0/neighbors?n=1000").json()["neighbors"]) == 39
+    assert client.get("/api/records/0/neighbors?n=0").status_code == 422
+
+
+def test_colourings(client):
+    for one in client.get("/api/lesson").json()["colourings"]:
+        about = client.get(f"/api/colourings/{one['key']}").json()
+        assert about["name"] == one["name"]
+        assert "values" not in about
+        values = np.frombuffer(client.get(f"/api/colourings/{one['key']}/values").content, "<f4")
+        assert len(values) == 40
+    assert client.get("/api/colourings/clusters?clusters=3").json()["categories"]
+    assert client.get("/api/colourings/clusters?clusters=41").status_code == 422
+    assert client.get("/api/colourings/column-99").status_code == 404
+    for key in ("column-x", "feature--1", "feature-99999999999999999999", "none"):
+        assert client.get(f"/api/colourings/{key}").status_code == 404
+
+
+def test_answers_undone_and_done_again(fresh):
+    assert fresh.post("/api/undo").status_code == 409
+    assert fresh.post("/api/redo").status_code == 409
+    first = fresh.post("/api/answers", json={"left": 0, "right": 1, "same": True}).json()
+    assert (first["n_answers"], first["n_same"], first["can_undo"]) == (1, 1, True)
+    body = {"left": 2, "right": 3, "same": None, "origin": "neighbors"}
+    assert fresh.post("/api/answers", json=body).json()["n_unsure"] == 1
+    undone = fresh.post("/api/undo").json()
+    assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
+    assert fresh.post("/api/redo").json()["n_unsure"] == 1
+    assert fresh.get("/api/known").json() == {
+        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "disputed": [],
+        "closer": [],
+    }  # fmt: skip
+    state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
+    assert state["n_same"] == 0
+    assert fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).status_code == 409
+    assert (
+        "nothing was said"
+        in fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()["message"]
+    )
+
+
+def test_answers_of_several_people_are_kept(fresh):
+    body = {"left": 0, "right": 1, "same": True, "by": "Ann"}
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    other = {**body, "same": False, "by": " Bob ", "before": "same"}
+    assert fresh.post("/api/answers", json=other).json()["n_different"] == 1
+    groups = {"first": [2], "second": [3], "same": True, "by": "Ann"}
+    assert fresh.post("/api/groups", json=groups).status_code == 200
+    assert fresh.post("/api/answers", json={"left": 4, "right": 5, "same": True}).status_code == 200
+    lines = fresh.get("/api/export/pairs").text.splitlines()
+    assert lines[0] == "left,right,same,weight,by"
+    named = {line.split(",", 4)[4]: line.split(",")[2] for line in lines[1:]}
+    assert named == {"": "true", "Ann": "true", "Bob": "false"}
+    assert len(lines) == 5
+
+
+def test_groups(fresh):
+    body = {"first": [0, 1, 2], "second": [3, 4], "same": False}
+    state = fresh.post("/api/groups", json=body).json()
+    assert state["n_pairs"] >= 1
+    assert state["n_cannot_link"] == state["n_pairs"]
+    assert (state["n_different"], state["n_answers"]) == (1, 1)
+    for wrong in (
+        {"first": [0], "second": [0], "same": False},
+        {"first": [0], "second": [40], "same": True},
+        {"first": [0, -1], "second": [1], "same": True},
+        {"first": [], "second": [1], "same": True},
+        {"first": [0], "second": [1], "same": None},
+        {"first": "01", "second": [1], "same": True},
+        {"first": [True], "second": [1], "same": True},
+        {"first": [[0]], "second": [1], "same": True},
+    ):
+        assert fresh.post("/api/groups", json=wrong).status_code == 422
+
+
+def test_opposite_answers_are_a_conflict_and_change_nothing(fresh):
+    body = {"left": 0, "right": 1, "same": True, "before": "nothing"}
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    reply = fresh.post("/api/answers", json={**body, "same": False})
+    assert reply.status_code == 409
+    assert reply.json() == {
+        "message": "same was said of rows 0 and 1 meanwhile.",
+        "said": "same",
+    }
+    assert fresh.get("/api/known").json()["must_link"] == [0, 1]
+    assert fresh.get("/api/lesson").json()["state"]["version"] == 1
+    # Whoever knows of it may say something else, or the same again.
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    reply = fresh.post("/api/answers", json={**body, "same": False, "before": "same"})
+    assert reply.json()["changes"] == [
+        {"left": 0, "right": 1, "before": "same", "now": "different"}
+    ]
+    assert (
+        fresh.post("/api/withdrawals", json={"left": 0, "right": 1, "before": "same"}).status_code
+        == 409
+    )
+    groups = {"first": [0], "second": [1, 2], "same": True, "before": "nothing"}
+    reply = fresh.post("/api/groups", json=groups)
+    assert (reply.status_code, reply.json()["said"]) == (409, "different")
+    assert fresh.post("/api/groups", json={**groups, "before": None}).status_code == 200
+
+
+def test_steps_of_a_page_that_is_behind_are_a_conflict(fresh):
+    version = fresh.post("/api/answers", json=GOOD).json()["version"]
+    fresh.post("/api/answers", json={**GOOD, "right": 2})
+    assert fresh.post("/api/undo", json={"version": version}).status_code == 409
+    assert fresh.post("/api/undo", json={"version": version + 1}).json()["n_answers"] == 1
+    assert fresh.post("/api/redo", json={"version": version}).status_code == 409
+    assert fresh.post("/api/redo", json={"version": version + 2}).json()["n_answers"] == 2
+    for wrong in ({"version": -1}, {"version": "1"}, {"more": 1}, [1]):
+        assert fresh.post("/api/undo", json=wrong).status_code == 422
+
+
+GOOD = {"left": 0, "right": 1, "same": True}
+WRONG = {
+    "a negative row": {**GOOD, "left": -1},
+    "a row that is not there": {**GOOD, "right": 40},
+    "a huge row": {**GOOD, "right": 2**63},
+    "a larger one": {**GOOD, "right": 10**400},
+    "a bool for a row": {**GOOD, "left": True},
+    "a text for a row": {**GOOD, "left": "0"},
+    "a broken number": {**GOOD, "left": 0.5},
+    "a huge float": {**GOOD, "left": 1e300},
+    "a row and itself": {**GOOD, "right": 0},
+    "a number for an answer": {**GOOD, "same": 1},
+    "a text for an answer": {**GOOD, "same": "true"},
+    "no answer": {"left": 0, "right": 1},
+    "more than there is": {**GOOD, "admin": True},
+    "another origin": {**GOOD, "origin": "elsewhere"},
+    "another belief": {**GOOD, "before": "perhaps"},
+    "no name": {**GOOD, "by": ""},
+    "a blank name": {**GOOD, "by": " "},
+    "a long name": {**GOOD, "by": "x" * 61},
+    "a number for a name": {**GOOD, "by": 1},
+    "a list": [GOOD],
+    "nothing": None,
+}
+
+
+@each("body", WRONG.values(), ids=WRONG.keys())
+def test_bodies_that_are_wrong(studio, client, body):
+    before = studio.lesson.state()["version"]
+    answer = client.post("/api/answers", json=body)
+    assert answer.status_code == 422
+    assert list(answer.json()) == ["message"]
+    assert studio.lesson.state()["version"] == before
+
+
+MALFORMED = {
+    "not JSON": b"left=0",
+    "cut off": b'{"left":0,',
+    "NaN": b'{"left":NaN,"right":1,"same":true}',
+    "Infinity": b'{"left":-Infinity,"right":1,"same":true}',
+    "not UTF-8": b'{"left":0,"right":1,"same":"\xff\xfe"}',
+    "deep": b"[" * 200_000,
+    "deep and closed": b'{"left":' * 50_000 + b"1" + b"}" * 50_000,
+    "digits": b'{"left":' + b"9" * 100_000 + b',"right":1,"same":true}',
+    "an exponent": b'{"left":1e999999,"right":1,"same":true}',
+    "nothing": b"",
+    "zeros": b"\0" * 1000,
+    "a lone surrogate": b'{"left":0,"right":1,"same":true,"\\ud800":1}',
+}
+
+
+@each("path", ["orders", "orders/withdrawals"])
+@each(
+    ("body", "status"),
+    [
+        ({"anchor": 0, "closer": 1}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 40}, 422),
+        ({"anchor": 0, "closer": 1, "farther": True}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 2, "given": True}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 1}, None),
+    ],
+)
+def test_wrong_orders_change_nothing(studio, client, path, body, status):
+    before = studio.lesson.state()["version"]
+    reply = client.post(f"/api/{path}", json=body)
+    assert reply.status_code in ((422, 409) if status is None else (status,))
+    assert list(reply.json()) == ["message"]
+    assert studio.lesson.state()["version"] == before
+
+
+def test_orders_are_said_taken_back_and_exported(fresh):
+    order = {"anchor": 0, "closer": 1, "farther": 2}
+    assert fresh.post("/api/orders", json=order).json()["n_triplets"] == 1
+    assert fresh.get("/api/known").json()["closer"] == [0, 1, 2]
+    file = fresh.get("/api/export/triplets")
+    assert 'filename="triplets.csv"' in file.headers["Content-Disposition"]
+    assert file.text.splitlines()[0] == "anchor,closer,farther,weight"
+    opposite = {"anchor": 0, "closer": 2, "farther": 1}
+    assert fresh.post("/api/orders", json=opposite).json()["n_triplets"] == 1
+    assert fresh.post("/api/orders/withdrawals", json=order).status_code == 409
+    assert fresh.post("/api/orders/withdrawals", json=opposite).json()["n_triplets"] == 0
+    assert fresh.post("/api/undo").json()["n_triplets"] == 1
+
+
+@each("body", MALFORMED.values(), ids=MALFORMED.keys())
+@each("path", ["answers", "groups", "withdrawals", "orders", "orders/withdrawals"])
+def test_bodies_that_are_malformed(studio, client, path, body):
+    before = studio.lesson.state()["version"]
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"/api/{path}", content=body, headers=headers)
+    assert answer.status_code in (400, 422)
+    assert list(answer.json()) == ["message"]
+    assert studio.lesson.state()["version"] == before
+
+
+@each("kind", ["text/plain", "application/x-www-form-urlencoded", "x"])
+def test_bodies_of_another_kind_are_not_read_as_json(studio, client, kind):
+    body = json.dumps(GOOD).encode()
+    answer = client.post("/api/answers", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == 422
+
+
+def test_methods_that_are_not_there(client):
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        assert client.request(method, "/api/withdrawals").status_code == 405
+    assert client.post("/api/lesson").status_code == 405
+
+
+def test_exports(fresh):
+    for left, right, same in [(0, 1, True), (2, 3, False), (4, 5, None), (6, 7, True)]:
+        fresh.post("/api/answers", json={"left": left, "right": right, "same": same})
+    pairs = fresh.get("/api/export/pairs").text.splitlines()
+    assert pairs[0].startswith("left,right,same")
+    assert len(pairs) == 5
+    table = pyarrow.parquet.read_table(io.BytesIO(fresh.get("/api/export/embedding").content))
+    assert table.num_rows == 40
+    clusters = fresh.get("/api/export/clusters?clusters=3").text.splitlines()
+    assert len({line.split(",")[1] for line in clusters[1:]}) == 3
+    assert fresh.get("/api/export/clusters?clusters=41").status_code == 422
+    assert fresh.get("/api/export/nonsense").status_code == 422
+
+
+def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
+    for left, right, same in [(0, 1, True), (2, 3, False), (6, 7, True)]:
+        fresh.post("/api/answers", json={"left": left, "right": right, "same": same})
+    path = tmp_path / "model.nearkin"
+    path.write_bytes(fresh.get("/api/export/model").content)
+    X = small_records().X
+    distances = nk.load(path).distance(X[:1], X)[0]
+    for other in fresh.get("/api/records/0/neighbors?n=5").json()["neighbors"]:
+        assert distances[other["row"]] == pytest.approx(other["distance"], rel=1e-4)
+
+
+def test_a_full_disk_is_said_and_nothing_counts():
+    class Full(StubLesson):
+        def answer(self, left, right, same, origin, before=None, by=None):
+            raise OSError(errno.ENOSPC, "No space left on device", "answers.jsonl")
+
+    with running(Full()) as studio, studio.client() as client:
+        answer = client.post("/api/answers", json=GOOD)
+        assert answer.status_code == 507
+        assert answer.json() == {"message": "No space left on device."}
+
+
+def test_a_disk_that_is_full_for_a_while(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    lesson = Lesson(small_records(), journal=tmp_path / "a.jsonl", seed=0)
+    with running(lesson) as studio, studio.client() as client:
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+        with monkeypatch.context() as patch:
+            patch.setattr("nearkin.studio.journal.os.fsync", full)
+            answer = client.post("/api/answers", json={**GOOD, "right": 2})
+            assert answer.status_code == 507
+            assert "No space left on device" in answer.json()["message"]
+            assert client.post("/api/undo").status_code == 507
+            assert client.get("/api/lesson").json()["state"]["n_answers"] == 1
+        assert client.post("/api/answers", json={**GOOD, "right": 2}).json()["n_answers"] == 2
+    again = Lesson(small_records(), journal=tmp_path / "a.jsonl", seed=0)
+    assert again.state()["n_answers"] == 2
+    again.close()
+
+
+def test_a_defect_is_said_without_details_and_the_next_request_answered(caplog):
+    with running(StubLesson()) as studio, studio.client() as client:
+        answer = client.get("/api/known")  # the stub has nothing of the kind
+        assert answer.status_code == 500
+        assert answer.json() == {"message": "A defect of nearkin: AttributeError."}
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert client.get("/api/known").status_code == 500
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+    assert "a request could not be answered" in caplog.text
+
+
+def test_whole_numbers_may_have_a_point(fresh):
+    assert fresh.post("/api/answers", json={**GOOD, "left": 2.0}).json()["n_same"] == 1
+    assert fresh.get("/api/known").json()["must_link"] == [1, 2]
+
+
+def test_changes_come_in_their_order():
+    with running(StubLesson()) as studio, studio.client() as client:
+        versions = [client.post("/api/answers", json=GOOD).json()["version"] for _ in range(50)]
+        assert versions == list(range(1, 51))
+
+
+def test_pictures_outside_the_folder_are_not_shown(tmp_path):
+    from PIL import Image
+
+    folder = tmp_path / "data"
+    (folder / "below").mkdir(parents=True)
+    picture = Image.new("RGB", (300, 200), "red")
+    picture.save(tmp_path / "outside.png")
+    picture.save(folder / "below" / "inside.png")
+    (folder / "link.png").symlink_to(tmp_path / "outside.png")
+    (folder / "text.png").write_text("<svg onload='alert(1)'/>")
+    (folder / "vector.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    names = [
+        "below/inside.png",
+        "../outside.png",
+        str(tmp_path / "outside.png"),
+        "link.png",
+        "text.png",
+        "vector.svg",
+        "missing.png",
+        "below",
+        "/etc/passwd",
+        "a" * 10_000,
+        "",
+        None,
+    ]
+    records = records_of(
+        np.arange(24.0).reshape(12, 2), columns={"file": names}, images="file", folder=folder
+    )
+    with running(Lesson(records)) as studio, studio.client() as client:
+        found = [client.get(f"/api/records/{row}/image") for row in range(len(names))]
+        assert [answer.status_code for answer in found] == [200] + [404] * (len(names) - 1)
+        assert found[0].headers["content-type"] == "image/png"
+        with Image.open(io.BytesIO(found[0].content)) as shown:
+            assert max(shown.size) == 160
+        # Why there is none is said, but nothing of files elsewhere.
+        assert "is not there" in found[names.index("missing.png")].json()["message"]
+        assert "is not there" in found[names.index("/etc/passwd")].json()["message"]
+        assert "cannot be read" in found[names.index("text.png")].json()["message"]
+        assert client.get("/api/records/0/image?side=161").status_code == 422
+
+
+def test_texts_of_any_kind_come_back():
+    texts = ["\ud800 half a sign", "\u2028</script>", "Ünïcode 🐍", "\0", '"\\']
+    records = records_of(
+        np.arange(10.0).reshape(5, 2), ids=texts, columns={"text": texts}, source="\udfff"
+    )
+    with running(Lesson(records)) as studio, studio.client() as client, studio.live() as tab:
+        found = [json.loads(client.get(f"/api/records/{row}").text) for row in range(5)]
+        assert [record["fields"][0]["value"] for record in found] == texts
+        assert json.loads(client.get("/api/lesson").text)["source"] == "\udfff"
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+        assert tab.recv(timeout=PATIENCE)
+
+
+def test_layouts_of_the_first_version(fresh):
+    version = struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0]
+    assert version == 0
+
+
+def test_few_pictures_are_opened_at_once():
+    class Album(StubLesson):
+        open_now, most = 0, 0
+        two = threading.Barrier(2, timeout=PATIENCE)  # passes only if two are open at once
+
+        def image(self, row, side):
+            self.open_now += 1
+            self.most = max(self.most, self.open_now)
+            self.two.wait()
+            time.sleep(0.05)  # for a third, if that could come
+            self.open_now -= 1
+            return b"", "image/png"
+
+    album = Album()
+    with running(album) as studio, ThreadPoolExecutor(12) as viewers:
+        asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
+        assert {one.result().status for one in asked} == {200}
+    assert album.most == 2
+
+
+def test_without_a_built_page_there_is_a_word(monkeypatch, tmp_path):
+    from nearkin.studio.server import encoding
+
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "package.json").touch()
+    monkeypatch.setattr(encoding, "FOLDER", tmp_path / "src/nearkin/studio/server/page")
+    with running(StubLesson()) as studio:
+        reply = studio.raw("GET", f"/?token={studio.token}", token=False)
+        assert reply.status == 503
+        assert b"make studio" in reply.body
+        assert studio.raw("GET", "/assets/index.js").status == 404

@@ -1,0 +1,93 @@
+"""Ports, addresses, and the beginning and end of a server."""
+
+import socket
+import threading
+
+import httpx
+import pytest
+
+from nearkin.studio.server import serving as module
+from nearkin.studio.server.serving import AddressError, Serving, listening_socket
+from tests.cases import each
+from tests.studio.server.conftest import StubLesson, running
+from tests.waiting import PATIENCE
+
+
+def test_a_port_that_is_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(AddressError, match=f"port {port} is in use"):
+            listening_socket("127.0.0.1", port)
+        lesson = StubLesson()
+        with pytest.raises(AddressError):
+            Serving(lesson, port=port)
+
+
+def test_the_next_port_that_is_free(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(module, "PORT", port)
+        with listening_socket("127.0.0.1", None) as found:
+            assert port < found.getsockname()[1] < port + 100
+        monkeypatch.setattr(module, "_MORE_PORTS", 1)
+        with pytest.raises(AddressError, match="are all in use"):
+            listening_socket("127.0.0.1", None)
+
+
+@each("address", ["203.0.113.7", "no-such-name.invalid"])
+def test_an_address_that_is_not_ours(address):
+    with pytest.raises(AddressError, match="not an address of this machine"):
+        listening_socket(address, 0)
+
+
+def test_only_this_machine_is_listened_to():
+    with running(StubLesson()) as studio:
+        assert studio.serving._socket.getsockname()[0] == "127.0.0.1"
+        assert studio.base.startswith("http://127.0.0.1:")
+
+
+def test_every_run_has_a_token_of_its_own():
+    with running(StubLesson()) as one, running(StubLesson()) as two:
+        assert one.token != two.token
+        assert len(one.token) >= 32
+        assert two.raw("GET", "/api/lesson", headers=[("X-Nearkin-Token", one.token)],
+                       token=False).status == 403  # fmt: skip
+
+
+def test_other_addresses_on_request():
+    with running(StubLesson(), address="0.0.0.0") as studio:
+        assert studio.raw("GET", "/api/lesson", host=f"127.0.0.1:{studio.port}").status in (
+            200,
+            500,
+        )
+        assert studio.raw("GET", "/api/lesson", host=f"192.0.2.1:{studio.port}").status in (
+            200,
+            500,
+        )
+        assert studio.raw("GET", "/api/lesson", host=f"evil.example:{studio.port}").status == 400
+
+
+def test_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with running(StubLesson(), address="::1") as studio:
+        assert studio.base == f"http://[::1]:{studio.port}"
+        headers = {"X-Nearkin-Token": studio.token}
+        answer = httpx.get(
+            f"{studio.base}/api/report", headers=headers, trust_env=False, timeout=PATIENCE
+        )
+        assert answer.status_code in (200, 204)
+
+
+def test_closing_frees_the_port_and_leaves_no_threads():
+    lesson = StubLesson()
+    before = set(threading.enumerate())
+    with running(lesson) as studio, studio.client() as client:
+        client.post("/api/answers", json={"left": 0, "right": 1, "same": True})
+    studio.serving.close()  # twice is as good as once
+    assert lesson.closed
+    left = {t.name for t in set(threading.enumerate()) - before if t.name.startswith("nearkin")}
+    assert not left
+    listening_socket("127.0.0.1", studio.port).close()

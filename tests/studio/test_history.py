@@ -1,0 +1,340 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearkin.studio.events import (
+    MOST_BETWEEN,
+    NOTHING,
+    Conflict,
+    Past,
+    after,
+    check_belief,
+    pairs_of_groups,
+)
+from nearkin.studio.knowledge import knowledge_of
+from tests.cases import each
+
+N_ROWS = 6
+rows = st.integers(0, N_ROWS - 1)
+answers = st.sampled_from([True, False, None])
+answered = st.builds(
+    lambda i, j, same: {"do": "answer", "left": i, "right": j, "same": same}, rows, rows, answers
+)
+withdrawn = st.builds(lambda i, j: {"do": "withdraw", "left": i, "right": j}, rows, rows)
+grouped = st.builds(
+    lambda first, second, same: {"do": "groups", "first": first, "second": second, "same": same},
+    st.lists(rows, max_size=3),
+    st.lists(rows, max_size=3),
+    st.booleans(),
+)
+split = st.builds(
+    lambda first, second: {"do": "split", "first": first, "second": second},
+    st.lists(rows, max_size=3),
+    st.lists(rows, max_size=3),
+)
+names = st.sampled_from([None, "cats", "dogs"])
+named = st.builds(
+    lambda name, some, instead: {"do": "name", "name": name, "rows": some, "instead": instead},
+    names,
+    st.lists(rows, max_size=2),
+    names,
+)
+triplets = st.tuples(rows, rows, rows)
+ordered = st.builds(lambda some: {"do": "closer", "triplets": some}, st.lists(triplets, max_size=1))
+disordered = st.builds(lambda triplet: {"do": "withdraw", "triplet": triplet}, triplets)
+undone = st.sampled_from([{"do": "undo"}, {"do": "redo"}])
+entries = st.lists(
+    st.one_of(answered, withdrawn, grouped, split, named, ordered, disordered, undone, undone),
+    max_size=25,
+)
+
+
+def replayed(series):
+    """What is known, from the start again for every step: None where an entry is not possible."""
+    steps, position = [], 0  # steps done, and how many of them count
+    accepted = []
+    for entry in series:
+        if entry["do"] == "undo":
+            possible = position > 0
+            position -= possible
+        elif entry["do"] == "redo":
+            possible = position < len(steps)
+            position += possible
+        else:
+            possible = applied(applied_all(steps[:position]), entry) is not None
+            if possible:
+                steps = [*steps[:position], entry]
+                position += 1
+        accepted.append(possible)
+    return applied_all(steps[:position]), accepted, position > 0, position < len(steps)
+
+
+def applied_all(steps):
+    known = {}
+    for entry in steps:
+        known = applied(known, entry)
+    return known
+
+
+def applied(known, entry):
+    if entry["do"] == "groups":
+        first, second = set(entry["first"]), set(entry["second"])
+        if first & second:
+            return None
+        if entry["same"]:
+            everyone = dict.fromkeys([*entry["first"], *entry["second"]])
+            if len(everyone) < 2:
+                return None
+            return known | {tuple(sorted(pair)): True for pair in pairwise(everyone)}
+        if not first or not second:
+            return None
+        return known | {(min(i, j), max(i, j)): False for i in first for j in second}
+    if entry["do"] == "split":
+        known = applied(known, entry | {"do": "groups", "same": False})
+        together = pairwise(dict.fromkeys(entry["first"]))
+        return known and known | {tuple(sorted(pair)): True for pair in together}
+    if entry["do"] == "name":
+        name, instead = entry["name"], entry["instead"]
+        if (name is None and instead is None) or (name is not None and not entry["rows"]):
+            return None
+        if instead not in (None, name) and (instead,) not in known:
+            return None
+        if name is None or instead != name:
+            known = {rows: said for rows, said in known.items() if rows != (instead,)}
+        return known if name is None else known | {(name,): tuple(sorted(set(entry["rows"])))}
+    if entry["do"] == "closer":
+        if any(len(set(triplet)) < 3 for triplet in entry["triplets"]):
+            return None
+        known = dict(known)
+        for a, b, c in entry["triplets"]:
+            known.pop((a, c, b), None)
+            known[a, b, c] = 1.0
+        return known
+    if "triplet" in entry:
+        if entry["triplet"] not in known:
+            return None
+        return {rows: said for rows, said in known.items() if rows != entry["triplet"]}
+    i, j = sorted((entry["left"], entry["right"]))
+    if i == j:
+        return None
+    if entry["do"] == "answer":
+        return known | {(i, j): entry["same"]}
+    if (i, j) not in known:
+        return None
+    return {pair: same for pair, same in known.items() if pair != (i, j)}
+
+
+@given(entries)
+def test_history_is_what_a_replay_from_the_start_gives(series):
+    past, accepted = Past(), []
+    for entry in series:
+        before = past, dict(past.answers)
+        try:
+            past = after(past, entry, N_ROWS)
+        except ValueError:
+            accepted.append(False)
+        else:
+            accepted.append(True)
+        assert before[0].answers == before[1]  # nothing that was known before is changed
+    known, possible, can_undo, can_redo = replayed(series)
+    assert accepted == possible
+    assert past.answers == known
+    assert (bool(past.undo), bool(past.redo)) == (can_undo, can_redo)
+
+
+@given(entries)
+def test_undoing_all_and_doing_all_again(series):
+    past = Past({(0, 1): True})
+    states = [past.answers]
+    for entry in series:
+        if entry["do"] in ("undo", "redo"):
+            continue
+        try:
+            past = after(past, entry, N_ROWS)
+        except ValueError:
+            continue
+        states.append(past.answers)
+    for state in reversed(states):
+        assert past.answers == state
+        if past.undo:
+            past = after(past, {"do": "undo"}, N_ROWS)
+    for state in states:
+        assert past.answers == state
+        if past.redo:
+            past = after(past, {"do": "redo"}, N_ROWS)
+
+
+def test_an_answer_replaces_one_and_undo_brings_it_back():
+    past = after(Past(), {"do": "answer", "left": 1, "right": 0, "same": True}, 3)
+    past = after(past, {"do": "answer", "left": 0, "right": 1, "same": None}, 3)
+    assert past.answers == {(0, 1): None}
+    assert after(past, {"do": "undo"}, 3).answers == {(0, 1): True}
+
+
+@each("do", ["undo", "redo"])
+def test_nothing_to_take_back(do):
+    with pytest.raises(ValueError, match="there is nothing"):
+        after(Past(), {"do": do}, 3)
+
+
+@each(
+    ("entry", "error", "words"),
+    [
+        ({"do": "answer", "left": 1, "right": 1, "same": True}, ValueError, "row 1 twice"),
+        ({"do": "answer", "left": 0, "right": 3, "same": True}, ValueError, "no row 3.*0 to 2"),
+        ({"do": "answer", "left": -1, "right": 1, "same": True}, ValueError, "no row -1"),
+        ({"do": "answer", "left": "0", "right": 1, "same": True}, TypeError, "'0' is not a row"),
+        ({"do": "answer", "left": True, "right": 0, "same": True}, TypeError, "not a row number"),
+        ({"do": "answer", "left": 0, "right": 1, "same": "yes"}, TypeError, "same must be"),
+        ({"do": "withdraw", "left": 0, "right": 1}, ValueError, "nothing was said of rows 0 and 1"),
+        ({"do": "dance"}, ValueError, "do='dance' is unknown"),
+        ({"do": "groups", "first": [0], "second": [0, 1], "same": True}, ValueError, "both groups"),
+        ({"do": "groups", "first": [0], "second": [1], "same": None}, ValueError, "true or false"),
+        ({"do": "groups", "first": [0], "second": [], "same": False}, ValueError, "one group is e"),
+        ({"do": "groups", "first": [0], "second": [], "same": True}, ValueError, "two rows"),
+        ({"do": "groups", "first": [0.5], "second": [], "same": True}, TypeError, "list of row"),
+        ({"do": "groups", "first": [0], "second": [9], "same": True}, ValueError, "no row 9"),
+    ],
+)
+def test_what_is_not_possible(entry, error, words):
+    with pytest.raises(error, match=words):
+        after(Past(), entry, 3)
+
+
+def test_same_groups_are_tied_together():
+    links, n_possible = pairs_of_groups([5, 3, 3], [9, 1], True, 10)
+    assert links.tolist() == [[3, 5], [3, 9], [1, 9]]  # in the order that they are given in
+    assert n_possible == 6
+
+
+def test_different_groups_are_all_pairs_if_these_are_few():
+    links, n_possible = pairs_of_groups([5, 3], [9, 1, 0], False, 10)
+    assert n_possible == len(links) == 6
+    wanted = {(3, 9), (1, 3), (0, 3), (5, 9), (1, 5), (0, 5)}
+    assert set(map(tuple, links.tolist())) == wanted
+
+
+@given(st.integers(1, 400), st.integers(1, 400))
+def test_many_pairs_are_drawn_evenly(n_first, n_second):
+    first, second = np.arange(n_first), np.arange(n_first, n_first + n_second)
+    links, n_possible = pairs_of_groups(first, second, False, n_first + n_second)
+    assert n_possible == n_first * n_second
+    assert len(links) == len(np.unique(links, axis=0)) == min(n_possible, MOST_BETWEEN)
+    for count in (np.bincount(links[:, 0]), np.bincount(links[:, 1])[n_first:]):
+        assert count.max() - count.min() <= 1
+
+
+def said(*answers):
+    past = Past()
+    for left, right, same in answers:
+        past = after(past, {"do": "answer", "left": left, "right": right, "same": same}, 10)
+    return past
+
+
+def test_what_an_entry_has_changed():
+    past = said((1, 2, True))
+    assert past.changes() == [{"left": 1, "right": 2, "before": "nothing", "now": "same"}]
+    past = after(past, {"do": "answer", "left": 2, "right": 1, "same": None}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "same", "now": "unsure"}]
+    past = after(past, {"do": "undo"}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "unsure", "now": "same"}]
+    past = after(past, {"do": "redo"}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "same", "now": "unsure"}]
+    past = after(past, {"do": "withdraw", "left": 1, "right": 2}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "unsure", "now": "nothing"}]
+    past = after(said((1, 2, True)), {"do": "answer", "left": 1, "right": 2, "same": True}, 10)
+    assert past.changes() == []
+
+
+@each(
+    ("before", "to_say", "fits"),
+    [
+        ("same", False, True),  # as believed
+        ("nothing", True, True),  # said already
+        ("nothing", False, False),
+        ("different", None, False),
+        ("unsure", NOTHING, False),
+    ],
+)
+def test_what_is_believed_must_be_so_unless_the_same_is_said(before, to_say, fits):
+    answers = said((1, 2, True)).answers
+    if fits:
+        check_belief(answers, [((1, 2), to_say)], before)
+        return
+    with pytest.raises(Conflict, match="same was said of rows 1 and 2 meanwhile") as caught:
+        check_belief(answers, [((1, 2), to_say)], before)
+    assert caught.value.said == "same"
+
+
+def test_conflicts_of_groups_are_counted():
+    answers = said((1, 2, True), (3, 4, False)).answers
+    change = [((1, 2), False), ((3, 4), False), ((5, 6), False)]
+    with pytest.raises(Conflict, match=r"of 1 of these 3 pairs .* rows 1 and 2, same"):
+        check_belief(answers, change, "nothing")
+    with pytest.raises(ValueError, match="before must be one of"):
+        check_belief(answers, change, "maybe")
+
+
+def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
+    split = {"do": "split", "first": [5, 1, 3], "second": [2, 4], "by": "Ann"}
+    past = after(Past(), split, N_ROWS)
+    pairs = {rows: said for rows, said in past.answers.items() if len(rows) == 2}
+    must = {rows for rows, said in pairs.items() if said}
+    assert must == {(1, 5), (1, 3)}
+    assert set(pairs) - must == {tuple(sorted((a, b))) for a in (1, 3, 5) for b in (2, 4)}
+    assert past.answers[1, 3, "Ann"] is True
+    assert past.answers[1, 2, "Ann"] is False
+    # One step takes all of it back.
+    assert after(past, {"do": "undo"}, N_ROWS).answers == {}
+    alone = after(Past(), {"do": "split", "first": [1], "second": [2]}, N_ROWS)
+    assert alone.answers == {(1, 2): False}
+    for first, second in (([], [1]), ([1], []), ([1, 2], [2]), ([1], [N_ROWS])):
+        with pytest.raises(ValueError, match=r"group|row"):
+            after(Past(), {"do": "split", "first": first, "second": second}, N_ROWS)
+
+
+def test_names_of_groups_are_given_changed_and_undone():
+    past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
+    assert past.answers == {("cats",): (1, 3)}
+    assert past.changes() == []
+    renamed = {"do": "name", "name": "lions", "rows": [1, 2, 3], "instead": "cats"}
+    past = after(past, renamed, N_ROWS)
+    assert past.answers == {("lions",): (1, 2, 3)}
+    past = after(past, {"do": "undo"}, N_ROWS)
+    assert past.answers == {("cats",): (1, 3)}
+    past = after(past, {"do": "redo"}, N_ROWS)
+    # The same name for other rows, and none any more.
+    past = after(past, {"do": "name", "name": "lions", "rows": [4], "instead": "lions"}, N_ROWS)
+    assert past.answers == {("lions",): (4,)}
+    past = after(past, {"do": "name", "name": None, "instead": "lions"}, N_ROWS)
+    assert past.answers == {}
+
+
+@each(
+    "wrong",
+    [
+        {"name": "", "rows": [1]},
+        {"name": "x" * 61, "rows": [1]},
+        {"name": 3, "rows": [1]},
+        {"name": "cats", "rows": []},
+        {"name": "cats", "rows": [N_ROWS]},
+        {"name": "cats", "rows": [1.5]},
+        {"name": "cats", "rows": [1], "instead": "dogs"},
+        {"name": None, "instead": "dogs"},
+        {"name": None},
+    ],
+)
+def test_a_name_that_no_group_can_have_is_refused(wrong):
+    with pytest.raises((ValueError, TypeError), match=r"name|called|row"):
+        after(Past(), {"do": "name", **wrong}, N_ROWS)
+
+
+def test_names_are_known_with_their_rows_and_are_no_pairs():
+    past = after(Past(), {"do": "name", "name": "cats", "rows": [3, 1]}, N_ROWS)
+    past = after(past, {"do": "answer", "left": 0, "right": 1, "same": True, "by": "Ann"}, N_ROWS)
+    known = knowledge_of(past, 2, N_ROWS, {})
+    assert {name: rows.tolist() for name, rows in known.names.items()} == {"cats": [1, 3]}
+    assert known.state()["n_answers"] == 1

@@ -1,0 +1,418 @@
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import zlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import nearkin
+from nearkin.studio import journal as journal_module
+from nearkin.studio.journal import (
+    InMemory,
+    Journal,
+    JournalError,
+    JournalInUse,
+    KeptFile,
+    line_of,
+    read_lines,
+)
+from tests.cases import each
+from tests.waiting import PATIENCE
+
+ENTRIES = [
+    {"do": "answer", "left": 3, "right": 5, "same": True, "origin": "question"},
+    {"do": "answer", "left": 1, "right": 4, "same": None, "origin": "suspect"},
+    {"do": "groups", "first": [1, 2], "second": [7, 8], "same": False},
+    {"do": "undo", "note": "ä → ✓"},
+]
+# Writes entries until it is ended, and says after each that it is safe.
+WRITER = """
+import sys
+from nearkin.studio.journal import Journal
+journal = Journal(sys.argv[1])
+start = len(journal.entries)
+print("open", flush=True)
+for number in range(start, start + 100_000):
+    journal.append({"number": number, "text": "x" * (number % 3000)})
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answers.journal"
+
+
+def filled(path: Path, entries=ENTRIES) -> bytes:
+    with Journal(path, {"source": "rows.csv"}) as journal:
+        for entry in entries:
+            journal.append(entry)
+    return path.read_bytes()
+
+
+def test_entries_are_there_again(path):
+    filled(path)
+    with Journal(path) as journal:
+        assert journal.entries == ENTRIES
+        assert journal.header["about"] == {"source": "rows.csv"}
+        journal.append({"one": "more"})
+    with Journal(path) as journal:
+        assert journal.entries == [*ENTRIES, {"one": "more"}]
+
+
+def test_an_entry_is_in_the_file_before_append_returns(path):
+    with Journal(path) as journal:
+        for k, entry in enumerate(ENTRIES, 1):
+            journal.append(entry)
+            said, _, _ = read_lines(path.read_bytes(), path)
+            assert [line["entry"] for line in said if "entry" in line] == ENTRIES[:k]
+
+
+def test_fsync_comes_after_every_write_and_the_folder_is_flushed(path, monkeypatch):
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (flushed.append(os.fstat(file)), fsync(file)))
+    with Journal(path) as journal:
+        n = len(flushed)
+        journal.append({"a": 1})
+        assert len(flushed) == n + 1
+    assert any(one.st_ino == path.parent.stat().st_ino for one in flushed)
+    assert sum(one.st_ino == path.stat().st_ino for one in flushed) == n
+
+
+def test_a_torn_last_line_is_cut_off_at_every_byte(path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # a thousand of them take seconds
+    whole = filled(path, ENTRIES[:2])
+    ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        n_lines = sum(end <= length for end in ends)
+        with Journal(path) as journal:
+            # The header, the line of who opened it, and two entries.
+            assert journal.entries == ENTRIES[: max(n_lines - 2, 0)]
+            journal.append({"later": length})
+        with Journal(path) as journal:
+            assert journal.entries[-1] == {"later": length}
+
+
+def test_every_flipped_bit_is_noticed(path):
+    whole = filled(path, ENTRIES[:2])
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(JournalError, match=r"line|journal of nearkin"):
+            Journal(path)
+        assert path.read_bytes() == damaged
+
+
+def test_damage_names_its_line(path):
+    whole = filled(path)
+    lines = whole.split(b"\n")
+    lines[3] = lines[3].replace(b'"left":1', b'"left":2')
+    path.write_bytes(b"\n".join(lines))
+    said = rf"^line 4 of {path} is damaged, .* Restore it .* lines from there on .* before\.$"
+    with pytest.raises(JournalError, match=said):
+        Journal(path)
+    path.write_bytes(whole[:-1] + b" ")
+    said = rf"^line 6 of {path} is damaged in its last byte; .* Restore it .* with a newline\.$"
+    with pytest.raises(JournalError, match=said):
+        Journal(path)
+
+
+@pytest.mark.parametrize("change", ["lost", "moved", "twice"])
+def test_lines_that_are_lost_or_moved_show(path, change):
+    lines = filled(path).splitlines(keepends=True)
+    if change == "lost":
+        del lines[3]
+    elif change == "moved":
+        lines[3], lines[4] = lines[4], lines[3]
+    else:
+        lines.insert(3, lines[3])
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(JournalError, match=r"line [45] of"):
+        Journal(path)
+
+
+@pytest.mark.parametrize("n_zeros", [4, 40])
+def test_a_last_line_of_zeros_was_never_written(path, n_zeros):
+    whole = filled(path)
+    path.write_bytes(whole + b"\0" * n_zeros + b'"same":true}}\n')
+    with Journal(path) as journal:
+        assert journal.entries == ENTRIES
+
+
+def test_whoever_opens_it_may_refuse_it(path):
+    whole = filled(path)
+
+    def refuse(header, lines):
+        assert header["about"] == {"source": "rows.csv"}
+        assert [line["entry"] for line in lines] == ENTRIES
+        raise JournalError("other data")
+
+    with pytest.raises(JournalError, match="other data"):
+        Journal(path, check=refuse)
+    assert path.read_bytes() == whole
+
+
+def test_a_line_may_say_more_than_its_entry(path):
+    with Journal(path, header={"kind": "a"}) as journal:
+        journal.append({"left": "x"}, cells={"x": "12"})
+        assert journal.header["kind"] == "a"
+    with Journal(path, header={"kind": "b"}) as journal:
+        assert journal.header["kind"] == "a"
+        assert journal.lines == [{"cells": {"x": "12"}, "entry": {"left": "x"}}]
+        assert journal.entries == [{"left": "x"}]
+
+
+def test_a_later_format_is_refused(path):
+    header = {"format": journal_module.FORMAT, "version": 99, "nearkin": "9.0"}
+    path.write_bytes(line_of(header, 0)[0])
+    with pytest.raises(JournalError, match=r"nearkin 9.0.*update nearkin"):
+        Journal(path)
+
+
+@each("more", [{}, {"version": 1}, {"version": "1", "about": {}}])
+def test_a_first_line_that_lacks_something(path, more):
+    path.write_bytes(line_of({"format": journal_module.FORMAT} | more, 0)[0])
+    with pytest.raises(JournalError, match=f"^{path} does not begin as a journal"):
+        Journal(path)
+
+
+def test_lines_that_are_no_objects_are_damage(path):
+    whole = filled(path)
+    check = read_lines(whole, path)[2]
+    path.write_bytes(whole + line_of(["no", "object"], check)[0])
+    with pytest.raises(JournalError, match=r"line 7 of .* is damaged"):
+        Journal(path)
+
+
+def test_the_first_lines_say_what_it_is_and_who_opened_it(path):
+    with Journal(path, {"source": "rows.csv"}) as journal:
+        assert journal.path == path
+        header, opened = read_lines(path.read_bytes(), path)[0]
+    times = header.pop("made"), opened.pop("opened")
+    assert header == {
+        "format": "nearkin journal",
+        "version": 2,
+        "nearkin": nearkin.__version__,
+        "about": {"source": "rows.csv"},
+    }
+    assert opened == {"process": os.getpid(), "nearkin": nearkin.__version__}
+    for said in times:
+        assert abs(datetime.now(UTC) - datetime.fromisoformat(said)) < timedelta(minutes=1)
+
+
+def test_entries_in_memory():
+    entries = InMemory()
+    for entry in ENTRIES:
+        entries.append(entry)
+    entries.close()
+    assert entries.entries == ENTRIES
+
+
+@each("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])
+def test_a_file_that_is_no_journal_is_left_as_it_is(path, content):
+    path.write_bytes(content)
+    if content in (b"{", b'{"check":"'):  # the beginning of one that was never finished
+        Journal(path).close()
+        return
+    with pytest.raises(JournalError, match=r"not a journal|damaged"):
+        Journal(path)
+    assert path.read_bytes() == content
+
+
+def test_folders(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        Journal(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        Journal(tmp_path / "not there" / "a.journal")
+
+
+def test_a_full_disk_loses_nothing_and_later_answers_go_on(path, monkeypatch):
+    journal = Journal(path)
+    journal.append(ENTRIES[0])
+    before = path.read_bytes()
+    write, fsync = os.write, os.fsync
+
+    def half(file, content):
+        if len(content) > 20:
+            return write(file, bytes(content)[:20])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", half)
+    said = r"not kept.*could not be written \(No space left on device\)\. .* before is safe$"
+    with pytest.raises(OSError, match=said) as caught:
+        journal.append(ENTRIES[1])
+    assert caught.value.errno == errno.ENOSPC
+    assert path.read_bytes() == before
+    monkeypatch.setattr(os, "write", write)
+
+    def full(file):
+        raise OSError("a fault without a number")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"not kept.*written \(a fault without a number\)"):
+        journal.append(ENTRIES[1])
+    assert path.read_bytes() == before
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert journal.entries == ENTRIES[:1]
+    journal.append(ENTRIES[2])
+    journal.close()
+    with Journal(path) as journal:
+        assert journal.entries == [ENTRIES[0], ENTRIES[2]]
+
+
+def test_a_journal_opens_on_a_full_disk(path, monkeypatch):
+    filled(path)
+
+    def full(file, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with Journal(path) as journal:
+        assert journal.entries == ENTRIES
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
+def test_a_file_that_may_not_grow(path):
+    code = """
+import resource, sys
+from nearkin.studio.journal import Journal
+journal = Journal(sys.argv[1])
+journal.append({"first": 1})
+size = journal.path.stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 30, resource.RLIM_INFINITY))
+try:
+    journal.append({"second": "x" * 100})
+except OSError as error:
+    print(error)
+assert journal.path.stat().st_size == size
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+journal.append({"third": 3})
+"""
+    done = run(code, path)
+    assert "not kept" in done.stdout, done.stderr
+    with Journal(path) as journal:
+        assert journal.entries == [{"first": 1}, {"third": 3}]
+
+
+def test_a_second_opener_is_refused_here_and_elsewhere(path):
+    with Journal(path) as journal:
+        journal.append(ENTRIES[0])
+        with pytest.raises(JournalInUse, match=f"process {os.getpid()}, which is this one"):
+            Journal(path)
+        code = """
+import sys
+from nearkin.studio.journal import Journal, JournalInUse
+try:
+    Journal(sys.argv[1])
+except JournalInUse as error:
+    print(error)
+"""
+        done = run(code, path)
+        assert f"open already by process {os.getpid()}: close the studio" in done.stdout
+    with Journal(path) as journal:
+        assert journal.entries == ENTRIES[:1]
+
+
+@each("content", [b"", b"not a journal", None])
+def test_whoever_has_a_file_that_does_not_say_who(path, content, monkeypatch):
+    def unreadable(path):
+        raise OSError("not for you")
+
+    path.write_bytes(content or b"")
+    if content is None:
+        monkeypatch.setattr(Path, "read_bytes", unreadable)
+    file = KeptFile(path)
+    with pytest.raises(JournalInUse, match=rf"^{path} is open already: close .* of its own\.$"):
+        Journal(path)
+    file.close()
+
+
+def test_closing_twice_and_writing_after(path):
+    journal = Journal(path)
+    journal.close()
+    journal.close()
+    with pytest.raises(ValueError, match="closed"):
+        journal.append({})
+
+
+def test_what_is_not_json_is_refused_before_anything_is_written(path):
+    with Journal(path) as journal:
+        before = path.read_bytes()
+        for entry in ({"x": object()}, {"x": float("nan")}):
+            with pytest.raises((TypeError, ValueError)):
+                journal.append(entry)
+        assert path.read_bytes() == before
+        assert journal.entries == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_kill_9_loses_nothing_that_was_acknowledged(path):
+    acknowledged = 0
+    rng = random.Random(0)
+    for _ in range(5):
+        command = [sys.executable, "-c", WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+            for _ in range(rng.randrange(1, 40)):
+                acknowledged = int(process.stdout.readline()) + 1
+            process.send_signal(signal.SIGKILL)
+            for line in process.stdout:
+                if line.endswith("\n"):
+                    acknowledged = int(line) + 1
+        with Journal(path) as journal:
+            numbers = [entry["number"] for entry in journal.entries]
+            assert numbers == list(range(len(numbers)))
+            assert acknowledged <= len(numbers) <= acknowledged + 1
+        acknowledged = len(numbers)
+
+
+def run(code: str, path: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", code, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.pop("about"),
+        lambda header: header.update(about=[]),
+    ],
+)
+def test_forged_headers_are_refused(path, change):
+    Journal(path).close()
+    (header, *_), _, _ = read_lines(path.read_bytes(), path)
+    change(header)
+    path.write_bytes(line_of(header, 0)[0])
+    with pytest.raises(JournalError):
+        Journal(path)
+
+
+@pytest.mark.parametrize("entry", [3, None, [], "undo"])
+def test_forged_entries_are_refused(path, entry):
+    Journal(path).close()
+    content = path.read_bytes()
+    forged = content + line_of({"entry": entry}, read_lines(content, path)[2])[0]
+    path.write_bytes(forged)
+    said = rf"^line 3 of {path} has an entry that no journal .* left as it is\. Restore .* copy\.$"
+    with pytest.raises(JournalError, match=said):
+        Journal(path)
+    assert path.read_bytes() == forged
+
+
+def test_entries_nested_very_deeply_are_damage(path):
+    Journal(path).close()
+    before = read_lines(path.read_bytes(), path)[2]
+    text = b"[" * 100_000
+    with open(path, "ab") as file:
+        file.write(b'{"check":"%08x","entry":%s}\n' % (zlib.crc32(text, before), text))
+    with pytest.raises(JournalError, match=r"line 3 of .* is damaged"):
+        Journal(path)
