@@ -43,8 +43,8 @@ class Learner:
 LEARNERS = (
     Learner("MetricLearner", "metric_learner", "auto", sparse=True, elsewhere=True),
     Learner("KernelBeta", "kernel_beta", "kernel-beta", sparse=True, elsewhere=True),
-    Learner("KernelA", "kernel_a", "kernel-a", sparse=True),
-    Learner("LLMA", "llma", "llma"),
+    Learner("KernelA", "moving_points", "kernel-a", sparse=True),
+    Learner("LLMA", "moving_points", "llma"),
     Learner("ITML", "itml", "itml", sparse=True, elsewhere=True),
     Learner("GMML", "gmml", "gmml", sparse=True, elsewhere=True),
     Learner("CosineMetric", "cosine_metric", "cosine", sparse=True, elsewhere=True),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from nearkin.tables.roles import (
     hardly_features,
     roles_of,
 )
-
-if TYPE_CHECKING:
-    from nearkin.studio.records import Records
-
 
 # Columns that hold the same words, such as given names and surnames: people swap such cells.
 
@@ -231,7 +227,7 @@ class ColumnChoice:
     learned: Sequence[str]
     left_out: Mapping[str, str]
     taken: Mapping[str, str]
-    reopened: Callable[[Sequence[str]], Records] = field(repr=False)
+    reopened: Callable[[Sequence[str]], Any] = field(repr=False)
 
     def listed(self) -> list[dict[str, Any]]:
         """All columns as plain values.
@@ -255,7 +251,7 @@ class ColumnChoice:
             for name, kind in self.kinds.items()
         ]
 
-    def records(self, names: Sequence[str]) -> Records:
+    def records(self, names: Sequence[str]) -> Any:
         """The same records, learned from these columns: InputError if that is not possible."""
         if not names:
             raise InputError("choose a column at least: there is nothing to learn from.")
