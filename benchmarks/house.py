@@ -230,7 +230,7 @@ def _task_cases(kind: str, X: Any, y: Any, pairs: Any) -> Iterator[tuple[str, Ca
         return np.asarray(y)[left] == np.asarray(y)[right]
 
     def taught() -> Any:
-        return nk.learn_actively(X, are_same, 10, learner=nk.ITML(), random_state=0)
+        return nk.learn_actively(X, are_same, 10, learner=nk.ITML(random_state=0), random_state=0)
 
     def indexed() -> Any:
         return nk.NeighborIndex(metric(), random_state=0).add(X)
