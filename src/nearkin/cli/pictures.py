@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearkin import plot
+from nearkin import plot as pictures
 from nearkin.cli.failures import UserError
 from nearkin.cli.judging import distances_of
 from nearkin.cli.models import Model
@@ -38,14 +38,14 @@ def draw(
     name = Path(model.file).name
     if kind == "spectrum":
         metric = _part(model, "beta_", "spectrum", "kernel-beta")
-        plot.spectrum(metric, ax=ax, title=name)
+        pictures.spectrum(metric, ax=ax, title=name)
     elif kind == "selection":
         metric = _part(model, "report_", "selection", "auto")
-        plot.selection(metric.report_, ax=ax)
+        pictures.selection(metric.report_, ax=ax)
     elif kind == "distances":
         assert rows is not None
         assert pairs is not None
-        plot.distances(
+        pictures.distances(
             distances_of(model, rows, pairs.must_link),
             distances_of(model, rows, pairs.cannot_link),
             threshold=model.metric.threshold_,
@@ -58,7 +58,7 @@ def draw(
         Z = model.embed(rows.take(numbers))
         near = None if pairs is None else pairs.restrict(numbers)
         y = None if y is None else y[numbers]
-        plot.embedding(Z, y, pairs=near, ax=ax, title=name, legend=True)
+        pictures.embedding(Z, y, pairs=near, ax=ax, title=name, legend=True)
     _save(figure, path, f"{kind} of {name}")
 
 

@@ -39,8 +39,7 @@ def evaluate(
     its groups where --labels say what each record is of. It does not know which records it was
     learned from: judge by others.
     """
-    from nearkin.cli import record_uses
-    from nearkin.cli.failures import UserError
+        from nearkin.cli.failures import UserError
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.records import columns_as_learned
     from nearkin.cli.files.tables import open_table
@@ -49,6 +48,8 @@ def evaluate(
     from nearkin.cli.matching import matcher_in, records_for, refuse_options
     from nearkin.cli.messages import say
     from nearkin.cli.models import Model
+    from nearkin.cli.record_uses import scores_by_known
+    from nearkin.cli.record_uses import scores_by_labels as scores_of_groups
     from nearkin.cli.scoring import (
         Score,
         lines_table,
@@ -77,10 +78,10 @@ def evaluate(
         if pairs is not None:
             told = answered(records, pairs, choice.delimiter, "a precision", role="--pairs")
             frequent = stated_share(prevalence)
-            lines += record_uses.scores_by_known(matcher, compared, told, frequent)
+            lines += scores_by_known(matcher, compared, told, frequent)
         if labels is not None:
             groups = matcher.duplicates(compared).labels
-            lines += record_uses.scores_by_labels(groups, records.labels(labels))
+            lines += scores_of_groups(groups, records.labels(labels))
         out.write(lines_table(lines))
         return
     learned = Model(model)
