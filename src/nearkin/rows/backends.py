@@ -99,7 +99,6 @@ def _squares(centered: Any) -> Any:
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
     if not isinstance(block, np.ndarray):
-        # MERGED
         # which knows of remote rows
 
         return moments_there(block, scatter)

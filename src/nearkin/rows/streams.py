@@ -7,7 +7,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,24 +31,13 @@ from nearkin.rows.backends import (
     to_numpy,
 )
 from nearkin.rows.parallel import ahead, closed
-from nearkin.rows.parquet import write_parquet
+from nearkin.rows.parquet import ParquetFiles, write_parquet
+from nearkin.rows.validation import checked_dtype, rows_of_a_block
+from nearkin.rows.validation import require_finite_block as checked_rows
 from nearkin.storage.files import StrPath, whole_file
 
 if TYPE_CHECKING:
-    pass  # MERGED
-
-
-from itertools import chain
-from tokenize import TokenError
-from typing import TYPE_CHECKING
-
-from nearkin.rows.parquet import ParquetFiles
-from nearkin.rows.validation import checked_dtype, rows_of_a_block
-from nearkin.rows.validation import require_finite_block as checked_rows
-
-if TYPE_CHECKING:
     from nearkin.rows.dask_rows import DaskRows
-    # MERGED
 
 
 # What one pass leaves of rows that can be read only once: some of them, and the moments of all.
@@ -755,7 +746,6 @@ def open_stream(
     """What :func:`open_rows` gives for all but dask collections."""
     if device is None:
         return _opened(source, columns, carry, None)
-    # MERGED
 
     feed = Feed(device)
     return _opened(source, columns, carry, feed).on(feed)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,10 +28,6 @@ from nearkin.scores.verdicts import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.spaces.neighbors import Cells, Search, nearest_by_cells, nearest_others
 from nearkin.studio.records import Records
-
-if TYPE_CHECKING:
-    pass  # MERGED
-
 
 # A metric that follows what is known, and the rows as it sees them.
 

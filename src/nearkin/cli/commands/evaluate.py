@@ -39,7 +39,7 @@ def evaluate(
     its groups where --labels say what each record is of. It does not know which records it was
     learned from: judge by others.
     """
-        from nearkin.cli.failures import UserError
+    from nearkin.cli.failures import UserError
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.records import columns_as_learned
     from nearkin.cli.files.tables import open_table

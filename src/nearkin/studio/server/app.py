@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
-
-from fastapi import FastAPI, HTTPException, Query, Response, WebSocket
-from starlette.websockets import WebSocketDisconnect
-
-from nearkin.studio.server.schemas import Tab
-from nearkin.studio.server.security import SUBPROTOCOL
-from nearkin.studio.server.session import Mailbox, Told
-
-if TYPE_CHECKING:
-    from nearkin.studio.server.session import Room
-
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from fastapi import Request
+from fastapi import FastAPI, HTTPException, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
 from nearkin.studio.events import LONGEST_NAME, Conflict
@@ -65,16 +53,18 @@ from nearkin.studio.server.schemas import (
     Selection,
     Side,
     Step,
+    Tab,
     TwoGroups,
     Where,
     Which,
     Withdrawal,
 )
-from nearkin.studio.server.security import Access, Guard, Hosts, log_few_errors
-from nearkin.studio.server.session import Replaceable, Room
+from nearkin.studio.server.security import SUBPROTOCOL, Access, Guard, Hosts, log_few_errors
+from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
+    from nearkin.studio.server.session import Room
 
 
 # The line to each tab: a WebSocket, or questions again and again where none comes through.

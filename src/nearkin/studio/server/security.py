@@ -12,16 +12,12 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nearkin.errors import InputError
 from nearkin.studio.server.encoding import plain_page
-
-if TYPE_CHECKING:
-    pass  # MERGED
-
 
 # What opens the studio: the token of a run, and codes that stand for it once.
 

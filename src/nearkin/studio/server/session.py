@@ -5,41 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from fastapi import FastAPI
+
 from nearkin.rows.parallel import pausing
-from nearkin.studio.events import LONGEST_NAME, Pair
-
-if TYPE_CHECKING:
-    from nearkin.studio.lesson import Lesson
-
-
-import secrets
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from nearkin.studio.events import Conflict
+from nearkin.studio.events import LONGEST_NAME, Conflict, Pair
 from nearkin.studio.server.encoding import as_json, layout_bytes
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
     from nearkin.studio.pictures import Image
-
-
-from collections import Counter
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
-
-from fastapi import FastAPI
-
-if TYPE_CHECKING:
-    from nearkin.studio.lesson import Lesson
-    # MERGED
 
 
 # Learning anew, in threads of its own, for whatever is known at the time.
