@@ -1,0 +1,620 @@
+"""``nearkin fit``: learn a metric and write it to a model file."""
+
+from __future__ import annotations
+
+import ast
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+
+import nearkin
+from nearkin._types import Mask
+from nearkin.cli import options as o
+from nearkin.cli.common import UserError, guess, say
+from nearkin.cli.costs import announce, refuse_what_cannot_fit
+from nearkin.cli.evaluate import (
+    Score,
+    can_be_judged,
+    scores_by_labels,
+    scores_by_pairs,
+    scores_by_triplets,
+)
+from nearkin.cli.files.pairs import pairs_of, triplets_of
+from nearkin.cli.files.tables import NamedRows
+from nearkin.cli.models import Model
+from nearkin.errors import counted
+from nearkin.learners.compositions import Chain
+from nearkin.learners.euclidean import Euclidean
+from nearkin.messages import leaving_out
+from nearkin.pairs.answers import Answers
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.registry import LEARNERS
+from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
+from nearkin.rows.parallel import get_ready
+from nearkin.rows.scaling import ScaleWarning, fitted_scaler, warn_of_units
+from nearkin.rows.streams import RowStream
+from nearkin.storage.models import Marks, with_marks_of, without_marks
+
+# Learners by name, with the parameters that a user sets.
+
+
+CLASSES = {learner.command: learner.name for learner in LEARNERS if learner.command}
+
+
+def learner_class(name: str) -> Any:
+    """The class that a name on the command line stands for."""
+    if name not in CLASSES:
+        raise UserError(f"--learner {name}: no such learner; " + guess(name, CLASSES))
+    return getattr(nearkin, CLASSES[name])
+
+
+def parameters(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
+    """Parameters from ``name=value``, checked against those that the class has."""
+    known = signature(cls).parameters
+    settable = [name for name in known if name != "random_state"]
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        name = name.strip()
+        if not sign:
+            raise UserError(f"--set {text}: give a name and a value, as in --set {text}=1.")
+        if name == "random_state":
+            raise UserError("--set random_state: use --seed.")
+        if name not in known:
+            raise UserError(
+                f"--set {name}: {cls.__name__} has no such parameter; " + guess(name, settable)
+            )
+        found[name] = _value(value)
+    if "random_state" in known:
+        found["random_state"] = seed
+    return found
+
+
+def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
+    """How many landmarks to take where the user said nothing and rows are many."""
+    default = signature(cls).parameters.get("n_landmarks")
+    if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
+        return None
+    from nearkin.spaces.feature_space import usual_landmarks  # with much of SciPy
+
+    return None if "n_landmarks" in found else usual_landmarks(n_rows)
+
+
+def _value(text: str) -> Any:
+    text = text.strip()
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def fit(
+    data: o.Data,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="The model file, by custom .nearkin.",
+        ),
+    ],
+    pairs: o.PairsPath = None,
+    triplets: o.TripletsPath = None,
+    labels: o.Labels = None,
+    learner: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=o.one_of(*CLASSES),
+            help="auto compares many, on 5000 rows of large files. These are read block by block "
+            "by kernel-beta, itml, gmml, cosine, plda, column-weights, rca, generative and "
+            "euclidean; not by kernel-a, llma, geometry-aware, lmnn.",
+        ),
+    ] = "auto",
+    settings: o.Settings = [],
+    standardise: Annotated[
+        bool,
+        typer.Option(
+            "--standardise/--no-standardise",
+            help="Bring all columns to mean 0 and variance 1 first. The model remembers it.",
+        ),
+    ] = False,
+    components: o.Components = None,
+    test: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            show_default=False,
+            help="Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
+            "learn from the others, and show how good the model is on these, beside the Euclidean "
+            "distance.",
+        ),
+    ] = None,
+    embedding: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write the rows in the learned space too, as nearkin transform would.",
+        ),
+    ] = None,
+    forget_names: Annotated[
+        bool,
+        typer.Option(
+            "--forget-names",
+            help="Leave the names of columns out of the model; it then goes by their order.",
+        ),
+    ] = False,
+    forget_rows: Annotated[
+        bool,
+        typer.Option(
+            "--forget-rows",
+            help="Leave out of the model the marks by which evaluate knows rows that it was "
+            "learned from: 4 bytes for each row, of 16 384 rows at most.",
+        ),
+    ] = False,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    one_hot: o.OneHot = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
+    ] = False,
+    force: o.Force = False,
+    device: o.Device = None,
+    seed: o.Seed = 0,
+) -> None:
+    """Learn a distance from pairs, labels or both.
+
+    nearkin fit rows.csv --id name --pairs pairs.csv -o model.nearkin
+    """
+    from dataclasses import replace
+
+    from nearkin.cli.common import UserError
+    from nearkin.cli.files.inputs import is_standard_output
+    from nearkin.cli.files.output import Output, check_target
+    from nearkin.cli.files.tables import open_table
+    from nearkin.cli.transform import checked_output, on_device, write_embedding
+
+    if pairs is None and labels is None and triplets is None:
+        raise UserError(
+            "there is nothing to learn from: give --pairs FILE, --triplets FILE or --labels COLUMN."
+        )
+    if forget_names and one_hot:
+        raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
+    if is_standard_output(output):
+        raise UserError("--output: a model is written to a file; name one.")
+    if test is not None and not 0 < test < 1:
+        raise UserError(f"--test {test:g}: give a share of the rows between 0 and 1, such as 0.2.")
+    if components is not None and any(s.split("=")[0].strip() == "n_components" for s in settings):
+        raise UserError("--components: --set n_components says it already.")
+    if device is not None and (standardise or test is not None):
+        raise UserError("--device: --standardise and --test work on the host; leave one out.")
+    check_target(output, (), force=force)
+    scores = None if test is None else Output(None, as_json=as_json)
+    written = None if embedding is None else checked_output(embedding, force=force)
+    choice = o.choice_of(
+        columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
+    )
+    table = open_table(data, choice, labels=labels)
+    marked = MarkedRows(table.rows if device is None else on_device(table.rows, device))
+    with read_ahead(marked.rows):
+        from nearkin.cli.common import say
+        from nearkin.cli.evaluate import score_table
+        from nearkin.cli.models import Model, part_with, remembered
+        from nearkin.errors import counted
+        from nearkin.pairs.answers import table as answerers_table
+        from nearkin.storage.models import Facts, save
+
+        cls = learner_class(learner)
+        given = parameters(cls, settings, seed)
+    if forget_names and table.encoder is not None:
+        raise UserError("--forget-names: columns of words are known by their names.")
+    y = None if labels is None else table.labels(labels)
+    whole = Part(marked.rows, y, *known_of(table, pairs, choice.delimiter, triplets))
+    learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
+    if apart is not None:
+        say(what_is_apart(whole, learn, apart))
+        marked = MarkedRows(learn.rows)
+    metric = learned(
+        cls,
+        given,
+        marked.rows,
+        learn.labels,
+        learn.told(cls),
+        standardise=standardise,
+        components=components,
+        encoder=table.encoder,
+    )
+    for name, value in remembered(table).items():
+        setattr(metric, name, value)
+    facts = Facts(None if forget_rows else marked.marks())
+    if apart is not None:
+        tested = apart.scores(Model(output, (metric, facts)), seed)
+        facts = replace(facts, tested=tested)
+    save(metric, output, forget_names=forget_names, facts=facts)
+    chosen = part_with(metric, "report_")
+    if chosen is not None:
+        if chosen.report_.columns:
+            say(chosen.report_.columns)
+        say(chosen.report_.reason)
+        if chosen.report_.quality is not None:
+            say(f"On held-out pairs, with 90 % intervals: {chosen.report_.quality.brief}")
+        if chosen.report_.answerers:
+            say(answerers_table(chosen.report_.answerers))
+    n_triplets = 0 if learn.pairs is None else len(learn.pairs.closer)
+    n_pairs = 0 if learn.pairs is None else len(learn.pairs) - n_triplets
+    knowledge = [counted(n_pairs, "pair")] if n_pairs or pairs is not None else []
+    knowledge += [counted(n_triplets, "triplet")] if n_triplets else []
+    knowledge += [] if labels is None else [f"the labels in {labels!r}"]
+    n, d = learn.rows.shape
+    d = d if table.encoder is None else len(table.encoder.columns_)
+    say(
+        f"{cls.__name__} learned from {counted(n, 'row')} of {counted(d, 'column')}"
+        f"{' and ' * bool(knowledge)}{' and '.join(knowledge)}: {output}"
+    )
+    if scores is not None:
+        scores.write(score_table(tested))
+    if written is not None:
+        rows = o.choice_of([], [], [], id_column, delimiter, form, missing)
+        write_embedding(Model(output, (metric, facts)), data, written, rows, device=device)
+
+
+# Learn a metric from an open file.
+
+
+# Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
+_MOST_READ = 2**23
+
+
+def known_pairs(
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
+) -> Pairs | None:
+    """Pairs of a table's rows from a file, and triplets from another; None without either."""
+    return known_of(table, path, delimiter, triplets)[0]
+
+
+def known_of(
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
+) -> tuple[Pairs | None, Answers | None]:
+    """The same, and beside it who said what, where the file says so and there are no triplets."""
+    found, answers = [], None
+    if path is not None:
+        file = pairs_of(table, path, delimiter=delimiter)
+        answers = file.answers(table.n_rows)
+        found.append(file.pairs(table.n_rows) if answers is None else answers.pairs)
+        if not len(found[0]):
+            raise UserError(f"{path} says nothing: no pair is the same or different.")
+    if triplets is not None:
+        found.append(triplets_of(table, triplets, delimiter=delimiter))
+        answers = None
+    return (sum(found[1:], found[0]) if found else None), answers
+
+
+def learned(
+    cls: Any,
+    settings: dict[str, Any],
+    rows: RowStream,
+    y: Any,
+    pairs: Pairs | Answers | None,
+    *,
+    standardise: bool,
+    components: int | None = None,
+    encoder: Any = None,
+) -> Any:
+    """Metric of this class, with the names of the columns.
+
+    Where an encoder made the rows of words, their columns have one width, and belong together.
+
+    Rows are read block by block, as often as the learner needs, if it can and they are many.
+    """
+    n, d = rows.shape
+    if encoder is not None:
+        known = {"groups": encoder.groups_.tolist(), "scale": False}
+        usual = {name: one for name, one in known.items() if name in signature(cls).parameters}
+        settings = {**usual, **settings}
+    landmarks = landmarks_for(cls, settings, n)
+    if landmarks is not None:
+        settings = {**settings, "n_landmarks": landmarks}
+        say(f"{n} rows are many: {landmarks} of them serve as landmarks (--set n_landmarks=...).")
+    is_reduced = components is not None and "n_components" not in signature(cls).parameters
+    if components is not None and not is_reduced:
+        settings = {**settings, "n_components": components}
+    learner = cls(**settings)
+    by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
+    if rows.device is not None:
+        by_blocks = getattr(cls, "_remote", False) and not is_reduced
+        if not by_blocks:
+            raise UserError(
+                f"--device: {cls.__name__} needs all rows at once on the host"
+                f"{' for --components' * is_reduced}; --learner kernel-beta works there."
+            )
+    refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
+    if by_blocks:
+        get_ready()
+    start = time.perf_counter()
+    X: Any = rows if by_blocks else rows.to_numpy()
+    if not standardise and encoder is None and getattr(learner, "scale", None) is False:
+        named = SimpleNamespace(feature_names_in_=rows.names)
+        warn_of_units(named, X, "--standardise gives all columns the same say.")
+    if by_blocks:
+        announce(learner, rows, _number_of(pairs), time.perf_counter() - start)
+    with leaving_out(ScaleWarning):
+        if standardise:
+            metric = _standardised(learner, X, y, pairs)
+        else:
+            metric = learner.fit(X, y, pairs=pairs)
+    if components is not None:
+        if is_reduced and components < metric.n_components_:
+            metric = _reduced(metric, X, y, pairs, components, settings.get("random_state"))
+        if metric.n_components_ < components:
+            say(
+                f"note: the learned distance has {counted(metric.n_components_, 'dimension')}, so "
+                f"that rows have {counted(metric.n_components_, 'column')}, not {components}."
+            )
+    if rows.names is not None:
+        metric.feature_names_in_ = np.array(rows.names, dtype=object)
+    return metric
+
+
+def _number_of(pairs: Pairs | Answers | None) -> int:
+    known = pairs.pairs if isinstance(pairs, Answers) else pairs
+    return 0 if known is None else len(known)
+
+
+def _reduced(
+    metric: Any, X: Any, y: Any, pairs: Pairs | Answers | None, components: int, seed: int | None
+) -> Chain:
+    """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
+    from sklearn.decomposition import PCA
+
+    axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
+    vars(metric).pop("feature_names_in_", None)
+    with leaving_out(ContradictionWarning, ScaleWarning):  # of which the metric has a word
+        reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
+    is_chain = isinstance(metric, Chain)
+    given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])
+    return Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
+
+
+def _standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
+    """A chain that standardises rows first, in memory or block by block."""
+    d = X.shape[1]
+    if isinstance(X, RowStream):
+        scaler = fitted_scaler(X)
+        seen: Any = X.mapped(scaler.transform, [f"x{j}" for j in range(d)])
+    else:
+        scaler = fitted_scaler([X])
+        seen = scaler.transform(X)
+    fitted = learner.fit(seen, y, pairs=pairs)
+    vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
+    return Chain([clone(scaler), clone(learner)])._made_of([scaler, fitted], d)
+
+
+# Rows that are kept apart while a metric is learned, to see how good it is.
+
+
+Rng = np.random.Generator
+# Draws until there are pairs of both kinds to judge by.
+_MOST_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a file, with what is known of them."""
+
+    rows: RowStream
+    labels: Any
+    pairs: Pairs | None
+    answers: Answers | None = None
+
+    def told(self, learner: type) -> Pairs | Answers | None:
+        """What a learner learns from: who said what, if it can tell who is right."""
+        takes_answers = getattr(learner, "_takes_answers", False)
+        return self.answers if takes_answers and self.answers is not None else self.pairs
+
+    def chosen(self, rows: Mask) -> Part:
+        """Some of them; of pairs and triplets, those that have all their rows there."""
+        return Part(
+            rows=_chosen(self.rows, np.flatnonzero(rows)),
+            labels=None if self.labels is None else self.labels[rows],
+            pairs=None if self.pairs is None else self.pairs.restrict(rows),
+            answers=None if self.answers is None else self.answers.restrict(rows),
+        )
+
+    def scores(self, model: Model, seed: int) -> list[Score]:
+        """How good a model is here, by whatever there is to judge by."""
+        found: list[Score] = []
+        if _has_both(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_pairs(model, self.rows, self.pairs, "--pairs")
+        if _has_triplets(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_triplets(model, self.rows, self.pairs)
+        if can_be_judged(self.labels):
+            found += scores_by_labels(model, self.rows, self.labels, seed)
+        return found
+
+
+def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
+    """Rows to learn from, and a share of them to judge by, drawn at random.
+
+    Rows that pairs and triplets tie together stay together, so that nothing is known of those to
+    judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
+    not used.
+    """
+    n = len(whole.rows)
+    rng = np.random.default_rng(seed)
+    for _ in range(_MOST_DRAWS):
+        drawn = _drawn(n, share, whole.pairs, rng)
+        test = whole.chosen(drawn)
+        by_pairs = [kind(test.pairs) for kind in (_has_both, _has_triplets) if kind(whole.pairs)]
+        if all(by_pairs) if whole.pairs is not None else can_be_judged(test.labels):
+            break
+    else:
+        if not any(by_pairs) and not can_be_judged(test.labels):
+            raise UserError(
+                f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no "
+                "pairs that are the same and others that are different to judge by. Give more "
+                "pairs, or keep more rows apart."
+            )
+    learn = whole.chosen(~drawn)
+    if len(learn.rows) < 2 or not (learn.labels is not None or learn.pairs):
+        raise UserError(f"--test {share:g} leaves nothing to learn from.")
+    return learn, test
+
+
+def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
+    """In words, with what is not used."""
+    said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
+    apart, between = [], []
+    for kind in ("pair", "triplet"):
+        n, n_learn, n_test = (_number_of_kind(kind, part.pairs) for part in (whole, learn, test))
+        if n:
+            apart.append(f"{n_test} of {counted(n, kind)}")
+        if n > n_learn + n_test:
+            between.append(counted(n - n_learn - n_test, kind))
+    said += f", with {' and '.join(apart)}" * bool(apart)
+    return said + f"; not used: {' and '.join(between)} between them and the others" * bool(between)
+
+
+def _has_both(pairs: Pairs | None) -> bool:
+    return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
+
+
+def _has_triplets(pairs: Pairs | None) -> bool:
+    return _number_of_kind("triplet", pairs) > 0
+
+
+def _number_of_kind(kind: str, pairs: Pairs | None) -> int:
+    if pairs is None:
+        return 0
+    return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
+
+
+def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
+    apart = np.zeros(n_rows, dtype=bool)
+    free = np.ones(n_rows, dtype=bool)
+    if pairs is not None:
+        free[pairs.points] = False
+        apart[pairs.points[_drawn_points(pairs, share, rng)]] = True
+    others = np.flatnonzero(free)
+    apart[rng.choice(others, round(share * len(others)), replace=False)] = True
+    return apart
+
+
+def _drawn_points(pairs: Pairs, share: float, rng: Rng) -> Mask:
+    """A share of the points that pairs name, whole groups of them if these are small."""
+    n = len(pairs.points)
+    links = [pairs.must_link, pairs.cannot_link, pairs.closer[:, :2], pairs.closer[:, 1:]]
+    ends = np.searchsorted(pairs.points, np.concatenate(links))
+    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    _, group = connected_components(graph, directed=False)
+    sizes = np.bincount(group)
+    room = share * n
+    chosen = np.zeros(len(sizes), dtype=bool)
+    for number in rng.permutation(len(sizes)):
+        if sizes[number] <= room:
+            chosen[number] = True
+            room -= sizes[number]
+    if room <= share * n / 2:
+        return np.asarray(chosen[group])
+    return rng.permutation(n) < round(share * n)
+
+
+def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:
+    """Some rows of a stream, read as it is."""
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        for block in rows.blocks(None if wanted is None else numbers[wanted]):
+            first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
+            yield Block(int(first), block.rows[numbers[first:last] - block.start])
+
+    return rows.read_by(read, len(numbers))
+
+
+# What is done with the rows of a large file while they are read, and while others do other
+# things.
+
+
+# Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
+_FEWEST, _MOST = 2**22, 2**29
+
+
+class MarkedRows:
+    """The rows of a stream, and their smallest marks when somebody has read all of them.
+
+    Attributes
+    ----------
+    rows : RowStream
+        To be read by the learner.
+    """
+
+    def __init__(self, rows: RowStream) -> None:
+        self.rows = rows.read_by(self._read, len(rows))
+        self._given = rows
+        self._found: Marks | None = None
+
+    def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        if wanted is not None or self._found is not None:
+            yield from self._given.blocks(wanted)
+            return
+        marks = without_marks()
+        for block in self._given.blocks():
+            marks = with_marks_of(block.rows, marks)
+            yield block
+        self._found = marks
+
+    def marks(self) -> Marks:
+        """The smallest marks; the rows are read for them if nobody did."""
+        for _ in self.rows.blocks() if self._found is None else ():
+            pass
+        assert self._found is not None
+        return self._found
+
+
+@contextmanager
+def read_ahead(rows: RowStream) -> Iterator[None]:
+    """Have the rows at hand that learners look at first, while modules are imported.
+
+    To read a file takes hardly anything of Python, and imports nothing else.
+    """
+    n, d = rows.shape
+
+    def read() -> None:
+        with suppress(Exception):  # who needs the rows meets it again
+            rows.take(evenly_spaced(n, ROWS_FOR_UNITS))
+
+    if not _FEWEST < n * d < _MOST:
+        yield
+        return
+    thread = threading.Thread(target=read, name="nearkin-read-ahead")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
