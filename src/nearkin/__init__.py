@@ -40,8 +40,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nearkin._version import __version__ as __version__
-from nearkin.registry import LEARNERS
-from nearkin.storage import models, schema
+from nearkin.registry import LEARNERS, add_importer
 
 if TYPE_CHECKING:
     from nearkin import datasets as datasets
@@ -183,8 +182,7 @@ def _import_learner(name: str) -> None:
         __getattr__(name)
 
 
-schema.ask(_import_learner)
-models.explain_moved_modules()
+add_importer(_import_learner)
 
 
 def __dir__() -> list[str]:

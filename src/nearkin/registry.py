@@ -6,6 +6,7 @@ A learner that is in this list is found as ``nearkin.<name>``, by ``nearkin fit 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -58,3 +59,16 @@ LEARNERS = (
     Learner("Chain", "compositions"),
     Learner("Blend", "compositions"),
 )
+
+_importers: list[Callable[[str], object]] = []
+
+
+def add_importer(importer: Callable[[str], object]) -> None:
+    """Ask this function from now on to import the class of a name, if it knows of one."""
+    _importers.append(importer)
+
+
+def import_named(name: str) -> None:
+    """Import the class that a model file names, if anyone knows where it is."""
+    for importer in _importers:
+        importer(name)

@@ -33,24 +33,6 @@ def test_a_pickle_without_a_version_is_an_earlier_one():
         RCA().__setstate__({"components_": None})
 
 
-@each("module", ["extension", "learners._taught", "kernels"])
-def test_a_pickle_that_refers_to_a_module_that_has_moved_says_so(module):
-    with pytest.raises(OldPickleError, match=REASON.format("an earlier nearkin")):
-        pickle.loads(f"cnearkin.{module}\nAnything\n.".encode())
-
-
-def test_a_pickle_that_refers_to_a_class_that_has_moved_says_so():
-    with pytest.raises(OldPickleError, match=REASON.format("an earlier nearkin")):
-        pickle.loads(b"cnearkin.tasks.energy_classifier\nMembers\n.")
-    with pytest.raises(AttributeError, match="nonsense"):
-        pickle.loads(b"cnearkin.tasks.energy_classifier\nnonsense\n.")
-
-
-def test_other_modules_are_not_there_as_ever():
-    with pytest.raises(ModuleNotFoundError, match="No module named"):
-        pickle.loads(b"cnearkin.nonsense\nAnything\n.")
-
-
 def test_pairs_are_found_where_they_were():
     assert pickle.loads(b"cnearkin.pairs\nPairs\n.") is Pairs
     with pytest.raises(AttributeError, match="nonsense"):

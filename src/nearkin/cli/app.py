@@ -29,7 +29,6 @@ from nearkin.cli.common import (
     near,
     say,
 )
-from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.process import forget
 from nearkin.errors import NearkinError
 from nearkin.messages import hush
@@ -86,6 +85,8 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the library warns of becomes a note."""
+        from nearkin.cli.files.inputs import keeping_streams
+
         try:
             # Those of other libraries too, in a program that has one thread yet.
             with warnings.catch_warnings(), keeping_streams():
@@ -118,6 +119,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it, once its files are known to differ."""
+        from nearkin.cli.files.inputs import refuse_same_files
+
         named = {
             p.opts[0] if p.opts[0].startswith("-") else p.opts[0].upper(): path
             for p in self.params

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -618,11 +617,6 @@ def __dir__() -> list[str]:
 
 
 _MARK = "_nearkin_version"
-# Modules that fitted learners referred to before pickles had a mark, and that have moved since.
-_MOVED = {
-    *("class_models", "evidence", "extension", "feature_space", "kernels", "selection"),
-    *("learners._linear_in_space", "learners._taught"),
-}
 
 
 class OldPickleError(NearkinError, UnpicklingError):
@@ -647,18 +641,3 @@ def unmarked(state: dict[str, Any]) -> dict[str, Any]:
     if version != __version__:
         raise OldPickleError() if version is None else OldPickleError(f"nearkin {version}")
     return {name: value for name, value in state.items() if name != _MARK}
-
-
-class _Moved:
-    """Asked for modules that nobody else finds."""
-
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> None:
-        del path, target
-        if name.removeprefix("nearkin.") in _MOVED:
-            raise OldPickleError
-
-
-def explain_moved_modules() -> None:
-    """Say why a module is not there if it is one that old pickles refer to."""
-    sys.meta_path.append(_Moved)

@@ -24,24 +24,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from nearkin.registry import import_named
 from nearkin.storage.arrays import DTYPES, StorageError
-
-# Classes that a file names and that nothing has imported yet.
-
-
-_asked: list[Callable[[str], object]] = []
-
-
-def ask(importer: Callable[[str], object]) -> None:
-    """From now on, ask this function to import the class of a name, if it knows of one."""
-    _asked.append(importer)
-
-
-def import_named(name: str) -> None:
-    """Import the class of a name, if anyone knows where it is."""
-    for importer in _asked:
-        importer(name)
-
 
 Array = NDArray[Any]
 Sizes = dict[str, int]

@@ -23,7 +23,6 @@ from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.rows.validation import n_rows_of
 from nearkin.solvers.energy import choose_margin, energies, gather_members
-from nearkin.storage.models import OldPickleError
 from nearkin.tasks.partly_labelled import PartlyLabelled
 
 
@@ -256,9 +255,3 @@ def _is_fitted(metric: Any) -> bool:
     except NotFittedError:
         return False
     return True
-
-
-def __getattr__(name: str) -> Any:
-    if name == "Members":  # by pickles of earlier versions
-        raise OldPickleError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
