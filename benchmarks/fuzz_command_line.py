@@ -33,7 +33,7 @@ import numpy as np
 from benchmarks.campaign import Campaign, Case, main, smaller_values
 from benchmarks.fuzz_files import good_files, tables
 from nearkin.cli import main as nearkin
-from nearkin.cli.app import _COMMANDS, load_command
+from nearkin.cli.app import _commands
 
 SHARE_OF_PROCESSES = 0.02
 # A second and a half is in the middle of what most commands do.
@@ -104,7 +104,7 @@ def _options() -> dict[str, list[tuple[str, str, bool]]]:
             for option in parameter.opts
             if option.startswith("-")
         ]
-        for name, command in ((name, load_command(name)) for name in _COMMANDS)
+        for name, command in _commands().commands.items()
     }
 
 

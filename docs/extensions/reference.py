@@ -65,8 +65,7 @@ def commands():
     above = typer.Context(program, info_name="nearkin")
     return "\n".join(
         line
-        for name in program.list_commands(above)
-        for command in [program.get_command(above, name)]
+        for name, command in program.commands.items()
         for line in shown(command, typer.Context(command, info_name=name, parent=above))
     )
 

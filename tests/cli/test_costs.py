@@ -37,7 +37,7 @@ def test_what_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
 
 
 def test_who_looks_on_is_told_how_long_it_takes(run, rows, monkeypatch):
-    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 10)
+    monkeypatch.setattr("nearkin.cli.learning._MOST_READ", 10)
     sizes = [Size(n, 4) for n in (500, 1500)]
     runs = Runs([Run(size, 0.1 * size.n, 0.01, 10**8, 10**8) for size in sizes], 2)
     monkeypatch.setattr(estimates, "ordered", lambda order: runs)

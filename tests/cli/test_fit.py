@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
-from nearkin.cli import fit as fit_command
-from nearkin.cli.fit import Part, kept_apart
+from nearkin.cli import learning
+from nearkin.cli.apart import Part, kept_apart
 from nearkin.learners.selection import Candidate, SelectionReport, Trial
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import verdicts_of
@@ -113,7 +113,7 @@ def test_large_files_are_not_read_into_memory_to_choose_a_metric(
     fit(run, *given, *standardise)
     frame = pd.DataFrame(sample.X, columns=["a", "b"])
     expected = nearkin.load("new.nearkin").transform(frame)
-    monkeypatch.setattr(fit_command, "_MOST_READ", 1)
+    monkeypatch.setattr(learning, "_MOST_READ", 1)
     monkeypatch.setattr(RowStream, "to_numpy", lambda rows: pytest.fail("read into memory"))
     fit(run, *given, *standardise, "--force")
     assert_allclose(nearkin.load("new.nearkin").transform(frame), expected, atol=1e-9)
@@ -122,7 +122,7 @@ def test_large_files_are_not_read_into_memory_to_choose_a_metric(
 @pytest.mark.parametrize("by_blocks", [False, True])
 def test_standardised_models_remember_how(run, files, sample, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(fit_command, "_MOST_READ", 1)
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
     arguments = ("--columns", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, "rows.csv", *arguments)
     chain = Chain([StandardScaler(), KernelBeta(n_landmarks=30, random_state=0)])
@@ -173,7 +173,7 @@ def test_text_becomes_columns_on_request(run, files, sample):
 @each("by_blocks", [False, True])
 def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(fit_command, "_MOST_READ", 1)
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
     frame = pd.DataFrame(sample.X * [1000, 1], columns=["wide", "narrow"])
     frame.to_csv("wide.csv", index=False)
     which = ("wide.csv", "-p", "numbered.csv", "--learner", "rca", "--force")
@@ -431,7 +431,7 @@ def test_evaluation_on_rows_that_were_learned_from_says_so(run, files, sample):
 @pytest.mark.parametrize("by_blocks", [False, True])
 def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(fit_command, "_MOST_READ", 1)
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
     which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, *which, "--test", 0.2)
     result = run("evaluate", "new.nearkin", "rows.csv", "-p", "numbered.csv")

@@ -1,4 +1,4 @@
-"""``nearkin same --why``."""
+"""``nearkin same --why``: src/nearkin/cli/reasons.py."""
 
 import csv
 import json

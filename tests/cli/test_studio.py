@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from nearkin.cli import studio
-from nearkin.cli.files.columns import Choice
-from nearkin.cli.studio import Wishes, records_of_file
+from nearkin.cli import studio_session
+from nearkin.cli.files.column_choice import Choice
+from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.datasets import make_records
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.server import serving
@@ -247,8 +247,8 @@ def test_a_folder_of_files(run, files, served, monkeypatch):
 
 
 def test_a_sample_is_said(run, files, served, monkeypatch):
-    monkeypatch.setattr(studio.hold, "__kwdefaults__",
-                        {**studio.hold.__kwdefaults__, "most": 50})  # fmt: skip
+    monkeypatch.setattr(studio_session.hold, "__kwdefaults__",
+                        {**studio_session.hold.__kwdefaults__, "most": 50})  # fmt: skip
     shown = opened(run, "rows.csv", "--id", "name")
     assert "50 of 120 rows are shown" in shown.err
     assert any("50 of 120" in note for note in served[0].about()["notes"])
@@ -347,7 +347,7 @@ def test_other_machines_are_warned_of(run, files, served):
 
 def test_a_browser_is_opened_unless_it_is_not_wanted(run, files, served, monkeypatch):
     found = []
-    monkeypatch.setattr(studio.webbrowser, "open", found.append)
+    monkeypatch.setattr(studio_session.webbrowser, "open", found.append)
     opened(run, "rows.csv", "--id", "name")
     assert found == []
     shown = run("studio", "rows.csv", "--id", "name", "--port", 0)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,27 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nearkin._version import __version__
-from nearkin.cli.common import (
-    DEFECT,
-    DONE,
-    INTERRUPTED,
-    MANNER,
-    MISUSE,
-    PIPE_CLOSED,
-    UserError,
-    complain,
-    in_options,
-    near,
-    say,
+from nearkin.cli.commands import (
+    cluster,
+    demo,
+    duplicates,
+    evaluate,
+    fit,
+    info,
+    link,
+    neighbors,
+    plot,
+    same,
+    studio,
+    suggest,
+    transform,
+    warm_up,
 )
+from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, UserError, near
+from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
+from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
+from nearkin.cli.wording import in_options
 from nearkin.errors import NearkinError
 from nearkin.messages import hush
 
@@ -43,50 +48,30 @@ _EVERYWHERE = (
 )
 # Options that name a file to write to, at their first name; all other files are read.
 _WRITTEN = ("--output", "--embedding", "--save")
-# The commands, in the order of the help: where each is, and what it is called elsewhere.
-_COMMANDS = {
-    "fit": ("fit", "train learn teach build"),
-    "transform": ("transform", "embed embedding encode project map apply infer"),
-    "same": ("same", "predict compare match judge verify distance"),
-    "neighbors": ("neighbors", "knn nn search query nearest neighbours neighbour"),
-    "duplicates": ("records", "dedupe dedup deduplicate duplicate resolve"),
-    "link": ("records", "linkage join merge reconcile"),
-    "cluster": ("cluster", "group kmeans hdbscan segment"),
-    "evaluate": ("evaluate", "score test eval validate measure benchmark"),
-    "suggest": ("suggest", "ask questions active next"),
-    "plot": ("plot", "draw picture visualise visualize show"),
-    "info": ("info", "describe inspect about details summary"),
-    "demo": ("demo", "example examples try"),
-    "studio": ("studio", "serve label annotate ui web server"),
-    "warm-up": ("demo", "warmup warm compile prepare precompile"),
+# What commands are called elsewhere.
+_MEANT = {
+    "transform": ("embed", "embedding", "encode", "project", "map", "apply", "infer"),
+    "fit": ("train", "learn", "teach", "build"),
+    "same": ("predict", "compare", "match", "judge", "verify", "distance"),
+    "duplicates": ("dedupe", "dedup", "deduplicate", "duplicate", "resolve"),
+    "link": ("linkage", "join", "merge", "reconcile"),
+    "neighbors": ("knn", "nn", "search", "query", "nearest", "neighbours", "neighbour"),
+    "evaluate": ("score", "test", "eval", "validate", "measure", "benchmark"),
+    "studio": ("serve", "label", "annotate", "ui", "web", "server"),
+    "suggest": ("ask", "questions", "active", "next"),
+    "cluster": ("group", "kmeans", "hdbscan", "segment"),
+    "plot": ("draw", "picture", "visualise", "visualize", "show"),
+    "info": ("describe", "inspect", "about", "details", "summary"),
+    "demo": ("example", "examples", "try"),
+    "warm-up": ("warmup", "warm", "compile", "prepare", "precompile"),
 }
 
 
 class Commands(TyperGroup):
-    """All commands, each imported when it is called, with one end for interruptions and pipes."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order of the help."""
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name, or None."""
-        del ctx
-        return load_command(cmd_name) if cmd_name in _COMMANDS else None
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show the help without importing any command, which takes seconds."""
-        self.get_command = lambda ctx, name: Command(name, help=_summary(name))  # type: ignore
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            del self.get_command
+    """All commands, with one end for interruptions and pipes that close."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the library warns of becomes a note."""
-        from nearkin.cli.files.inputs import keeping_streams
-
         try:
             # Those of other libraries too, in a program that has one thread yet.
             with warnings.catch_warnings(), keeping_streams():
@@ -106,9 +91,7 @@ class Commands(TyperGroup):
             return super().resolve_command(ctx, args)
         except Exception as error:
             said = args[0]
-            meant = next(
-                (n for n, (_, others) in _COMMANDS.items() if said.lower() in others.split()), None
-            )
+            meant = next((name for name, others in _MEANT.items() if said.lower() in others), None)
             if meant is not None and hasattr(error, "message"):
                 error.message = f"No such command {said!r}. Did you mean {meant!r}?"
             raise
@@ -119,8 +102,6 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it, once its files are known to differ."""
-        from nearkin.cli.files.inputs import refuse_same_files
-
         named = {
             p.opts[0] if p.opts[0].startswith("-") else p.opts[0].upper(): path
             for p in self.params
@@ -142,25 +123,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def load_command(name: str) -> Any:
-    """Import a command, and read its signature."""
-    module = import_module(f"nearkin.cli.{_COMMANDS[name][0]}")
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, cls=Command, epilog=_EVERYWHERE)(getattr(module, name.replace("-", "_")))
-    return typer.main.get_command(alone)
-
-
-def _summary(name: str) -> str:
-    """The first line of what a command says of itself, read from its source."""
-    source = Path(__file__).with_name(f"{_COMMANDS[name][0]}.py").read_text(encoding="utf-8")
-    function = name.replace("-", "_")
-    return next(
-        (ast.get_docstring(node) or "").partition("\n")[0]
-        for node in ast.parse(source).body
-        if isinstance(node, ast.FunctionDef) and node.name == function
-    )
+for _command in (
+    fit.fit,
+    transform.transform,
+    same.same,
+    neighbors.neighbors,
+    duplicates.duplicates,
+    link.link,
+    cluster.cluster,
+    evaluate.evaluate,
+    suggest.suggest,
+    plot.plot,
+    info.info,
+    demo.demo,
+    studio.studio,
+    warm_up.warm_up,
+):
+    app.command(cls=Command, epilog=_EVERYWHERE)(_command)
 
 
 def _version(wanted: bool) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from nearkin.cli.common import UserError
-from nearkin.cli.files.columns import Choice
+from nearkin.cli.failures import UserError
+from nearkin.cli.files.column_choice import Choice
 
 _INPUT = "Columns of the data"
 _input_option = partial(typer.Option, show_default=False, rich_help_panel=_INPUT)

@@ -6,17 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from nearkin._types import Floats
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.rows.streams import RowStream
-from nearkin.spaces.linalg import fix_signs
 
 if TYPE_CHECKING:
-    from nearkin.cli.files.columns import Choice
+    from nearkin.cli.files.column_choice import Choice
     from nearkin.cli.files.output import Output
     from nearkin.cli.models import Model
     from nearkin.rows.streams import RowStream
@@ -102,10 +97,13 @@ def write_embedding(
     device: str | None = None,
 ) -> None:
     """Write the rows of a file in the learned space."""
-    from nearkin.cli.common import UserError, is_watched
     from nearkin.cli.costs import announce_embedding, refuse_embedding_that_cannot_fit
-    from nearkin.cli.files.output import WITH_VECTORS, Output, ending, with_carried
+    from nearkin.cli.failures import UserError
+    from nearkin.cli.files.batches import with_carried
+    from nearkin.cli.files.output import WITH_VECTORS, Output, ending
     from nearkin.cli.files.tables import open_table
+    from nearkin.cli.messages import is_watched
+    from nearkin.cli.reducing import along_axes
 
     along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
     is_array = out.path is not None and out.path.suffix.lower() == ".npy"
@@ -146,27 +144,3 @@ def write_embedding(
     if components is not None:
         stream = along_axes(stream, components)
     write(stream, out, verbose=is_watched())
-
-
-# Fewer columns for rows in a learned space.
-
-
-def along_axes(rows: RowStream, n: int) -> RowStream:
-    """Rows along their first principal axes. They are read once for these, and then again.
-
-    Memory for q × q numbers, where rows have q columns.
-    """
-    q = rows.n_columns
-    if n > q:
-        raise UserError(f"--components {n}: rows have {q} columns in the learned space.")
-    mean, covariance = rows.moments()
-    variances, vectors = np.linalg.eigh(covariance)
-    axes = fix_signs(vectors[:, ::-1][:, :n])
-    total = float(variances.sum())
-    if total > 0:
-        say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
-
-    def project(block: Floats) -> Floats:
-        return np.asarray((block - mean) @ axes, dtype=block.dtype)
-
-    return rows.mapped(project, [f"axis{j}" for j in range(n)])

@@ -1,0 +1,1 @@
+"""Commands: a file for each, with a function whose signature typer reads."""
