@@ -8,7 +8,7 @@ import pytest
 
 import nearkin
 from nearkin import errors
-from nearkin.cli.failures import UserError
+from nearkin.cli.common import UserError
 from tests.cases import each
 
 ORDINARY = ("ValueError", "TypeError", "IndexError", "ImportError")

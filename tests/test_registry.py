@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 
 import nearkin
 from nearkin import registry
-from nearkin.cli.learners import CLASSES
+from nearkin.cli.options import CLASSES
 from nearkin.learners.base import MetricMixin
 from nearkin.storage.schema import fields_of
 from tests.cases import each

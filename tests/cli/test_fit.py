@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
-from nearkin.cli.apart import Part, kept_apart
+from nearkin.cli.learning import Part, kept_apart
 from nearkin.learners.selection import Candidate, SelectionReport, Trial
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import verdicts_of

@@ -249,8 +249,8 @@ def test_vectors_with_holes(run, files, sample, vectors):
 
 
 def test_the_studio_fills_and_its_models_remember(holes):
-    from nearkin.cli.files.column_choice import Choice
-    from nearkin.cli.studio_rows import Wishes, records_of_file
+    from nearkin.cli.files.columns import Choice
+    from nearkin.cli.studio_session import Wishes, records_of_file
 
     choice = Choice(exclude=("kind",), missing="fill")
     records, _ = records_of_file(holes / "rows.csv", Wishes(choice))
@@ -266,17 +266,17 @@ def test_the_studio_fills_and_its_models_remember(holes):
 
 
 def test_medians_of_many_rows_are_of_some_of_them(monkeypatch):
-    from nearkin.cli.files import missing
+    from nearkin.cli.files import tables
 
-    monkeypatch.setattr(missing, "_MOST_VALUES", 4000)
+    monkeypatch.setattr(tables, "_MOST_VALUES", 4000)
     rng = np.random.default_rng(0)
     X = rng.normal([5, -3], 1, size=(50_000, 2))
     X[40:, 1] = np.nan
     blocks = np.array_split(X, 7)
     columns = ["'a'", "'b'"]
-    found = missing.count_missing(blocks, columns, lambda *where: pytest.fail(str(where)))
+    found = tables.count_missing(blocks, columns, lambda *where: pytest.fail(str(where)))
     assert found.counts == {"'b'": 49_960}
     assert (found.n_rows, found.first, len(found.rows)) == (50_000, 40, 49_960)
-    a, b = missing.medians(blocks, columns, found)
+    a, b = tables.medians(blocks, columns, found)
     assert a == pytest.approx(5, abs=0.1)
     assert b == np.median(X[:40, 1])  # of few values, all

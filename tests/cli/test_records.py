@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import nearkin as nk
-from nearkin.cli.differences import marked_cells
+from nearkin.cli.asking import marked_cells
 from tests.cases import each
 from tests.cli.conftest import write_csv
 from tests.few_trees import few_trees as few_trees  # for all tests here

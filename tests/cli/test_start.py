@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nearkin import open_rows
-from nearkin.cli.marking import MarkedRows, read_ahead
+from nearkin.cli.learning import MarkedRows, read_ahead
 from nearkin.rows.streams import RowStream
 from nearkin.storage.models import smallest_marks
 
@@ -15,22 +15,6 @@ from nearkin.storage.models import smallest_marks
 def printed(code):
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-
-
-@pytest.mark.night
-def test_statistics_wait_until_they_are_called():
-    code = (
-        "from nearkin.cli.late_imports import import_late; import_late(); import sys; "
-        "from sklearn.isotonic import spearmanr; from scipy.stats import norm; import scipy; "
-        "print('scipy.stats._stats_py' in sys.modules); "
-        "print(spearmanr([1, 2, 3], [1, 2, 3]).statistic, norm.cdf(0.0)); "
-        "import scipy.stats; print(scipy.stats.norm.ppf(0.5), type(scipy.stats).__name__); "
-        "import scipy.stats.mstats"
-    )
-    waited, correlation, chance, median, kind = printed(code)
-    assert waited == "False"
-    assert float(correlation) == pytest.approx(1)
-    assert (float(chance), float(median), kind) == (0.5, 0.0, "module")
 
 
 def test_a_command_imports_no_more_than_it_needs(tmp_path):
@@ -41,13 +25,11 @@ def test_a_command_imports_no_more_than_it_needs(tmp_path):
         "import sys; from nearkin.cli import main; "
         f"sys.argv[1:] = ['fit', '{tmp_path}/rows.npy', '--pairs', '{tmp_path}/pairs.csv', "
         f"'--learner', 'gmml', '-o', '{tmp_path}/m.nearkin']; status = main(); "
-        "print(status, *{name.partition('.')[0] for name in sys.modules}, "
-        "*(name for name in sys.modules if name.startswith('scipy.stats.')))"
+        "print(status, *{name.partition('.')[0] for name in sys.modules})"
     )
     status, *loaded = printed(code)
     assert status == "0"
     assert not {"numba", "torch", "matplotlib", "dask"} & set(loaded)
-    assert not [name for name in loaded if name.startswith("scipy.stats.")]
 
 
 def test_marks_are_made_while_rows_are_read():
@@ -71,7 +53,7 @@ def test_marks_are_made_while_rows_are_read():
 
 
 def test_rows_are_read_ahead(monkeypatch):
-    monkeypatch.setattr("nearkin.cli.marking._FEWEST", 10)
+    monkeypatch.setattr("nearkin.cli.learning._FEWEST", 10)
     X = np.random.default_rng(0).normal(size=(5000, 3))
     rows = open_rows([X])
     with read_ahead(rows):
@@ -82,7 +64,7 @@ def test_rows_are_read_ahead(monkeypatch):
 
 
 def test_what_is_wrong_with_rows_is_said_to_who_needs_them(monkeypatch):
-    monkeypatch.setattr("nearkin.cli.marking._FEWEST", 10)
+    monkeypatch.setattr("nearkin.cli.learning._FEWEST", 10)
 
     def read(wanted):
         raise ValueError("no such rows")

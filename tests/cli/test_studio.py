@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from nearkin.cli import studio_session
-from nearkin.cli.files.column_choice import Choice
-from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.cli.files.columns import Choice
+from nearkin.cli.studio_session import Wishes, records_of_file
 from nearkin.datasets import make_records
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.server import serving

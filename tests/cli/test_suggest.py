@@ -6,7 +6,7 @@ import pytest
 
 from nearkin import suggest_pairs
 from nearkin.cli import main
-from nearkin.cli.suggesting import Untaught
+from nearkin.cli.asking import Untaught
 from tests.cases import each
 from tests.waiting import PATIENCE
 
@@ -210,7 +210,7 @@ def test_questions_for_groups_learn_from_the_answers(run, files, monkeypatch, an
             told.append(len(pairs))
             return super().fit(X)
 
-    monkeypatch.setattr("nearkin.cli.suggesting.MetricLearner", Learner)
+    monkeypatch.setattr("nearkin.cli.asking.MetricLearner", Learner)
     answering("s\nd\n" * 6 + "q\n")
     arguments = ("--strategy", "clusters", "--ask", "-o", "answers.csv")
     run("suggest", "none", "rows.csv", "--id", "name", "--exclude", "kind", *arguments)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nearkin.cli.files.column_choice import Choice
+from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.pairs import read_pairs
 from nearkin.cli.files.tables import open_table
 from tests.cases import each

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import nearkin
-from nearkin.cli.wording import PYTHON, in_options, settings
+from nearkin.cli.common import PYTHON, in_options, settings
 
 SOURCES = Path(nearkin.__file__).parent
 # What commands never run, or say in words of their own.

@@ -33,8 +33,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
-        from nearkin.cli.failures import MISUSE
-        from nearkin.cli.messages import complain
+        from nearkin.cli.common import MISUSE, complain
 
         complain("the command line needs more packages: pip install 'nearkin[cli]'")
         return MISUSE

@@ -30,11 +30,21 @@ from nearkin.cli.commands import (
     transform,
     warm_up,
 )
-from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, UserError, near
+from nearkin.cli.common import (
+    DEFECT,
+    DONE,
+    INTERRUPTED,
+    MANNER,
+    MISUSE,
+    PIPE_CLOSED,
+    UserError,
+    complain,
+    in_options,
+    near,
+    say,
+)
 from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
-from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
-from nearkin.cli.wording import in_options
 from nearkin.errors import NearkinError
 from nearkin.messages import hush
 

@@ -9,14 +9,241 @@ import sys
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from nearkin.cli.differences import marked_cells
-from nearkin.cli.failures import UserError
-from nearkin.cli.files.named_rows import NamedRows
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from nearkin._types import Floats, Ints
+from nearkin.cli.common import UserError, complain, say
 from nearkin.cli.files.pairs import pairs_of
-from nearkin.cli.messages import complain, say
+from nearkin.cli.files.tables import NamedRows, Table
+from nearkin.cli.models import Model
 from nearkin.errors import counted
-from nearkin.messages import tell
+from nearkin.learners.metric_learner import MetricLearner
+from nearkin.messages import noticed, tell
+from nearkin.pairs.pairs import Pairs
+from nearkin.questions.outlook import outlook
+from nearkin.questions.strategies import in_balance, suggest_pairs
+from nearkin.records.matcher import RecordMatcher
+from nearkin.scores.verdicts import usual_distance
 from nearkin.storage.files import is_written_through
+from nearkin.tables.differences import differing_spans, plain
+
+# Which pairs of a file's rows to ask about, given what has been answered.
+
+
+# Answers, at least, between two times that a metric for groups is learned.
+_LEARNED_EVERY = 5
+
+
+class Untaught(BaseEstimator):
+    """Rows as they are, for the first questions; two rows are the same up to the median distance.
+
+    So does :func:`nearkin.learn_actively` begin.
+    """
+
+    def fit(self, X: Floats, y: Any = None, *, seed: int = 0) -> Untaught:
+        """Find the median distance, of random pairs of rows."""
+        del y
+        self.threshold_ = usual_distance(X, np.random.RandomState(seed))
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        """Return the rows themselves: nothing is learned yet."""
+        return X
+
+
+class Questions:
+    """Questions about the rows of a table, which are held in memory.
+
+    Questions for groups, without a model, go by a metric that is learned from the answers every now
+    and then, as :func:`nearkin.learn_actively` does.
+    """
+
+    def __init__(
+        self, model: Model | None, table: Table, known: Pairs | None, strategy: str, seed: int
+    ) -> None:
+        self._X = table.rows.to_numpy()
+        self._metric = Untaught().fit(self._X, seed=seed) if model is None else model.metric
+        self._known = Pairs(n_rows=len(self._X)) if known is None else known
+        self._answers: list[tuple[int, int, bool | None]] = []
+        self._strategy = strategy
+        self._seed = seed
+        self._learns = model is None and strategy == "clusters"
+        self._n_learned = 0
+
+    def tell(self, left: int, right: int, same: bool | None) -> None:
+        """Take an answer into account."""
+        self._answers.append((left, right, same))
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        del self._answers[-1]
+
+    def one(self) -> tuple[int, int] | None:
+        """The most useful pair of row numbers, or None if there is nothing to ask."""
+        found = self.next(1)
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    def next(self, n: int) -> NDArray[np.int64]:
+        """Pairs of row numbers, the most useful first."""
+        self._learn()
+        return suggest_pairs(
+            self._metric,
+            self._X,
+            self._pairs(),
+            n,
+            strategy=self._strategy,
+            exclude=self._answered(None) or None,
+            random_state=self._seed,
+        )
+
+    def _learn(self) -> None:
+        """Learn a metric for groups where there are a quarter more answers than it has seen."""
+        pairs = self._pairs()
+        is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
+        if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
+            told = in_balance(pairs, np.random.RandomState(self._seed))
+            with noticed():  # of a metric that is there for the questions only
+                self._metric = MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
+            self._n_learned = len(pairs)
+
+    def standing(self) -> str:
+        """Whether further answers are worth the asking."""
+        return f"more answers? {outlook(self._X, self._pairs(), random_state=self._seed)}"
+
+    def _answered(self, answer: bool | None) -> list[tuple[int, int]]:
+        return [(i, j) for i, j, same in self._answers if same is answer]
+
+    def _pairs(self) -> Pairs:
+        """All that is known."""
+        told = Pairs(self._answered(True), self._answered(False), n_rows=len(self._X))
+        return self._known + told
+
+
+# Questions about records, from a matcher that learns while it asks.
+
+
+# Answers after which a matcher is taught again, which takes a second or some.
+_EVERY = 5
+
+
+class RecordQuestions:
+    """Questions about the records of a table.
+
+    Parameters
+    ----------
+    matcher : RecordMatcher
+        With the table, and with what is known from the start.
+    known : Pairs or None
+        That.
+    learns : bool
+        Whether answers are learned from, or only kept.
+    review : bool
+        Whether questions come in the order of what an answer would change, instead of that by
+        which a matcher learns most.
+    """
+
+    def __init__(
+        self, matcher: RecordMatcher, known: Pairs | None, *, learns: bool, review: bool
+    ) -> None:
+        self._matcher = matcher
+        self._known = Pairs() if known is None else known
+        self._learns = learns
+        self._review = review
+        self._answers: list[tuple[int, int, bool | None]] = []
+        self._n_learned: int | None = None
+        self._standing = ""
+        self._waiting: list[tuple[int, int]] = []
+
+    def tell(self, left: int, right: int, same: bool | None) -> None:
+        """Take an answer into account."""
+        self._answers.append((left, right, same))
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        del self._answers[-1]
+        self._n_learned = min(self._n_learned or 0, len(self._answers))
+
+    def one(self) -> tuple[int, int] | None:
+        """The next pair of row numbers, or None if there is nothing to ask."""
+        self._keep_up()
+        if not self._open():
+            self._waiting = [(int(i), int(j)) for i, j in self.next(_EVERY)]
+        open_ = self._open()
+        self._waiting = open_[1:]
+        return open_[0] if open_ else None
+
+    def next(self, n: int) -> Ints:
+        """Pairs of row numbers, in the order in which they are to be asked."""
+        self._keep_up()
+        asked = self._asked()
+        some = n + len(asked)
+        found = self._matcher.review(some)[0] if self._review else self._matcher.suggest(some)
+        fresh = [pair for pair in found.tolist() if frozenset(pair) not in asked]
+        return np.array(fresh[:n], dtype=np.int64).reshape(-1, 2)
+
+    def standing(self) -> str:
+        """How good the groups are by now, as far as that is known."""
+        self._keep_up()
+        return self._standing
+
+    def _keep_up(self) -> None:
+        """Learn from what was answered, if that is enough to be worth it."""
+        due = 1 if self._n_learned is None else self._n_learned + _EVERY
+        self._n_learned = self._n_learned or 0
+        if len(self._answers) < due:
+            return
+        told = Pairs(
+            [(i, j) for i, j, same in self._answers if same is True],
+            [(i, j) for i, j, same in self._answers if same is False],
+        )
+        pairs = self._known + told
+        if self._learns:
+            self._matcher.teach(pairs)
+        else:
+            self._matcher = self._matcher.on(pairs=pairs)
+        found = self._matcher.duplicates()
+        self._standing = (
+            f"after {counted(len(pairs), 'answer')}: precision {found.precision}, recall "
+            f"{found.recall} are expected (90 % intervals)"
+        )
+        self._n_learned = len(self._answers)
+        self._waiting = []
+
+    def _asked(self) -> set[frozenset[int]]:
+        return {frozenset((i, j)) for i, j, _ in self._answers}
+
+    def _open(self) -> list[tuple[int, int]]:
+        """Questions that wait and were not answered meanwhile."""
+        asked = self._asked()
+        return [pair for pair in self._waiting if frozenset(pair) not in asked]
+
+
+# Two records side by side, with what differs marked.
+
+
+_DIFFERENT = "bold red"
+_MISSING = "—"
+
+
+def marked_cells(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
+    """A line of a grid: the name of a column, and its two cells, as texts of rich.
+
+    A name has ≠ before it if the cells differ, for whoever sees no colours; what has no
+    counterpart in the other cell is in colour. Upper case and spaces around make no difference.
+    """
+    from rich.text import Text
+
+    a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
+    shown = Text(a), Text(b)
+    if left is None or right is None or plain(a) == plain(b):
+        return Text(f"  {name}"), *shown
+    for text, spans in zip(shown, differing_spans(a, b), strict=True):
+        for span in spans:
+            text.stylize(_DIFFERENT, *span)
+    return Text(f"≠ {name}"), *shown
+
 
 _HEADER = ["left", "right", "same"]
 # The studio's keys, and the words and letters that answer a question.

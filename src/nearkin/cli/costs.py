@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nearkin.cli.failures import UserError
-from nearkin.cli.messages import is_watched, say
+from nearkin.cli.common import UserError, is_watched, say
 from nearkin.rows.streams import RowStream
 from nearkin.rows.validation import rows_of_a_block
 

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from nearkin._types import Floats, Mask
+from nearkin.cli.common import UserError, say
 from nearkin.cli.costs import announce, refuse_what_cannot_fit
-from nearkin.cli.failures import UserError
-from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of, triplets_of
-from nearkin.cli.learners import landmarks_for
-from nearkin.cli.messages import say
+from nearkin.cli.files.tables import NamedRows
+from nearkin.cli.judging import (
+    Score,
+    can_be_judged,
+    scores_by_labels,
+    scores_by_pairs,
+    scores_by_triplets,
+)
+from nearkin.cli.models import Model
+from nearkin.cli.options import landmarks_for
 from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
@@ -24,9 +39,12 @@ from nearkin.messages import leaving_out
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
 from nearkin.rows.parallel import get_ready
 from nearkin.rows.scaling import ScaleWarning, fitted_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
+from nearkin.spaces.linalg import fix_signs
+from nearkin.storage.models import Marks, with_marks_of, without_marks
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -154,3 +172,232 @@ def _standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
     fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     return Chain([clone(scaler), clone(learner)])._made_of([scaler, fitted], d)
+
+
+# Rows that are kept apart while a metric is learned, to see how good it is.
+
+
+Rng = np.random.Generator
+# Draws until there are pairs of both kinds to judge by.
+_MOST_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a file, with what is known of them."""
+
+    rows: RowStream
+    labels: Any
+    pairs: Pairs | None
+    answers: Answers | None = None
+
+    def told(self, learner: type) -> Pairs | Answers | None:
+        """What a learner learns from: who said what, if it can tell who is right."""
+        takes_answers = getattr(learner, "_takes_answers", False)
+        return self.answers if takes_answers and self.answers is not None else self.pairs
+
+    def chosen(self, rows: Mask) -> Part:
+        """Some of them; of pairs and triplets, those that have all their rows there."""
+        return Part(
+            rows=_chosen(self.rows, np.flatnonzero(rows)),
+            labels=None if self.labels is None else self.labels[rows],
+            pairs=None if self.pairs is None else self.pairs.restrict(rows),
+            answers=None if self.answers is None else self.answers.restrict(rows),
+        )
+
+    def scores(self, model: Model, seed: int) -> list[Score]:
+        """How good a model is here, by whatever there is to judge by."""
+        found: list[Score] = []
+        if _has_both(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_pairs(model, self.rows, self.pairs, "--pairs")
+        if _has_triplets(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_triplets(model, self.rows, self.pairs)
+        if can_be_judged(self.labels):
+            found += scores_by_labels(model, self.rows, self.labels, seed)
+        return found
+
+
+def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
+    """Rows to learn from, and a share of them to judge by, drawn at random.
+
+    Rows that pairs and triplets tie together stay together, so that nothing is known of those to
+    judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
+    not used.
+    """
+    n = len(whole.rows)
+    rng = np.random.default_rng(seed)
+    for _ in range(_MOST_DRAWS):
+        drawn = _drawn(n, share, whole.pairs, rng)
+        test = whole.chosen(drawn)
+        by_pairs = [kind(test.pairs) for kind in (_has_both, _has_triplets) if kind(whole.pairs)]
+        if all(by_pairs) if whole.pairs is not None else can_be_judged(test.labels):
+            break
+    else:
+        if not any(by_pairs) and not can_be_judged(test.labels):
+            raise UserError(
+                f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no "
+                "pairs that are the same and others that are different to judge by. Give more "
+                "pairs, or keep more rows apart."
+            )
+    learn = whole.chosen(~drawn)
+    if len(learn.rows) < 2 or not (learn.labels is not None or learn.pairs):
+        raise UserError(f"--test {share:g} leaves nothing to learn from.")
+    return learn, test
+
+
+def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
+    """In words, with what is not used."""
+    said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
+    apart, between = [], []
+    for kind in ("pair", "triplet"):
+        n, n_learn, n_test = (_number_of_kind(kind, part.pairs) for part in (whole, learn, test))
+        if n:
+            apart.append(f"{n_test} of {counted(n, kind)}")
+        if n > n_learn + n_test:
+            between.append(counted(n - n_learn - n_test, kind))
+    said += f", with {' and '.join(apart)}" * bool(apart)
+    return said + f"; not used: {' and '.join(between)} between them and the others" * bool(between)
+
+
+def _has_both(pairs: Pairs | None) -> bool:
+    return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
+
+
+def _has_triplets(pairs: Pairs | None) -> bool:
+    return _number_of_kind("triplet", pairs) > 0
+
+
+def _number_of_kind(kind: str, pairs: Pairs | None) -> int:
+    if pairs is None:
+        return 0
+    return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
+
+
+def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
+    apart = np.zeros(n_rows, dtype=bool)
+    free = np.ones(n_rows, dtype=bool)
+    if pairs is not None:
+        free[pairs.points] = False
+        apart[pairs.points[_drawn_points(pairs, share, rng)]] = True
+    others = np.flatnonzero(free)
+    apart[rng.choice(others, round(share * len(others)), replace=False)] = True
+    return apart
+
+
+def _drawn_points(pairs: Pairs, share: float, rng: Rng) -> Mask:
+    """A share of the points that pairs name, whole groups of them if these are small."""
+    n = len(pairs.points)
+    links = [pairs.must_link, pairs.cannot_link, pairs.closer[:, :2], pairs.closer[:, 1:]]
+    ends = np.searchsorted(pairs.points, np.concatenate(links))
+    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    _, group = connected_components(graph, directed=False)
+    sizes = np.bincount(group)
+    room = share * n
+    chosen = np.zeros(len(sizes), dtype=bool)
+    for number in rng.permutation(len(sizes)):
+        if sizes[number] <= room:
+            chosen[number] = True
+            room -= sizes[number]
+    if room <= share * n / 2:
+        return np.asarray(chosen[group])
+    return rng.permutation(n) < round(share * n)
+
+
+def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:
+    """Some rows of a stream, read as it is."""
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        for block in rows.blocks(None if wanted is None else numbers[wanted]):
+            first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
+            yield Block(int(first), block.rows[numbers[first:last] - block.start])
+
+    return rows.read_by(read, len(numbers))
+
+
+# What is done with the rows of a large file while they are read, and while others do other
+# things.
+
+
+# Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
+_FEWEST, _MOST = 2**22, 2**29
+
+
+class MarkedRows:
+    """The rows of a stream, and their smallest marks when somebody has read all of them.
+
+    Attributes
+    ----------
+    rows : RowStream
+        To be read by the learner.
+    """
+
+    def __init__(self, rows: RowStream) -> None:
+        self.rows = rows.read_by(self._read, len(rows))
+        self._given = rows
+        self._found: Marks | None = None
+
+    def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        if wanted is not None or self._found is not None:
+            yield from self._given.blocks(wanted)
+            return
+        marks = without_marks()
+        for block in self._given.blocks():
+            marks = with_marks_of(block.rows, marks)
+            yield block
+        self._found = marks
+
+    def marks(self) -> Marks:
+        """The smallest marks; the rows are read for them if nobody did."""
+        for _ in self.rows.blocks() if self._found is None else ():
+            pass
+        assert self._found is not None
+        return self._found
+
+
+@contextmanager
+def read_ahead(rows: RowStream) -> Iterator[None]:
+    """Have the rows at hand that learners look at first, while modules are imported.
+
+    To read a file takes hardly anything of Python, and imports nothing else.
+    """
+    n, d = rows.shape
+
+    def read() -> None:
+        with suppress(Exception):  # who needs the rows meets it again
+            rows.take(evenly_spaced(n, ROWS_FOR_UNITS))
+
+    if not _FEWEST < n * d < _MOST:
+        yield
+        return
+    thread = threading.Thread(target=read, name="nearkin-read-ahead")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+# Fewer columns for rows in a learned space.
+
+
+def along_axes(rows: RowStream, n: int) -> RowStream:
+    """Rows along their first principal axes. They are read once for these, and then again.
+
+    Memory for q × q numbers, where rows have q columns.
+    """
+    q = rows.n_columns
+    if n > q:
+        raise UserError(f"--components {n}: rows have {q} columns in the learned space.")
+    mean, covariance = rows.moments()
+    variances, vectors = np.linalg.eigh(covariance)
+    axes = fix_signs(vectors[:, ::-1][:, :n])
+    total = float(variances.sum())
+    if total > 0:
+        say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
+
+    def project(block: Floats) -> Floats:
+        return np.asarray((block - mean) @ axes, dtype=block.dtype)
+
+    return rows.mapped(project, [f"axis{j}" for j in range(n)])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nearkin._types import Ints
-from nearkin.cli.failures import UserError, listed
-from nearkin.cli.files.column_choice import Choice
+import numpy as np
+import pyarrow as pa
+
+from nearkin._types import Floats, Ints, Mask
+from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import content_of, is_stream
-from nearkin.cli.files.output import check_target
+from nearkin.cli.files.output import check_target, table_of
 from nearkin.cli.files.pairs import read_pairs
-from nearkin.cli.files.records import (
+from nearkin.cli.files.tables import (
+    NamedRows,
     Records,
     columns_as_learned,
     columns_in_common,
@@ -21,11 +25,14 @@ from nearkin.cli.files.records import (
     has_records,
     open_records,
 )
-from nearkin.cli.messages import say
+from nearkin.cli.judging import verdict_lines
 from nearkin.errors import counted
+from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher, is_matcher
 from nearkin.records.results import Duplicates, Links, MatchReport
+from nearkin.scores.quality import Quality, quality_of
+from nearkin.tables.reading import Column
 
 _NONE = Path("none")
 
@@ -268,3 +275,74 @@ def say_found(
         say("note: without answers these figures are a guess; nearkin suggest none --ask asks.")
     elif wanted is not None and found.precision.low < wanted:
         say(f"warning: these answers do not show that {wanted:g} is reached; more may.")
+
+
+# What a matcher says of the records of a file: of pairs, neighbours, and how good it is.
+
+
+def neighbor_table(table: NamedRows, asked: NamedRows, rows: Ints, chance: Floats) -> Iterator[Any]:
+    """Record, rank, neighbour and chance, the likeliest first."""
+    record, rank = np.nonzero(rows >= 0)
+    found = {
+        asked.id_name: asked.shown_ids().take(pa.array(record)),
+        "rank": rank + 1,
+        "neighbor": table.shown_ids().take(pa.array(rows[record, rank])),
+        "chance": chance[record, rank],
+    }
+    return table_of(found)
+
+
+def quality_of_chances(
+    chance: Floats,
+    same: Mask,
+    weight: Floats,
+    ends: Ints,
+    level: float = 0.5,
+    prevalence: float | None = None,
+) -> Quality:
+    """Precision and recall of calling pairs the same from a chance on, by what is known of them.
+
+    Same and different are taken to be as frequent as among these, unless a prevalence is stated.
+    """
+    share = float(weight[same].sum() / weight.sum()) if prevalence is None else prevalence
+    return quality_of(1 - chance, same, weight, ends, 1 - level, share)
+
+
+def scores_by_known(
+    matcher: RecordMatcher,
+    compared: list[Column],
+    known: tuple[Ints, Mask, Floats],
+    prevalence: float | None,
+) -> list[dict[str, Any]]:
+    """How good a matcher's chances are, by pairs whose answer is known."""
+    ends, same, weight = known
+    chance = matcher.chance_of_pairs(ends, compared)
+    quality = quality_of_chances(chance, same, weight, ends, prevalence=prevalence)
+    say(f"pairs: {quality.brief}")
+    auc = asdict(quality.auc)
+    line = {"judged_by": "pairs", "measure": "pair_auc", "learned": auc.pop("value"), **auc}
+    line |= {"pairs": len(ends), "rows": len(np.unique(ends))}
+    return [line, *verdict_lines(quality, line)]
+
+
+def scores_by_labels(groups: Ints, labels: Any) -> list[dict[str, Any]]:
+    """Precision, recall and F1 of the pairs within groups, by what records are known to be of."""
+    classes = class_numbers(labels)
+    known = classes >= 0
+    groups, classes = groups[known], classes[known]
+
+    def n_pairs(*numbers: Ints) -> int:
+        counts = np.unique(np.column_stack(numbers), axis=0, return_counts=True)[1]
+        return int((counts * (counts - 1) // 2).sum())
+
+    right, called, same = n_pairs(groups, classes), n_pairs(groups), n_pairs(classes)
+    if not same:
+        raise UserError("--labels: no two records are of one class, so that nothing can be found.")
+    n = len(groups)
+    figures = {
+        "precision": right / called if called else None,
+        "recall": right / same,
+        "f1": 2 * right / (called + same),
+    }
+    line = {"judged_by": "labels", "pairs": n * (n - 1) // 2, "rows": n}
+    return [line | {"measure": name, "learned": value} for name, value in figures.items()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearkin._types import Floats
-from nearkin.cli.failures import UserError
+from nearkin.cli.common import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.records.matcher import is_matcher
 from nearkin.scores.quality import Quality

@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from nearkin.cli.failures import DONE, INTERRUPTED
-from nearkin.cli.late_imports import import_late
-from nearkin.cli.messages import complain
+from nearkin.cli.common import DONE, INTERRUPTED, complain
 from nearkin.storage.files import Ended, tidied_up
 
 # Before what was lost in a callback is said again.
@@ -29,7 +27,6 @@ def start_at_once() -> None:
     """Spare a process that runs one command what only imports would make it do."""
     # Imports make hundreds of thousands of objects, none of which is garbage.
     gc.set_threshold(_OBJECTS)
-    import_late()
 
 
 def end_at_once() -> None:

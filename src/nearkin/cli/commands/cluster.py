@@ -104,14 +104,12 @@ def cluster(
     clustered where it puts them. The rows to cluster are held in memory.
     """
     del old_model, old_k  # refused before
-    from nearkin.cli.clustering import bounds_of, clusters, found_clusters
-    from nearkin.cli.failures import UserError
-    from nearkin.cli.files.batches import with_column
-    from nearkin.cli.files.output import Output
+    from nearkin.cli.common import UserError, say
+    from nearkin.cli.files.output import Output, with_column
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
-    from nearkin.cli.messages import say
     from nearkin.cli.models import model_or_none
+    from nearkin.cli.searching import bounds_of, clusters, found_clusters
 
     n_clusters = bounds_of(number)
     by_hand = method is not Method.auto

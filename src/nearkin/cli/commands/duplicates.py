@@ -87,10 +87,9 @@ def duplicates(
     and --pairs are answers to learn from; chance is that of a record to be the same as others of
     its group.
     """
-    from nearkin.cli.files.batches import table_of
-    from nearkin.cli.files.named_rows import NamedRows
-    from nearkin.cli.files.output import Output
-    from nearkin.cli.files.tables import open_table
+    from nearkin.cli.common import say
+    from nearkin.cli.files.output import Output, table_of
+    from nearkin.cli.files.tables import NamedRows, open_table
     from nearkin.cli.judging import answered, say_expected
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.matching import (
@@ -102,7 +101,6 @@ def duplicates(
         say_found,
         task_of,
     )
-    from nearkin.cli.messages import say
     from nearkin.cli.models import Model
     from nearkin.cli.searching import in_groups, index_of, members_of_groups, quality_of_groups
     from nearkin.errors import counted

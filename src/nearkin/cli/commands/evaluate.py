@@ -39,19 +39,12 @@ def evaluate(
     its groups where --labels say what each record is of. It does not know which records it was
     learned from: judge by others.
     """
-    from nearkin.cli.failures import UserError
+    from nearkin.cli.common import UserError, say
     from nearkin.cli.files.output import Output
-    from nearkin.cli.files.records import columns_as_learned
-    from nearkin.cli.files.tables import open_table
-    from nearkin.cli.judging import answered, stated_prevalence, stated_share
-    from nearkin.cli.learning import known_pairs
-    from nearkin.cli.matching import matcher_in, records_for, refuse_options
-    from nearkin.cli.messages import say
-    from nearkin.cli.models import Model
-    from nearkin.cli.record_uses import scores_by_known
-    from nearkin.cli.record_uses import scores_by_labels as scores_of_groups
-    from nearkin.cli.scoring import (
+    from nearkin.cli.files.tables import columns_as_learned, open_table
+    from nearkin.cli.judging import (
         Score,
+        answered,
         lines_table,
         note_seen,
         quality_by,
@@ -59,7 +52,13 @@ def evaluate(
         scores_by_labels,
         scores_by_pairs,
         scores_by_triplets,
+        stated_prevalence,
+        stated_share,
     )
+    from nearkin.cli.learning import known_pairs
+    from nearkin.cli.matching import matcher_in, records_for, refuse_options, scores_by_known
+    from nearkin.cli.matching import scores_by_labels as scores_of_groups
+    from nearkin.cli.models import Model
 
     if pairs is None and labels is None and triplets is None:
         raise UserError(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.learners import CLASSES
+from nearkin.cli.options import CLASSES
 
 
 def fit(
@@ -101,11 +101,11 @@ def fit(
     from dataclasses import replace
 
     from nearkin.cli.commands.transform import checked_output, on_device, write_embedding
-    from nearkin.cli.failures import UserError
+    from nearkin.cli.common import UserError
     from nearkin.cli.files.inputs import is_standard_output
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.marking import MarkedRows, read_ahead
+    from nearkin.cli.learning import MarkedRows, read_ahead
 
     if pairs is None and labels is None and triplets is None:
         raise UserError(
@@ -130,12 +130,11 @@ def fit(
     table = open_table(data, choice, labels=labels)
     marked = MarkedRows(table.rows if device is None else on_device(table.rows, device))
     with read_ahead(marked.rows):
-        from nearkin.cli.apart import Part, kept_apart, what_is_apart
-        from nearkin.cli.learners import learner_class, parameters
-        from nearkin.cli.learning import known_of, learned
-        from nearkin.cli.messages import say
+        from nearkin.cli.common import say
+        from nearkin.cli.judging import score_table
+        from nearkin.cli.learning import Part, kept_apart, known_of, learned, what_is_apart
         from nearkin.cli.models import Model, part_with, remembered
-        from nearkin.cli.scoring import score_table
+        from nearkin.cli.options import learner_class, parameters
         from nearkin.errors import counted
         from nearkin.pairs.answers import table as answerers_table
         from nearkin.storage.models import Facts, save

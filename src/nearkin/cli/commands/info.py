@@ -20,9 +20,8 @@ def info(
 
     import typer
 
+    from nearkin.cli.common import MANNER, UserError
     from nearkin.cli.description import in_words, matcher_as_plain_values, matcher_in_words
-    from nearkin.cli.failures import UserError
-    from nearkin.cli.messages import MANNER
     from nearkin.cli.models import refuse_table
     from nearkin.records.matcher import is_matcher, load_matcher
     from nearkin.storage.models import describe

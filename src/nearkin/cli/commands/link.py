@@ -86,8 +86,8 @@ def link(
     """
     from dataclasses import replace
 
-    from nearkin.cli.files.batches import table_of
-    from nearkin.cli.files.output import Output
+    from nearkin.cli.common import say
+    from nearkin.cli.files.output import Output, table_of
     from nearkin.cli.matching import (
         carried_of_both,
         check_save,
@@ -97,7 +97,6 @@ def link(
         open_linked,
         say_found,
     )
-    from nearkin.cli.messages import say
     from nearkin.errors import counted
 
     out = Output(output, as_json=as_json, force=force, quote=quote)

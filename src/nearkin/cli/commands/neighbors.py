@@ -49,11 +49,9 @@ def neighbors(
     look alike are compared, so that some have few neighbours, or none.
     """
     from nearkin.cli.files.output import Output
-    from nearkin.cli.files.records import columns_as_learned
-    from nearkin.cli.files.tables import open_table
-    from nearkin.cli.matching import matcher_in, records_for, refuse_options
+    from nearkin.cli.files.tables import columns_as_learned, open_table
+    from nearkin.cli.matching import matcher_in, neighbor_table, records_for, refuse_options
     from nearkin.cli.models import Model
-    from nearkin.cli.record_uses import neighbor_table
     from nearkin.cli.searching import index_of, neighbor_batches
 
     out = Output(output, as_json=as_json, force=force, quote=quote)

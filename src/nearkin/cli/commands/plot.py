@@ -59,12 +59,12 @@ def plot(
 
     nearkin plot model.nearkin rows.csv --kind embedding -o picture.svg
     """
-    from nearkin.cli.failures import UserError
+    from nearkin.cli.common import UserError
+    from nearkin.cli.description import FORMATS, draw
     from nearkin.cli.files.output import check_target
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
-    from nearkin.cli.pictures import FORMATS, draw
 
     if str(model) in list(Kind):
         raise UserError(

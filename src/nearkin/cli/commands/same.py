@@ -75,19 +75,13 @@ def same(
     look alike at first sight.
     """
     del seed  # nothing is random
-    from nearkin.cli.failures import UserError
-    from nearkin.cli.files.batches import table_of
-    from nearkin.cli.files.named_rows import NamedRows
-    from nearkin.cli.files.output import Output
+    from nearkin.cli.common import UserError, say
+    from nearkin.cli.files.output import Output, table_of
     from nearkin.cli.files.pairs import pairs_of
-    from nearkin.cli.files.records import columns_as_learned
-    from nearkin.cli.files.tables import open_table
-    from nearkin.cli.judging import answered, distances_of, say_expected, with_prevalence
-    from nearkin.cli.matching import matcher_in, records_for, refuse_options
-    from nearkin.cli.messages import say
+    from nearkin.cli.files.tables import NamedRows, columns_as_learned, open_table
+    from nearkin.cli.judging import Reasons, answered, distances_of, say_expected, with_prevalence
+    from nearkin.cli.matching import matcher_in, quality_of_chances, records_for, refuse_options
     from nearkin.cli.models import Model
-    from nearkin.cli.reasons import Reasons
-    from nearkin.cli.record_uses import quality_of_chances
     from nearkin.scores.quality import quality_of
     from nearkin.scores.verdicts import checked_share, verdicts_by_answers
 

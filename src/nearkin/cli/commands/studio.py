@@ -172,15 +172,14 @@ def studio(
     Of records with names or texts, as in nearkin studio people.csv --id id, doubtful pairs are
     listed by what an answer would change, with what differs marked.
     """
-    from nearkin.cli.failures import UserError
+    from nearkin.cli.common import UserError
 
     if demo == (data is not None):
         raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
     from nearkin.studio.notebook import check_packages
 
     check_packages()
-    from nearkin.cli.studio_rows import Wishes
-    from nearkin.cli.studio_session import hold
+    from nearkin.cli.studio_session import Wishes, hold
 
     hold(
         data,

@@ -116,20 +116,14 @@ def suggest(
     learned from, and a line says how good the groups of nearkin duplicates are by now. A matcher of
     a file asks where it is in doubt about these records, and stays as it is.
     """
-    from nearkin.cli.asking import AnswerFile, interview
-    from nearkin.cli.failures import UserError
-    from nearkin.cli.files.batches import table_of
+    from nearkin.cli.asking import AnswerFile, Questions, RecordQuestions, interview
+    from nearkin.cli.common import UserError, say
     from nearkin.cli.files.inputs import claim_standard_input
-    from nearkin.cli.files.named_rows import NamedRows
-    from nearkin.cli.files.output import Output
-    from nearkin.cli.files.records import has_records
-    from nearkin.cli.files.tables import open_table
+    from nearkin.cli.files.output import Output, table_of
+    from nearkin.cli.files.tables import NamedRows, has_records, open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.matching import Task, learned_from, matcher_in, opened
-    from nearkin.cli.messages import say
     from nearkin.cli.models import model_or_none
-    from nearkin.cli.record_questions import RecordQuestions
-    from nearkin.cli.suggesting import Questions
 
     n = n or (_ASKED if ask else _WRITTEN)
     if ask:

@@ -11,7 +11,7 @@ import typer
 from nearkin.cli import options as o
 
 if TYPE_CHECKING:
-    from nearkin.cli.files.column_choice import Choice
+    from nearkin.cli.files.columns import Choice
     from nearkin.cli.files.output import Output
     from nearkin.cli.models import Model
     from nearkin.rows.streams import RowStream
@@ -97,13 +97,11 @@ def write_embedding(
     device: str | None = None,
 ) -> None:
     """Write the rows of a file in the learned space."""
+    from nearkin.cli.common import UserError, is_watched
     from nearkin.cli.costs import announce_embedding, refuse_embedding_that_cannot_fit
-    from nearkin.cli.failures import UserError
-    from nearkin.cli.files.batches import with_carried
-    from nearkin.cli.files.output import WITH_VECTORS, Output, ending
+    from nearkin.cli.files.output import WITH_VECTORS, Output, ending, with_carried
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.messages import is_watched
-    from nearkin.cli.reducing import along_axes
+    from nearkin.cli.learning import along_axes
 
     along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
     is_array = out.path is not None and out.path.suffix.lower() == ".npy"

@@ -13,7 +13,7 @@ def warm_up(seed: o.Seed = 0) -> None:
     found again by those who can write there, on processors of the same kind.
     """
     del seed  # nothing is random
-    from nearkin.cli.messages import is_watched, say
+    from nearkin.cli.common import is_watched, say
     from nearkin.messages import hush
     from nearkin.warm_up import warm_up
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from nearkin.cli.failures import UserError
-from nearkin.cli.messages import say
+from nearkin.cli.common import UserError, say
 
 # Forms of files, by the name that --format has for them.
 FORMS = {

@@ -14,11 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin.cli.failures import UserError, listed
-from nearkin.cli.files.delimited import DelimitedFile
+from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.files.formats import DelimitedFile, json_lines
 from nearkin.cli.files.inputs import FORMS, Input, found_input
-from nearkin.cli.files.json_lines import json_lines
-from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
 from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, plain_answer
@@ -26,7 +24,7 @@ from nearkin.rows.parquet import readable_as
 from nearkin.storage.files import unquoted
 
 if TYPE_CHECKING:
-    from nearkin.cli.files.named_rows import NamedRows
+    from nearkin.cli.files.tables import NamedRows
 
 # What triplets are in: the first is nearer to the second than to the third.
 _TRIPLET = ("anchor", "closer", "farther")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin._types import Floats
-from nearkin.cli.failures import UserError
-from nearkin.cli.files.column_choice import (
+from nearkin._types import Floats, Ints
+from nearkin.cli.common import UserError, guess, listed, say
+from nearkin.cli.files.columns import (
     Choice,
     Feature,
     Kinds,
@@ -26,16 +30,516 @@ from nearkin.cli.files.column_choice import (
     refuse_others,
     refuse_twice,
 )
-from nearkin.cli.files.complete_rows import complete_rows
 from nearkin.cli.files.features import (
+    Features,
+    Unseen,
     as_text,
     features_of_columns,
     features_of_matrix,
     features_of_vectors,
+    refuse_missing_policy,
+    say_kinds,
+    stated_kinds,
 )
 from nearkin.cli.files.formats import Source, open_source
-from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
-from nearkin.rows.streams import RowStream
+from nearkin.cli.files.inputs import Input
+from nearkin.cli.files.output import refuse_clash
+from nearkin.errors import counted
+from nearkin.records.comparisons import columns_known, columns_of_both
+from nearkin.records.matcher import RecordMatcher
+from nearkin.records.results import canonical
+from nearkin.rows.backends import Block
+from nearkin.rows.streams import RowStream, npy_rows, open_stream
+from nearkin.tables.reading import Column, columns_of
+from nearkin.tables.roles import names_rows
+
+# Missing cells: counted, filled with medians, or left out with their rows.
+
+
+# Values that medians are found from, in all columns together: 64 MB.
+_MOST_VALUES = 2**23
+_FEWEST_VALUES = 1000
+# Columns that a message names.
+_MOST_NAMED = 20
+
+Blocks = Iterable[Floats]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Which cells are missing.
+
+    Attributes
+    ----------
+    n_rows : int
+        All rows.
+    counts : dict
+        Number of rows that lack a column, by what messages call it.
+    first : int or None
+        The first row that lacks something.
+    rows : int ndarray
+        Numbers of all rows that lack something.
+    """
+
+    n_rows: int
+    counts: dict[str, int]
+    first: int | None
+    rows: NDArray[np.int64]
+
+    def shown(self) -> str:
+        """All columns with their counts."""
+        named = list(self.counts.items())
+        text = ", ".join(f"{count} in {column}" for column, count in named[:_MOST_NAMED])
+        more = len(named) - _MOST_NAMED
+        return text + (f" and some in {more} columns more" if more > 0 else "")
+
+
+def count_missing(
+    blocks: Blocks, columns: Sequence[str], refuse_infinite: Callable[[int, str, float], None]
+) -> Missing:
+    """Go through rows in which missing cells are NaN.
+
+    Parameters
+    ----------
+    blocks : iterable of arrays of shape (k, d)
+    columns : d texts
+        What messages call the column that each number is of; several may be of one.
+    refuse_infinite : callable
+        Called with row, column and value if a number is infinite.
+    """
+    names = np.array(columns, dtype=object)
+    counts: dict[str, int] = dict.fromkeys(columns, 0)
+    incomplete: list[NDArray[np.int64]] = []
+    start = 0
+    for rows in blocks:
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(rows.sum())
+        if suspicious:
+            infinite = np.argwhere(np.isinf(rows))
+            if len(infinite):
+                row, j = infinite[0].tolist()
+                refuse_infinite(start + row, columns[j], float(rows[row, j]))
+            missing = np.isnan(rows)
+            of = names[missing.any(axis=0)]
+            for name in dict.fromkeys(of.tolist()):
+                counts[name] += int(missing[:, names == name].any(axis=1).sum())
+            incomplete.append(start + np.flatnonzero(missing.any(axis=1)))
+        start += len(rows)
+    found = np.concatenate([np.empty(0, dtype=np.int64), *incomplete])
+    return Missing(
+        start,
+        {name: count for name, count in counts.items() if count},
+        int(found[0]) if len(found) else None,
+        found,
+    )
+
+
+def medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
+    """Median of each column's values, NaN where there are none.
+
+    Of many values some are drawn at random, a thousand of each column at least.
+    """
+    most = max(_FEWEST_VALUES, _MOST_VALUES // len(columns))
+    rng = np.random.default_rng(0)
+    drawn: list[list[Floats]] = [[] for _ in columns]
+    for rows in blocks:
+        for j, name in enumerate(columns):
+            values = rows[:, j]
+            values = values[~np.isnan(values)]
+            n_values = missing.n_rows - missing.counts.get(name, 0)
+            if n_values > most:
+                values = values[rng.random(len(values)) < most / n_values]
+            drawn[j].append(values)
+    return np.array([_median(np.concatenate(parts)) for parts in drawn])
+
+
+def _median(values: Floats) -> float:
+    return float(np.median(values)) if len(values) else np.nan
+
+
+def filled(rows: Floats, values: Floats) -> Floats:
+    """Rows with a column's value wherever a cell is missing."""
+    missing = np.isnan(rows)
+    return np.where(missing, values.astype(rows.dtype), rows) if missing.any() else rows
+
+
+class MissingCells(UserError):
+    """Cells are missing, and nobody has said what is to become of them."""
+
+
+def refusal(missing: Missing, file: str, first: str, *, can_be_filled: bool) -> MissingCells:
+    """What to say where missing cells are not wanted; ``first`` is where the first of them is."""
+    fill = (
+        "--missing fill puts the median of the column there"
+        if can_be_filled
+        else "To fill them, the model must be fitted with --missing fill"
+    )
+    return MissingCells(
+        f"{file} has missing cells: {missing.shown()}; the first is in {first}.\n{fill}; --missing "
+        "drop leaves such rows out."
+    )
+
+
+# Rows with all their cells: missing ones are filled, left out with their rows, or refused.
+
+
+@dataclass(frozen=True)
+class CompleteRows:
+    """Rows that are complete, and what was done to them.
+
+    Attributes
+    ----------
+    rows : RowStream
+    left_out : int ndarray
+        Numbers of the file's rows that are not among them.
+    fill : ndarray of shape (d,) or None
+        What missing cells were filled with.
+    """
+
+    rows: RowStream
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    fill: Floats | None = None
+
+
+def complete_rows(
+    source: Source,
+    features: Features,
+    layout: list[Feature] | None,
+    along: list[str],
+    policy: str | None,
+    model: Any,
+) -> CompleteRows:
+    """Rows with all their cells, or an error that says which are missing.
+
+    ``policy`` is "fill", "drop" or "error"; None is "fill" if the model remembers what with.
+    """
+    known = None if model is None else model.fill
+    if policy is None and known is not None:
+        policy = "fill"
+    if policy in (None, "error") and source.direct is not None:
+        rows = _direct_rows(source.direct, layout, along)
+        if rows is not None:
+            return CompleteRows(_diagnosed(rows, source, features, model))
+    missing = _missing_in(source, features, model)
+    if missing.n_rows == 0:
+        raise UserError(f"{source.file} has no rows.")
+    fill = None
+    if policy == "fill":
+        fill = _fill_values(features, missing, source.file, model)
+    elif policy == "drop":
+        return _without(source, features, missing)
+    elif missing.counts:
+        raise _refusal(missing, source, model)
+    if missing.counts and fill is not None:
+        of = "the medians of the columns" if model is None else f"what {model.file} remembers"
+        say(f"note: {_how_many(missing, source.file)}: filled with {of}")
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        start = 0
+        for rows, carried in features.read(None):
+            yield Block(start, rows if fill is None else filled(rows, fill), carried)
+            start += len(rows)
+
+    return CompleteRows(_stream(read, missing.n_rows, features, source), fill=fill)
+
+
+def _missing_in(source: Source, features: Features, model: Any) -> Missing:
+    """Cells that are missing, and values that the model does not know are said."""
+    if features.count is not None:
+        return Missing(features.count(), {}, None, np.empty(0, dtype=np.int64))
+    unseen: Unseen = {}
+    blocks = (rows for rows, _ in features.read(unseen))
+    missing = count_missing(blocks, features.columns, _infinite_in(source))
+    _note_unseen(unseen, source.file, model)
+    return missing
+
+
+def _without(source: Source, features: Features, missing: Missing) -> CompleteRows:
+    """Only rows that lack nothing."""
+    n_left = missing.n_rows - len(missing.rows)
+    if n_left == 0:
+        raise UserError(f"{_how_many(missing, source.file)}: none is left.")
+    if missing.counts:
+        leaves = f"left out, which leaves {counted(n_left, 'row')}"
+        say(f"note: {_how_many(missing, source.file)}: {leaves}")
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        start = number = 0
+        for rows, carried in features.read(None):
+            first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
+            kept = np.ones(len(rows), dtype=bool)
+            kept[missing.rows[first:last] - number] = False
+            number += len(rows)
+            yield Block(
+                start, rows[kept], None if carried is None else carried.filter(pa.array(kept))
+            )
+            start += int(kept.sum())
+
+    return CompleteRows(_stream(read, n_left, features, source), left_out=missing.rows)
+
+
+def _stream(read: Any, n_rows: int, features: Features, source: Source) -> RowStream:
+    return RowStream(
+        read,
+        n_rows=n_rows,
+        n_columns=features.n_columns,
+        dtype=features.dtype,
+        names=features.names,
+        source=source.file,
+    )
+
+
+def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
+    """Rows as :func:`nearkin.open_rows` reads them; None if they are to be made of text."""
+    with _named(given):
+        if layout is None:
+            return npy_rows(given.path)
+        if any(feature.value is not None for feature in layout):
+            return None
+        return open_stream(given.path, columns=[f.column for f in layout], carry=along)
+
+
+def _diagnosed(direct: RowStream, source: Source, features: Features, model: Any) -> RowStream:
+    """The same rows; if one of them lacks something, all that is missing is said."""
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        try:
+            with _named(source.direct):
+                yield from direct.blocks(wanted)
+        except ValueError:
+            missing = count_missing(features.blocks(), features.columns, _infinite_in(source))
+            if missing.counts:
+                raise _refusal(missing, source, model) from None
+            raise
+
+    return direct.read_by(read, len(direct), source.file)
+
+
+@contextmanager
+def _named(given: Input | None) -> Iterator[None]:
+    """In errors, what came through a pipe has its own name, not that of the file it is kept in."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if given is None or str(given.path) == given.name:
+            raise
+        raise UserError(str(error).replace(str(given.path), given.name)) from error
+
+
+def _infinite_in(source: Source) -> Any:
+    def refuse(row: int, column: str, value: float) -> None:
+        name = column if column.startswith("column ") else f"column {column}"
+        raise UserError(
+            f"{source.where(row)}, {name} of {source.file} is {value}: distances need finite "
+            "numbers."
+        )
+
+    return refuse
+
+
+def _fill_values(features: Features, missing: Missing, file: str, model: Any) -> Floats:
+    """What a model remembers, or the medians of these rows; texts that are missing are no value."""
+    if model is not None:
+        if model.fill is None:
+            raise UserError(
+                f"--missing fill: {model.file} does not know what to fill with; it must be fitted "
+                "with --missing fill."
+            )
+        return np.asarray(model.fill)
+    found = medians(features.blocks(), features.columns, missing)
+    found[features.is_value] = 0
+    empty = list(dict.fromkeys(np.array(features.columns)[np.isnan(found)].tolist()))
+    if empty:
+        raise UserError(f"{file} has no values at all in {', '.join(empty[:10])}: --exclude it.")
+    return found
+
+
+def _refusal(missing: Missing, source: Source, model: Any) -> UserError:
+    assert missing.first is not None
+    return refusal(missing, source.file, source.where(missing.first), can_be_filled=model is None)
+
+
+def _how_many(missing: Missing, file: str) -> str:
+    return (
+        f"missing cells in {len(missing.rows)} of {counted(missing.n_rows, 'row')} of {file} "
+        f"({missing.shown()})"
+    )
+
+
+def _note_unseen(unseen: Unseen, file: str, model: Any) -> None:
+    """Say which values are new to a model."""
+    for column, others in unseen.items():
+        examples = ", ".join(repr(value) for value in sorted(others.examples)[:3])
+        say(
+            f"note: {file} has {counted(others.count, 'row')} with values of {column!r} that "
+            f"{model.file} has not seen, such as {examples}: they count as none of those it knows"
+        )
+
+
+# The rows of a file by their ids or numbers, and its columns as they are.
+
+
+# Columns that are shown with a question.
+_FEW_SHOWN = 8
+# Without zeros in front: "007" and "7" are two names.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
+
+
+@dataclass(frozen=True)
+class NamedRows(ABC):
+    """A file that is open, whose rows have names.
+
+    Attributes
+    ----------
+    file : str
+        For messages.
+    """
+
+    file: str
+    _source: Source
+    _id_column: str | None
+    _left_out: NDArray[np.int64]
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+
+    def values(self, column: str, option: str) -> Any:
+        """All values of a column, as an array of pyarrow."""
+        return self._kept(self._values(column, option))
+
+    def _values(self, column: str, option: str) -> Any:
+        """The same, also of rows that are left out."""
+        refuse_unknown(column, self._source, option)
+        parts = [batch.column(column) for batch in self._source.batches([], [column])]
+        return pa.chunked_array(parts).combine_chunks()
+
+    def _kept(self, values: Any) -> Any:
+        """Of values for all rows of the file, those of rows that are not left out."""
+        return values.take(pa.array(self.numbers())) if len(self._left_out) else values
+
+    @property
+    def n_rows_of_file(self) -> int:
+        """How many rows the file has, also those that are left out."""
+        return self.n_rows + len(self._left_out)
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of the rows in the file."""
+        return np.delete(np.arange(self.n_rows_of_file), self._left_out)
+
+    def places(self) -> NDArray[np.int64] | None:
+        """For each row of the file its number among those kept, -1 if left out; None if none is."""
+        if not len(self._left_out):
+            return None
+        places = np.full(self.n_rows_of_file, -1)
+        places[self.numbers()] = np.arange(self.n_rows)
+        return places
+
+    @property
+    def id_name(self) -> str:
+        """What the ids are called: the column, or "row"."""
+        return self._id_column or "row"
+
+    def ids(self) -> Any:
+        """Texts that tell rows apart, checked, as an array of pyarrow; None without them."""
+        ids = self.ids_of_file()
+        return None if ids is None else self._kept(ids)
+
+    def ids_of_file(self) -> Any:
+        """Ids of all rows of the file, also of those that are left out."""
+        if self._id_column is None:
+            return None
+        ids = as_text(self._values(self._id_column, "--id"))
+        where = f"column {self._id_column!r} of {self.file}"
+        if ids.null_count:
+            row = int(ids.is_null().to_numpy(zero_copy_only=False).argmax())
+            raise UserError(f"{self._source.where(row)}, {where} is empty: every row needs an id.")
+        codes = ids.dictionary_encode().indices.to_numpy()
+        first, counts = np.unique(codes, return_index=True, return_counts=True)[1:]
+        if len(first) < len(codes):
+            again = codes[first[counts > 1].min()]
+            one, two = np.flatnonzero(codes == again)[:2]
+            n_more = int((counts > 1).sum()) - 1
+            more = f", and {n_more} more are not unique" if n_more else ""
+            first_at, again_at = (self._source.where(int(row)) for row in (one, two))
+            raise UserError(
+                f"{where} has {ids[int(one)].as_py()!r} in {first_at} and in {again_at}{more}: ids "
+                "must differ."
+            )
+        return ids
+
+    def shown_ids(self) -> Any:
+        """Ids, or row numbers, as an array of pyarrow."""
+        ids = self.ids()
+        return pa.array(self.numbers()) if ids is None else ids
+
+    def shown(self, patterns: Sequence[str]) -> Any:
+        """Some columns to show to a person, the first few by default, as a table of pyarrow."""
+        names = matched(patterns, self._source.kinds, "--show", self.file)
+        if not names:
+            names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
+        batches = list(self._source.batches([], names)) if names else []
+        return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
+
+    def labels(self, column: str) -> NDArray[Any]:
+        """Classes of all rows: whole numbers or texts, None where a cell is empty."""
+        values = self.values(column, "--labels")
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        found = [None if _is_missing(value) else value for value in values.to_pylist()]
+        if all(value is None for value in found):
+            raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
+        numbers = [None if value is None else _whole(value) for value in found]
+        if numbers.count(None) > found.count(None):  # not only numbers
+            return np.array([None if value is None else str(value) for value in found], object)
+        if {*numbers} - {None} == {-1, 1}:
+            raise UserError(
+                f"column {column!r} of {self.file} has the labels -1 and 1 alone, and -1 means "
+                "unknown: all known rows would be of one class. Write 0 for -1 there if these are "
+                "two classes; leave cells empty where the class is unknown."
+            )
+        return np.array(numbers, dtype=object if None in numbers else np.int64)
+
+    def named_like(self, pattern: str) -> list[str]:
+        """Columns that a name or a pattern stands for."""
+        return [
+            name for name in self._source.kinds if name == pattern or fnmatchcase(name, pattern)
+        ]
+
+    def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
+        """Columns that go along into an output, which has others beside them."""
+        names = matched(patterns, self._source.kinds, "--carry", self.file)
+        refuse_clash(names, [self.id_name, *beside])
+        return names
+
+    def carried(self, names: Sequence[str], rows: Any) -> dict[str, Any]:
+        """Some rows of columns, as the file has them."""
+        batches = list(self._source.batches([], names)) if names else []
+        if not batches:
+            return {}
+        kept = self._kept(pa.Table.from_batches(batches)).take(pa.array(rows))
+        return {name: kept.column(name).combine_chunks() for name in names}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
+    if isinstance(value, str):
+        return int(float(value)) if _WHOLE.fullmatch(value) else None
+    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_whole and abs(value) < 2**63 else None
+
+
+def refuse_unknown(column: str, source: Source, option: str) -> None:
+    """Raise if a file does not have the column that an option names."""
+    if column not in source.kinds:
+        there = guess(column, source.kinds) if source.kinds else "its columns have no names."
+        raise UserError(f"{option} {column}: no such column in {source.file}; {there}")
+
 
 # Columns that one column of text may become.
 _MOST_CATEGORIES = 1000
@@ -167,7 +671,7 @@ def open_table(
             source, choice, others, labels, model, words=words, encoded=encoded
         )
         if of_words:
-            from nearkin.cli.files.words import (
+            from nearkin.cli.files.features import (
                 features_of_table,
                 fitted_encoder,
                 refuse_missing_policy,
@@ -245,3 +749,158 @@ def _distinct(source: Source, column: str) -> list[str]:
                 "values, each of which would be a column. Is it an id?"
             )
     return sorted(values - {None})
+
+
+# Files of records: columns of words, dates and codes as they are, which are compared.
+
+
+@dataclass(frozen=True)
+class Records(NamedRows):
+    """A file of records, held in memory.
+
+    Attributes
+    ----------
+    cells : table of pyarrow
+        The columns that are compared, as the file has them.
+    """
+
+    cells: Any
+
+    @property
+    def n_rows(self) -> int:
+        """How many records there are."""
+        return len(self.cells)
+
+    @property
+    def compared(self) -> list[str]:
+        """Names of the columns that are compared."""
+        return list(self.cells.column_names)
+
+    def column_of_ids(self) -> str | None:
+        """A column that seems to name records, if there is any: no two have the same there."""
+        return next(
+            (
+                name
+                for name in filter(names_rows, self._source.kinds)
+                if len(self.values(name, "--id").unique().drop_null()) == self.n_rows
+            ),
+            None,
+        )
+
+    def one_of_each(self, labels: Ints) -> dict[str, Any]:
+        """One record for each thing: of each column the cell that most of its records have.
+
+        It has the id of the first record, how many there are, and all columns of the file but
+        vectors. ``labels`` number things in the order of first records.
+        """
+        first = np.unique(labels, return_index=True)[1]
+        found = {
+            self.id_name: self.shown_ids().take(pa.array(first)),
+            "records": np.bincount(labels),
+        }
+        kinds = self._source.kinds
+        names = [n for n in kinds if n != self._id_column and kinds[n] != "vector"]
+        once = canonical(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
+        return {**found, **{name: once.column(name).combine_chunks() for name in names}}
+
+
+def has_records(path: Path, choice: Choice) -> bool:
+    """Whether words are among the columns of a file that would be learned from."""
+    source = open_source(path, choice, "DATA")
+    if source.matrix is not None:
+        return False
+    return has_words(source.kinds, _chosen(source, choice, quietly=True))
+
+
+def open_records(
+    path: Path,
+    choice: Choice,
+    *,
+    columns: Sequence[str] | None = None,
+    role: str = "DATA",
+    least: int = 2,
+) -> Records:
+    """Open a file of records, and read the columns that are compared.
+
+    Parameters
+    ----------
+    path : Path
+        "-" for standard input.
+    choice : Choice
+    columns : list of str, optional
+        What is compared; by default what the user chose, or all but ids and the like.
+    role : str
+        What the command line calls the file.
+    least : int
+        Rows that it must have.
+    """
+    source = open_source(path, choice, role)
+    refuse_missing_policy(choice)
+    if source.matrix is not None:
+        raise UserError(f"{source.file} is an array of numbers: records have columns with names.")
+    if choice.id_column is not None:
+        refuse_unknown(choice.id_column, source, "--id")
+    names = _chosen(source, choice) if columns is None else list(columns)
+    absent = [name for name in names if name not in source.kinds]
+    if absent:
+        raise UserError(
+            f"the matcher compares columns that {source.file} does not have: {listed(absent)}."
+        )
+    if columns is not None:
+        layout = [Feature(name, name) for name in names]
+        check_agreement(layout, source.kinds, choice, source.file, "the matcher")
+    batches = list(source.batches([], names))
+    if sum(map(len, batches)) < least:
+        raise UserError(
+            f"{source.file} has too few rows: {('one is', 'two are')[least - 1]} needed at least."
+        )
+    nobody = np.empty(0, dtype=np.int64)
+    cells = pa.Table.from_batches(batches)
+    records = Records(source.file, source, choice.id_column, nobody, cells=cells)
+    if choice.id_column is None and (name := records.column_of_ids()):
+        say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+    return records
+
+
+def columns_to_compare(records: Records, choice: Choice) -> list[Column]:
+    """Columns with what they hold, as the user says it or as it is recognised, which is told."""
+    stated = stated_kinds(choice, records.compared, records.file)
+    return _told(columns_of(records.cells, stated, choice.dates))
+
+
+def columns_in_common(left: Records, right: Records, choice: Choice) -> list[list[Column]]:
+    """The same of columns that two files have."""
+    both = [name for name in left.compared if name in right.compared]
+    stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
+    one, other = (records.cells.select(both) for records in (left, right))
+    first, second = columns_of_both(one, other, stated, choice.dates)
+    return [_told(first), second]
+
+
+def columns_as_learned(records: Records, choice: Choice, matcher: RecordMatcher) -> list[Column]:
+    """Columns as a matcher knows them; only the order of dates may be another in this file."""
+    for name, kind in choice.kinds.items():
+        learned = matcher.kinds_.get(name, "not among its columns")
+        if learned != kind:
+            raise UserError(
+                f"--kinds {name}={kind}: to the matcher, {name!r} is {learned}, and what it has "
+                "learned goes by that. Learn anew to change it."
+            )
+    orders = matcher.orders_
+    if choice.dates is not None:
+        dates = [name for name, kind in matcher.kinds_.items() if kind == "date"]
+        orders = {**orders, **dict.fromkeys(dates, choice.dates)}
+    return columns_known(records.cells, matcher.kinds_, orders)
+
+
+def _told(columns: list[Column]) -> list[Column]:
+    say_kinds({column.name: column.kind for column in columns})
+    return columns
+
+
+def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
+    aside = {*source.aside, choice.id_column} - {None}
+    plain, one_hot = chosen_columns(
+        source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly
+    )
+    return [name for name in source.kinds if name in {*plain, *one_hot}]

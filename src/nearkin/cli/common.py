@@ -1,12 +1,87 @@
-"""What the library says, in words of the command line: options in the place of Python."""
+"""Errors of users, messages, and the words of the command line."""
 
 from __future__ import annotations
 
+import difflib
 import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 
+from nearkin.errors import InputError, few
+from nearkin.messages import tell
 from nearkin.registry import LEARNERS
+
+# What goes wrong for a user, and the status that the process ends with.
+
+
+# Statuses of the process, as docs/guide/command_line.md lists them.
+DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+
+class UserError(InputError):
+    """Something that the user can put right; the message says how."""
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Some names in quotes, and how many more there are."""
+    return few((repr(str(name)) for name in names), most)
+
+
+def guess(name: str, known: Iterable[str]) -> str:
+    """Ask whether a name near to this one was meant, or say which there are."""
+    known = list(known)
+    meant = near(name, known)
+    return f"did you mean {meant!r}?" if meant else f"there are {listed(known, 10)}."
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The name that is most like this one, if any is."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
+
+
+# Words for the user, on standard error.
+
+
+@dataclass
+class Manner:
+    """How the program speaks, as the user wishes it in this run.
+
+    Attributes
+    ----------
+    quiet : bool
+        Nothing but errors and questions.
+    debug : bool
+        Where an error arose, and what is inside of things.
+    """
+
+    quiet: bool = False
+    debug: bool = False
+
+
+MANNER = Manner()
+
+
+def say(message: str) -> None:
+    """One line for a person; data never goes this way."""
+    if not MANNER.quiet:
+        complain(message)
+
+
+def complain(message: str) -> None:
+    """What went wrong, which is said to those too who want no messages."""
+    tell(f"{message}\n")
+
+
+def is_watched() -> bool:
+    """Whether somebody looks on who wants to see how far work has come."""
+    return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
+
+
+# What the library says, in words of the command line: options in the place of Python.
+
 
 # Parameters that are options of their own. All others of a learner are given by --set.
 _OPTIONS = {
@@ -67,7 +142,7 @@ def in_options(message: str) -> str:
 
     Examples
     --------
-    >>> from nearkin.cli.wording import in_options
+    >>> from nearkin.cli.common import in_options
     >>> in_options("it is too large. Give radius= or prevalence=; for more, use pairs.conflicts().")
     'it is too large. Give --radius or --prevalence.'
     """

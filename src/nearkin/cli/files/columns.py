@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from nearkin.cli.failures import UserError, guess, listed
-from nearkin.cli.messages import say
+from nearkin.cli.common import UserError, guess, listed, say
 from nearkin.errors import few
 from nearkin.tables.roles import YES_OR_NO, hardly_features
 
