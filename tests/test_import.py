@@ -14,7 +14,7 @@ HOMES = {
     "nearkin.plot",
     "nearkin.studio.notebook",
 }
-MODULES = {"datasets", "maps", "model_file", "onnx_file", "plot", "scores"}
+MODULES = {"datasets", "maps", "model_file", "onnx_file", "plot", "scores", "studio"}
 SLOW_TO_IMPORT = {
     "dask",
     "distributed",

@@ -8,7 +8,14 @@ import nearkin as nk
 from tests.cases import each
 
 PAGES = Path(__file__).parents[1] / "docs" / "api"
-MODULES = ["dask", *(name for name in nk.__all__ if inspect.ismodule(getattr(nk, name)))]
+MODULES = [
+    "dask",
+    *(
+        name
+        for name in nk.__all__
+        if inspect.ismodule(getattr(nk, name)) and not callable(getattr(nk, name))
+    ),
+]
 
 
 def public_names():

@@ -81,7 +81,7 @@ def test_learners_made_of_learners_say_everything_once_where_fit_was_called(lear
 def test_nobody_else_warns_or_changes_filters():
     """Only ``notice`` warns; filters are changed for other libraries and by the command line."""
     may = {
-        "warn": {"rows/notices.py"},
+        "warn": {"messages.py"},
         "catch_warnings": {"cli/app.py"},
         "filterwarnings": {"cli/app.py"},
         "simplefilter": set(),

@@ -10,8 +10,8 @@ from nearkin.spaces import device_weights
 from nearkin.spaces.local_weights import (
     EPSILON,
     _find_nearest,
-    _find_smallest,
     combine,
+    find_smallest,
     weights_from_distances,
     weights_from_rows,
 )
@@ -188,7 +188,7 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     values = np.array(values, dtype=np.float64)
     k = min(k, len(values))
     positions, smallest = np.empty(k, dtype=np.int32), np.empty(k)
-    _find_smallest(values, positions, smallest, np.empty(len(values) // 8))
+    find_smallest(values, positions, smallest, np.empty(len(values) // 8))
     expected = np.argsort(values, kind="stable")[:k]
     assert_array_equal(positions, expected)
     assert_array_equal(smallest, values[expected])
@@ -253,7 +253,7 @@ def test_distances_of_any_size_are_told_apart(scale):
 
 def test_distances_that_are_all_infinite_name_some_row():
     positions = np.full(1, 99, dtype=np.int32)
-    _find_smallest(np.array([np.inf]), positions, np.empty(1), np.empty(0))
+    find_smallest(np.array([np.inf]), positions, np.empty(1), np.empty(0))
     assert positions.tolist() == [0]
 
 

@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from nearkin.errors import needing
+
 if TYPE_CHECKING:
     from nearkin.studio.notebook import Studio
 
@@ -18,7 +20,8 @@ class _CallableModule(ModuleType):
     """The package, which has the name of the function that opens it."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Studio:
-        from nearkin.studio.notebook import studio
+        with needing("the studio needs more packages", "studio"):
+            from nearkin.studio.notebook import studio
 
         return studio(*arguments, **options)
 
