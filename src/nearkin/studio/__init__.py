@@ -2,6 +2,12 @@
 
 :class:`nearkin.studio.lesson.Lesson` is the whole of it but for pages and servers. The package can
 be called: ``nearkin.studio(X)`` is :func:`nearkin.studio.notebook.studio`, which opens the page.
+
+Examples
+--------
+>>> import nearkin as nk
+>>> X, y = nk.datasets.make_xor(60, random_state=0)
+>>> handle = nk.studio(X)  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -32,6 +38,10 @@ class _CallableModule(ModuleType):
         from nearkin.studio.notebook import studio
 
         return signature(studio)
+
+
+def __dir__() -> list[str]:
+    return []
 
 
 sys.modules[__name__].__class__ = _CallableModule
