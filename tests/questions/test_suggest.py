@@ -13,13 +13,11 @@ from nearkin.pairs.closure import keys_of
 from nearkin.questions.strategies import (
     STRATEGIES,
     candidate_rows,
-    expected_change_of_spectrum,
     farthest_first,
     neighborhoods_of,
     scene_of,
     spread_out,
 )
-from nearkin.scores.verdicts import guessed_chance
 from tests.cases import each
 from tests.common.learners import LEARNERS, ONE_OF_EACH, as_seen_by, example, fitted
 
@@ -243,14 +241,6 @@ def test_components_reach_through_rows_that_are_no_candidates():
     assert scene.is_open(questions).tolist() == [False, False, False, True, True]
 
 
-def test_probability_is_half_at_the_threshold_and_falls():
-    distances = np.array([0.0, 1.0, 2.0, 3.0])
-    p = guessed_chance(distances, 2.0)
-    assert p[2] == 0.5
-    assert (np.diff(p) < 0).all()
-    assert_array_equal(guessed_chance(np.ones(3), 2.0), 0.5)
-
-
 def test_uncertainty_asks_nearest_to_the_threshold():
     X, y = make_xor(40, random_state=0)
     pairs = Pairs.from_labels(y, 10, random_state=0)
@@ -260,42 +250,6 @@ def test_uncertainty_asks_nearest_to_the_threshold():
     candidates = np.array([(j, i) for i in range(40) for j in range(i)])
     open_gaps = gaps[tuple(candidates[~pairs.groups.tell(candidates)].T)]
     assert_allclose(gaps[tuple(asked)], min(open_gaps))
-
-
-@each("n_must", [0, 1, 8])
-@each("n_cannot", [0, 1, 8])
-def test_expected_change_of_spectrum_is_that_of_fitting_with_each_answer(n_must, n_cannot):
-    """KernelBeta really fitted with one more must-link, and with one more cannot-link."""
-    if n_must + n_cannot == 0:
-        return
-    X, y = make_xor(30, random_state=0)
-    known = Pairs.from_labels(y, 40, random_state=0)
-    pairs = Pairs(known.must_link[:n_must], known.cannot_link[:n_cannot])
-
-    def spectrum(pairs):
-        metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
-        return metric.beta_ / metric.beta_.sum(), metric.transform(X)
-
-    before, Z = spectrum(pairs)
-    questions = np.array([[0, 1], [2, 3], [4, 9], [10, 29]])
-    questions = questions[~pairs.groups.tell(questions)]
-    same = np.array([0.1, 0.5, 0.8, 1.0])[: len(questions)]
-    expected = [
-        p * np.linalg.norm(spectrum(pairs + Pairs([link]))[0] - before)
-        + (1 - p) * np.linalg.norm(spectrum(pairs + Pairs(cannot_link=[link]))[0] - before)
-        for p, link in zip(same, questions.tolist(), strict=True)
-    ]
-    found = expected_change_of_spectrum(
-        Z, pairs.must_link, pairs.cannot_link, questions, same, prior_pairs=6.0
-    )
-    assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_change_of_spectrum_of_rows_that_coincide_is_none():
-    found = expected_change_of_spectrum(
-        np.ones((4, 2)), NOTHING, NOTHING, np.array([[0, 1]]), np.array([0.5]), 6.0
-    )
-    assert found.tolist() == [0.0]
 
 
 def test_spread_out_takes_the_best_and_no_copies():

@@ -121,7 +121,7 @@ def test_questions():
             Euclidean(random_state=0).fit(rows, pairs=PAIRS),
             rows,
             PAIRS,
-            strategy="density",
+            strategy="uncertainty",
             random_state=0,
         )
         for rows in (X, X + FAR)

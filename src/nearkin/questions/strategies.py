@@ -24,10 +24,8 @@ from nearkin.pairs.pairs import Pairs, checked_count, checked_pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
 from nearkin.rows.distances import centred, linked_distances, middle
-from nearkin.rows.parallel import blocks
 from nearkin.rows.sparse import about
 from nearkin.rows.validation import refuse_what_is_no_table
-from nearkin.scores.verdicts import guessed_chance
 
 # What is known of the rows that questions may be about.
 
@@ -237,78 +235,10 @@ def told(scene: Scene, groups: Ints) -> Mask:
 
 # A batch is spread out over this many times as many of the best pairs.
 _SHORTLIST = 3
-# Pairs that "spectrum" ranks, or eight times as many as are asked for: it takes longest.
-_SPECTRUM_PAIRS = 5000
 # Known rows that a row's neighbourhood is looked for among.
 _MEMBERS = 500
 # Neighbours among which likely pairs are looked for.
 _NEIGHBOURS = 5
-# Imagined pairs that show nothing, against which answers count (as in KernelBeta).
-_PRIOR_PAIRS = 6.0
-
-
-def expected_change_of_spectrum(
-    Z: Doubles, must: Ints, cannot: Ints, pairs: Ints, same: Doubles, prior_pairs: float
-) -> Doubles:
-    r"""How much the answer to each pair would change the spread of each direction, in the mean.
-
-    Along coordinate r of the embedding, :math:`E_r` is the mean squared difference of known
-    pairs over that of random ones, with κ imagined pairs that show nothing:
-    :math:`\hat E_r = (\sum e_r + κ) / (k + κ)`, where :math:`e_r = (z_{ir} - z_{jr})^2 / D^0_r`.
-    KernelBeta's gain is :math:`\hat E^D_r / \hat E^S_r`; one more must-link divides it by
-    :math:`\hat E^{S+}_r / \hat E^S_r`, one more cannot-link multiplies it likewise. With
-    :math:`σ_r` the coordinate's deviation, which holds the weights learned so far, the spectrum
-    :math:`w = σ / \sum σ` becomes :math:`w^+_r \propto σ_r ρ_r`, ρ being that factor, and
-
-    .. math:: p \, \|w^{S+} - w\| + (1 - p) \, \|w^{D+} - w\|
-
-    is what the answer is expected to change.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (m, q)
-    must, cannot : int ndarray of shape (k, 2)
-        Known pairs of rows of Z.
-    pairs : int ndarray of shape (s, 2)
-        The questions.
-    same : ndarray of shape (s,)
-        p, the probability that the answer is "same".
-    prior_pairs : float
-        κ.
-
-    Returns
-    -------
-    ndarray of shape (s,)
-
-    Notes
-    -----
-    O(s q) time, and a few megabytes.
-    """
-    deviation = Z.std(axis=0, ddof=1)
-    if deviation.max() == 0:
-        return np.zeros(len(pairs))
-    varies = deviation > 1e-6 * deviation.max()
-    Z, deviation = Z[:, varies] / deviation[varies], deviation[varies]
-    spectrum = deviation / deviation.sum()
-
-    def excess(links: Ints) -> Doubles:
-        return np.asarray((Z[links[:, 0]] - Z[links[:, 1]]) ** 2 / 2)
-
-    def one_more(known: Ints, further: Doubles) -> Doubles:
-        """Ê with each of the further pairs, over Ê without."""
-        total, count = prior_pairs + excess(known).sum(axis=0), prior_pairs + len(known)
-        return np.asarray((1 + further / total) * count / (count + 1))
-
-    def change(factor: Doubles) -> Doubles:
-        weights = spectrum * factor
-        weights /= weights.sum(axis=1, keepdims=True)
-        return np.asarray(np.linalg.norm(weights - spectrum, axis=1))
-
-    out = np.empty(len(pairs))
-    for block in blocks(len(pairs), 1 + 500_000 // len(spectrum)):
-        e, p = excess(pairs[block]), same[block]
-        out[block] = p * change(1 / one_more(must, e)) + (1 - p) * change(one_more(cannot, e))
-    return out
 
 
 def spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
@@ -373,31 +303,6 @@ def by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     if len(pairs) < n:
         pairs = scene.open_pairs(n, rng)
     return spread_out(scene.Z, pairs, -linked_distances(scene.Z, pairs), n)
-
-
-def by_density(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Uncertain pairs of rows that lie among many others.
-
-    p (1 − p) times both rows' densities; the density of a row is the mean of
-    exp(−(distance / threshold)²) to 200 random candidates.
-    """
-    pairs = scene.open_pairs(n, rng)
-    distances = linked_distances(scene.Z, pairs)
-    same = guessed_chance(distances, scene.threshold)
-    others = rng.permutation(len(scene.Z))[:200]
-    width = scene.threshold or 1.0
-    density = np.exp(-((euclidean_distances(scene.Z, scene.Z[others]) / width) ** 2)).mean(axis=1)
-    return spread_out(scene.Z, pairs, same * (1 - same) * density[pairs].prod(axis=1), n)
-
-
-def by_spectrum(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pairs whose answer is expected to change the spread of the learned directions most."""
-    pairs = scene.open_pairs(n, rng)[: max(_SPECTRUM_PAIRS, 8 * n)]
-    same = guessed_chance(linked_distances(scene.Z, pairs), scene.threshold)
-    score = expected_change_of_spectrum(
-        scene.Z, scene.must, scene.cannot, pairs, same, _PRIOR_PAIRS
-    )
-    return spread_out(scene.Z, pairs, score, n)
 
 
 def neighborhoods_of(scene: Scene) -> Ints:
@@ -505,8 +410,6 @@ STRATEGIES: dict[str, Strategy] = {
     "consolidate": by_consolidation,
     "clusters": by_clusters,
     "uncertainty": by_uncertainty,
-    "density": by_density,
-    "spectrum": by_spectrum,
     "random": at_random,
 }
 
@@ -569,9 +472,7 @@ def suggest_pairs(
         more than about 50 questions can be asked. ``"clusters"`` is for groups rather than
         distances: it asks about rows that stand for many others whose group is in doubt, each
         against the group it most likely is in. ``"uncertainty"`` asks where the learned
-        distance is nearest to ``threshold_``, ``"density"`` likewise, but among rows that have
-        many others around, and ``"spectrum"`` where the answer is expected to change the weights
-        of the learned directions most. ``"random"`` is the control.
+        distance is nearest to ``threshold_``. ``"random"`` is the control.
     exclude : array of int, shape (k, 2), optional
         More pairs that are not to be suggested, such as those that someone was unsure of.
     random_state : int, RandomState or None, default=None

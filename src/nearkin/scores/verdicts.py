@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from nearkin._types import Doubles, Floats, Mask
+from nearkin._types import Floats, Mask
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.supervision import Evidence, example_pairs
@@ -257,17 +257,6 @@ def verdicts_by_answers(distances: Floats, same: Mask, weight: Floats) -> Verdic
 def usual_distance(Z: Any, rng: np.random.RandomState) -> float:
     """Median distance of random rows: the threshold before anything is learned."""
     return float(np.median(linked_distances(Z, random_pairs(len(Z), rng))))
-
-
-def guessed_chance(distances: Doubles, threshold: float) -> Doubles:
-    """Probability of being the same where nothing tells how sharp verdicts are.
-
-    Logistic in the distance: ½ at the threshold, over a quarter of the distances' deviation.
-    """
-    scale = float(distances.std()) / 4 if len(distances) else 0.0
-    if scale == 0:
-        return np.full(len(distances), 0.5)
-    return np.asarray(expit((threshold - distances) / scale))
 
 
 def best_threshold(

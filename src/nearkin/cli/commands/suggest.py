@@ -45,12 +45,10 @@ def suggest(
                 "consolidate",
                 "clusters",
                 "uncertainty",
-                "density",
-                "spectrum",
                 "random",
             ),
             help="neighborhoods, consolidate, clusters (what would change groups most), "
-            "uncertainty, density, spectrum (for kernel-beta) or random. Without: neighborhoods; "
+            "uncertainty or random. Without: neighborhoods; "
             "records, in tables with words, are asked about where a matcher is in doubt.",
         ),
     ] = None,
