@@ -208,7 +208,7 @@ def test_errors_say_what_to_do(xor):
         suggest_pairs(metric, X, pairs, 0)
     with pytest.raises(TypeError, match=r"n must be an integer, not 2\.5"):
         suggest_pairs(metric, X, pairs, 2.5)
-    with pytest.raises(ValueError, match=r"strategy='best' is unknown: use one of .*spectrum"):
+    with pytest.raises(ValueError, match=r"strategy='best' is unknown: use one of .*uncertainty"):
         suggest_pairs(metric, X, pairs, strategy="best")
     with pytest.raises(ValueError, match="pairs are for 60 rows, X has 50"):
         suggest_pairs(metric, X[:50], pairs)
