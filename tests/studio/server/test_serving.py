@@ -1,5 +1,6 @@
 """Ports, addresses, and the beginning and end of a server."""
 
+import signal
 import socket
 import threading
 
@@ -91,3 +92,20 @@ def test_closing_frees_the_port_and_leaves_no_threads():
     left = {t.name for t in set(threading.enumerate()) - before if t.name.startswith("nearkin")}
     assert not left
     listening_socket("127.0.0.1", studio.port).close()
+
+
+def test_a_signal_that_comes_before_the_server_ends_it_when_it_has_begun(monkeypatch):
+    """Half way, a coroutine that nobody awaits would complain after the process's last word."""
+    serving = Serving(StubLesson(), port=0)
+    run = serving._server.run
+
+    def run_after_a_signal(**options):
+        signal.raise_signal(signal.SIGINT)
+        run(**options)
+
+    monkeypatch.setattr(serving._server, "run", run_after_a_signal)
+    serving.run()  # and Ctrl-C has ended it
+    assert serving._server.started
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(serving.url)

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -165,8 +165,14 @@ class Serving:
             "lifespan": "on",
         }
         end, waiting_room = self._end, self._socket
+        self._signals: list[int] = []
+        came = self._signals
 
         class Server(uvicorn.Server):
+            async def main_loop(self) -> None:
+                self.should_exit |= bool(came)  # what came while all was being opened
+                await super().main_loop()
+
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
@@ -197,11 +203,21 @@ class Serving:
         """Serve until Ctrl-C or a signal to end."""
         sys.setswitchinterval(_TURN)
         try:
-            self._server.run(sockets=[self._socket])
-        except KeyboardInterrupt:
-            pass  # it is raised again when all is closed
+            # From here on no signal stops what has begun half way; the server has handlers of its
+            # own once it runs, and hands on to these what they were told.
+            with ExitStack() as stack:
+                for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                    stack.enter_context(_handled(name, self._note_signal))
+                self._server.run(sockets=[self._socket])
         finally:
             self._end()
+        with suppress(KeyboardInterrupt):
+            for number in self._signals[:1]:
+                signal.raise_signal(number)
+
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self._signals.append(number)
 
     def start(self) -> None:
         """Serve in a thread, until :meth:`close`."""
