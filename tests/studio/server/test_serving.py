@@ -94,6 +94,15 @@ def test_closing_frees_the_port_and_leaves_no_threads():
     listening_socket("127.0.0.1", studio.port).close()
 
 
+@pytest.fixture
+def heard_interrupts():
+    """Ctrl-C is heard: processes that a shell starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_interrupts")
 def test_a_signal_that_comes_before_the_server_ends_it_when_it_has_begun(monkeypatch):
     """Half way, a coroutine that nobody awaits would complain after the process's last word."""
     serving = Serving(StubLesson(), port=0)
