@@ -37,11 +37,11 @@ THREADS = 3
 _ODD_CLOCK = """
 import random, sys
 from datetime import UTC, datetime, timedelta
-from nearkin.studio import answer_book, journal
+from nearkin.studio import answers, journal
 def now():
     days = random.uniform(-3650, 3650)
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="milliseconds")
-answer_book._now = journal._now = now
+answers._now = journal._now = now
 from nearkin.cli import main
 sys.exit(main(sys.argv[1:]))
 """
