@@ -1,4 +1,4 @@
-"""Warnings and progress lines."""
+"""What is noticed on the way and who hears of it; lines of progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions in the terminal, and answers that are safe as soon as they are given."""
+"""What suggest does: choose questions, ask them in the terminal, keep answers at once."""
 
 from __future__ import annotations
 

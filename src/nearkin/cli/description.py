@@ -1,4 +1,4 @@
-"""A model file in words."""
+"""What info and plot do: a model in words and in pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances of pairs of rows in a file, and what they say."""
+"""What same and evaluate do: distances of pairs, verdicts, reasons and scores."""
 
 from __future__ import annotations
 

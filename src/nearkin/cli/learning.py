@@ -1,4 +1,4 @@
-"""Learn a metric from an open file."""
+"""What fit and transform do: learn from a file, hold rows out, shorten results."""
 
 from __future__ import annotations
 

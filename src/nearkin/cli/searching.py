@@ -1,4 +1,4 @@
-"""Neighbours among the rows of a file."""
+"""What neighbors and cluster do: nearest rows and groups among the rows of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a partition keep pairs, hard or soft."""
+"""Repairs of a partition, so that it keeps pairs: all of them, or as many as can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-means, Ward, linkage partitions in the learned space."""
+"""Families of partitions in the learned space: k-means, Ward, linkage and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every metric can do."""
+"""What every metric can do: transform, distances, verdicts, files and checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""explain, contributions, importances."""
+"""Why two rows are near or far: parts of columns, words and answers; importances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KernelA, LLMA."""
+"""KernelA and LLMA: metrics that move the training points, by stress majorisation."""
 
 from __future__ import annotations
 

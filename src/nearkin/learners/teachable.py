@@ -1,4 +1,4 @@
-"""partial_fit; linear learners in a space."""
+"""Learners that take pairs one by one (partial_fit), and linear ones among them."""
 
 from __future__ import annotations
 

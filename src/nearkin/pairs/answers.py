@@ -1,4 +1,4 @@
-"""Answers of several people and their error rates."""
+"""Answers of several people: where they disagree, and how often each errs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidate pairs."""
+"""Candidate pairs: records that share enough letters, words or values to be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same on dask."""
+"""Matching of tables of dask: candidates and comparisons on the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups, links, precision and recall, what to ask."""
+"""From chances of pairs to groups and links, how good these are, and what to ask."""
 
 from __future__ import annotations
 

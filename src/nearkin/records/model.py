@@ -1,4 +1,4 @@
-"""Comparisons to probabilities."""
+"""Chances that pairs are the same, from comparisons: without answers and with them."""
 
 from __future__ import annotations
 

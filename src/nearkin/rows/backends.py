@@ -1,4 +1,4 @@
-"""Where rows are (host, device, remote); the Rows protocol."""
+"""Where rows are: on the host, on a device or elsewhere; and what all of them can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows on dask workers."""
+"""Rows of dask arrays and data frames, which stay on the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads, BLAS limits, compiled loops."""
+"""Work on many cores: blocks, threads that read ahead, limits of BLAS, compiled loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Column scales: the one mechanism."""
+"""How wide the columns of a table are, and rows brought to columns of one width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds of pairs, ranks, paired comparison: the one fold loop."""
+"""Pairs that are held out, fold by fold, and comparisons of metrics on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threshold and chance of "same"."""
+"""The distance below which rows are called the same, and the chance that they are."""
 
 from __future__ import annotations
 

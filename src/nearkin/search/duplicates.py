@@ -1,4 +1,4 @@
-"""Radius and groups of duplicates."""
+"""Which rows are the same thing: the radius that pairs allow, and groups within it."""
 
 from __future__ import annotations
 

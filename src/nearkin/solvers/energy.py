@@ -1,4 +1,4 @@
-"""Energy classification."""
+"""Energy of labels: sums of hinges over the near rows of each class."""
 
 from __future__ import annotations
 

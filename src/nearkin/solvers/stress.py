@@ -1,4 +1,4 @@
-"""Stress majorisation."""
+"""Stress majorisation: points between springs of pairs, neighbours and triplets."""
 
 from __future__ import annotations
 

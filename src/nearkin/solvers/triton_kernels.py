@@ -1,4 +1,4 @@
-"""Triton: hinge sums and matrix sign."""
+"""Hinge sums and the matrix sign function on an accelerator, by Triton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Smooth functions on a graph."""
+"""Smooth functions on a graph: its eigenvectors, how they are found, and their kernels."""
 
 from __future__ import annotations
 

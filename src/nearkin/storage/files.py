@@ -1,4 +1,4 @@
-"""Atomic writes; spreadsheet-safe cells."""
+"""Files that are whole or not there, whatever signal comes; cells without formulas."""
 
 from __future__ import annotations
 

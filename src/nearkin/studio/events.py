@@ -1,4 +1,4 @@
-"""Typed answer events; state after a series (pure)."""
+"""A series of answers as entries: what they may hold, and what is so after them."""
 
 from __future__ import annotations
 

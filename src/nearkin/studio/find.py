@@ -1,4 +1,4 @@
-"""Search and filter."""
+"""Rows that are looked for: by text, by values and by doubt."""
 
 from __future__ import annotations
 

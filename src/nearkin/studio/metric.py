@@ -1,4 +1,4 @@
-"""Metric that follows the answers; 2-D layouts."""
+"""The metric that follows the answers, and where rows are on the map."""
 
 from __future__ import annotations
 

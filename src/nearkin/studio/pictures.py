@@ -1,4 +1,4 @@
-"""Images as rows; thumbnails."""
+"""Pictures as rows of numbers, and as thumbnails."""
 
 from __future__ import annotations
 

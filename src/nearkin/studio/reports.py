@@ -1,4 +1,4 @@
-"""Colours, exports, why, review as plain dicts."""
+"""What is shown and exported of a lesson: colours, files, reasons, records to review."""
 
 from __future__ import annotations
 

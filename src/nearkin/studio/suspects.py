@@ -1,4 +1,4 @@
-"""Who errs how often; answers that look wrong."""
+"""Who answered how often wrong, and which answers look wrong."""
 
 from __future__ import annotations
 

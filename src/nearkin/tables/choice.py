@@ -1,4 +1,4 @@
-"""Columns to learn from, by content; swappable columns."""
+"""Which columns are learned from, by what they hold; and those that people swap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TableEncoder."""
+"""TableEncoder: tables of words, dates, codes and gaps as rows of numbers."""
 
 from __future__ import annotations
 

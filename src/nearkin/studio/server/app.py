@@ -1,4 +1,4 @@
-"""All 40 routes."""
+"""The routes of the studio: what requests ask of a session, and the replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token, Host/Origin, limits, headers."""
+"""Who may come in, and how often: token and codes, hosts, limits, headers."""
 
 from __future__ import annotations
 
