@@ -57,7 +57,7 @@ def show_size() -> None:
         by_folder[parts[0] if len(parts) > 1 else "."].append(path)
     for folder, paths in by_folder.items():
         print(f"{folder:12} {len(paths):4} modules {count_lines(paths):6} lines")
-    own = {"studio", "teaching", "records"}  # parts with plans of their own
+    own = {"studio", "records"}  # parts with plans of their own
     rest = [path for folder, paths in by_folder.items() if folder not in own for path in paths]
     everything = [path for paths in by_folder.values() for path in paths]
     print(f"{'src':12} {len(everything):4} modules {count_lines(everything):6} lines")
