@@ -41,7 +41,8 @@ demo: $(READY) ## run the demonstration
 
 studio: $(PAGE) ## build the page of the studio (needs Node.js)
 
-test: $(READY) $(WARM) page ## run all tests
+test: $(READY) ## run all tests
+	@$(MAKE) --no-print-directory -j2 $(WARM) page
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 bench: $(READY) ## run the benchmarks
