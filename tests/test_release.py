@@ -219,6 +219,7 @@ def test_what_is_said_to_be_supported_is_tested():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
+@pytest.mark.night
 def test_files_for_services_are_as_these_want_them(schema, paths):
     schemas = pytest.importorskip("check_jsonschema.builtin_schemas")
     validator_for = pytest.importorskip("jsonschema_rs").validator_for

@@ -31,6 +31,7 @@ FEWER_CLUSTERS = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.night
 @FEWER_CLUSTERS
 def test_scikit_learn_checks():
     check_estimator(MPCKMeans(3, n_init=1), on_skip=None)

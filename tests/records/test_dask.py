@@ -59,6 +59,7 @@ def in_process():
         yield
 
 
+@pytest.mark.night
 def test_groups_of_worker_processes_are_those_of_the_table_in_memory(dask_client, monkeypatch):
     monkeypatch.setattr(model, "N_TREES", 100)  # as the workers have it
     frame, _ = people(200, 0)

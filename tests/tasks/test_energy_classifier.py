@@ -17,6 +17,7 @@ from tests.cases import each
 SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
 
 
+@pytest.mark.night
 def test_scikit_learn_checks():
     learned = EnergyClassifier(RCA(random_state=0))
     done = check_estimator(learned, expected_failed_checks=SIGNS_ARE_NO_CLASSES, on_skip=None)

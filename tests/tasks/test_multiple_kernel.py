@@ -19,6 +19,7 @@ SHORT = (0.25, 1.0, 4.0)
 SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
 
 
+@pytest.mark.night
 def test_scikit_learn_checks():
     done = check_estimator(
         MultipleKernelClassifier(bandwidths=SHORT, random_state=0),
