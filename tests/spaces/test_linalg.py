@@ -24,6 +24,13 @@ def test_fix_signs_makes_the_largest_entry_positive():
     assert_array_equal(fixed, [[-1.0, 0.5, 0.0], [3.0, 2.0, 0.0]])
 
 
+def test_fix_signs_does_not_depend_on_rounding():
+    symmetric = np.array([[-0.65], [-0.27], [0.27], [0.65]])
+    for last in np.nextafter(0.65, [0.0, 1.0]):
+        symmetric[-1] = last
+        assert_array_equal(fix_signs(symmetric), -symmetric)
+
+
 def test_fix_signs_moves_with_permuted_rows():
     rng = np.random.RandomState(0)
     V, order = rng.standard_normal((20, 5)), rng.permutation(20)

@@ -37,9 +37,12 @@ def fix_signs(vectors: Floats) -> Floats:
     """Flip columns so that the entry of largest magnitude in each is positive.
 
     Eigenvectors are determined up to their sign only; this choice makes results reproducible
-    and moves with the rows when these are permuted.
+    and moves with the rows when these are permuted. Where several entries are largest but for
+    rounding, as in symmetric graphs, the first of them counts, on every processor.
     """
-    largest = np.abs(vectors).argmax(axis=0)
+    sizes = np.abs(vectors)
+    rounding = np.sqrt(np.finfo(vectors.dtype).eps)
+    largest = (sizes >= (1 - rounding) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0, 1, signs)
 
