@@ -2,6 +2,8 @@
 
     python -m benchmarks.house size                    # modules and lines, folder by folder
     python -m benchmarks.house names                   # names in several modules, modules used once
+    python -m benchmarks.house numbers                 # constants of learning code: explained?
+    python -m benchmarks.house draw --seed 20261201    # 25 functions, as a stranger sees them
     python -m benchmarks.house walks                   # files that a fit, a command ... crosses
     python -m benchmarks.house outputs --store FILE    # digests of results, to the last bit
     python -m benchmarks.house outputs --compare FILE  # which of them differ now
@@ -21,7 +23,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,88 @@ def show_names() -> None:
     print(f"{len(once)} modules are imported by exactly one other:")
     for module, by in sorted(once.items()):
         print(f"  {module} by {by}")
+
+
+# --- numbers -------------------------------------------------------------------------------
+
+LEARNING = ("learners", "solvers", "spaces", "scores", "clustering", "questions", "tasks", "pairs")
+# Numbers that say nothing but what they are: axes, halves, squares, counts from one.
+PLAIN = {0, 1, 2, 3, 0.5}
+
+
+def constants_of(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """Named numbers with a comment above, named ones without, and others, each with its line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    tree = ast.parse("\n".join(lines))
+    explained, bare, loose = [], [], []
+    named: set[ast.AST] = set()
+    commented = False  # a comment stands for the assignments that follow without a gap
+    previous_end = 0
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            gap = lines[previous_end : node.lineno - 1]
+            commented = (bool(gap) and gap[-1].startswith("#")) or (commented and not gap)
+            commented = commented or "#" in lines[(node.end_lineno or node.lineno) - 1]
+            numbers = [one for one in ast.walk(node) if _is_number(one)]
+            if numbers:
+                named.update(numbers)
+                (explained if commented else bare).append(f"{path.stem}:{node.lineno}")
+        else:
+            commented = False
+        previous_end = node.end_lineno or node.lineno
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):  # defaults are arguments, which have names
+            defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
+            named.update(one for default in defaults for one in ast.walk(default))
+    for node in ast.walk(tree):
+        if _is_number(node) and node not in named and abs(node.value) not in PLAIN:
+            loose.append(f"{path.stem}:{node.lineno} {node.value}")
+    return explained, bare, loose
+
+
+def _is_number(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def show_numbers(verbose: bool) -> None:
+    total: Counter[str] = Counter()
+    for folder in LEARNING:
+        kinds: dict[str, list[str]] = defaultdict(list)
+        for path in sorted((SOURCES / folder).rglob("*.py")):
+            found = zip(("explained", "named", "loose"), constants_of(path), strict=True)
+            for kind, places in found:
+                kinds[kind] += places
+        counts = {kind: len(kinds[kind]) for kind in ("explained", "named", "loose")}
+        total.update(counts)
+        print(f"{folder:12} {_counted(counts)}")
+        if verbose:
+            for place in kinds["named"] + kinds["loose"]:
+                print(f"    {place}")
+    print(f"{'all':12} {_counted(total)}")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return (
+        f"{counts['explained']:4} named with a comment, {counts['named']:3} named without, "
+        f"{counts['loose']:4} in the midst of code"
+    )
+
+
+# --- functions as a stranger sees them -------------------------------------------------------
+
+
+def show_drawn(n: int, seed: int) -> None:
+    """Print functions drawn at random: where they are, how they are called, what they say."""
+    drawn = []
+    for module, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+                drawn.append((module, node))
+    for k in np.random.default_rng(seed).choice(len(drawn), n, replace=False):
+        module, node = drawn[k]
+        returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+        print(f"{module}\n  def {node.name}({ast.unparse(node.args)}){returns}")
+        print("    " + (ast.get_docstring(node) or "(no docstring)").replace("\n", "\n    ") + "\n")
 
 
 # --- walks -----------------------------------------------------------------------------------
@@ -319,8 +403,9 @@ def compare_outputs(path: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=["size", "names", "walks", "outputs"])
-    parser.add_argument("--verbose", action="store_true", help="name the files of walks")
+    parser.add_argument("what", choices=["size", "names", "numbers", "draw", "walks", "outputs"])
+    parser.add_argument("--verbose", action="store_true", help="name files of walks, or numbers")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
     parser.add_argument("--store", type=Path)
     parser.add_argument("--compare", type=Path)
     given = parser.parse_args()
@@ -331,9 +416,14 @@ def main() -> int:
         (given.store or Path(os.devnull)).write_text(text, encoding="utf-8")
         print(f"{len(json.loads(text))} results")
     else:
-        {"size": show_size, "names": show_names, "walks": lambda: show_walks(given.verbose)}[
-            given.what
-        ]()
+        shows: dict[str, Work] = {
+            "size": show_size,
+            "names": show_names,
+            "numbers": lambda: show_numbers(given.verbose),
+            "draw": lambda: show_drawn(25, given.seed),
+            "walks": lambda: show_walks(given.verbose),
+        }
+        shows[given.what]()
     return 0
 
 
