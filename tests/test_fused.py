@@ -241,11 +241,13 @@ def test_signs_of_matrices_that_commute():
     matrices = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
     expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
     scales = local_metrics.sign_iteration_scales(1e-4)
-    found = triton_kernels.sign_function(put(matrices.astype(np.float32)), scales).cpu().numpy()
+    found = (
+        triton_kernels.sign_function_triton(put(matrices.astype(np.float32)), scales).cpu().numpy()
+    )
     assert_allclose(found, expected, atol=1e-4)
     assert_allclose(found, found.transpose(0, 2, 1), atol=0)
-    halves = triton_kernels.split(put(matrices.astype(np.float32)))
-    assert_allclose(triton_kernels.joined(halves, 70).cpu().numpy(), matrices, atol=1e-7)
+    halves = triton_kernels.split_halves(put(matrices.astype(np.float32)))
+    assert_allclose(triton_kernels.join_halves(halves, 70).cpu().numpy(), matrices, atol=1e-7)
 
 
 def test_nearest_rows_among_points_in_several_parts(monkeypatch):

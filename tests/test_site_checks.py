@@ -84,7 +84,7 @@ def test_programs_that_cannot_run_here_are_known(tmp_path):
 @each(
     ("name", "expected"),
     [
-        ("nearkin.solvers.logdet.objective", True),
+        ("nearkin.solvers.logdet.logdet_objective", True),
         ("nearkin.Pairs.closure", True),
         ("nearkin.solvers.logdet", True),
         ("nearkin.solvers.nobody", False),

@@ -24,7 +24,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, Pairs
 from nearkin.scores import pair_auc
-from nearkin.solvers.logdet import BoundedPairs, best_slacks, objective, project
+from nearkin.solvers.logdet import BoundedPairs, best_slacks, logdet_objective, project
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "itml.jsonl"
@@ -63,7 +63,7 @@ def against_metric_learn() -> list[dict[str, Any]]:
 
     def value(B: np.ndarray) -> float:
         slacks = best_slacks(B, X[links[:, 0]] - X[links[:, 1]], sign, targets)
-        return objective(B, prior, slacks, targets, SLACK, weight)
+        return logdet_objective(B, prior, slacks, targets, SLACK, weight)
 
     with tempfile.TemporaryDirectory() as folder:
         problem, answer = Path(folder) / "problem.npz", Path(folder) / "answer.npz"

@@ -35,7 +35,7 @@ def with_names_escaped(app, what, name, found, options, lines):
 
 
 def is_there(name):
-    """Whether a name, such as ``nearkin.solvers.logdet.objective``, is one of ours."""
+    """Whether a name, such as ``nearkin.solvers.logdet.logdet_objective``, is one of ours."""
     module, found = name, []
     while module:
         try:

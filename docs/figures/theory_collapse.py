@@ -6,17 +6,17 @@ from sklearn.datasets import make_swiss_roll
 
 import nearkin as nk
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
-from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
+from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 
 X, along = make_swiss_roll(300, noise=0.05, random_state=0)
 y = (along > 9).astype(int)
-roughness, U = smoothest(neighbor_graph(X, 10, weight="heat"), 10)
+roughness, U = smoothest_functions(neighbor_graph(X, 10, weight="heat"), 10)
 start = np.exp(-0.1 * roughness)
 must_links = nk.Pairs.from_labels(y, 20, kind="must", random_state=0)
 both_kinds = nk.Pairs.from_labels(y, 20, random_state=0)
-bounds = random_bounds(U, random_ends(len(X), np.random.RandomState(0)), np.diag(start))
+bounds = estimate_bounds(U, draw_random_pairs(len(X), np.random.RandomState(0)), np.diag(start))
 
 
 def spread(B):
@@ -33,7 +33,7 @@ for name, pairs, held in (
     family = SpectralFamily(U, start, keeps_size=held)
     sizes = [spread(family.prior)]
     for _ in range(12):
-        B = alternate(family, bounded_pairs(pairs, bounds, 5.0), n_iter=1).solution.B
+        B = alternate(family, bound_pairs(pairs, bounds, 5.0), n_iter=1).solution.B
         sizes.append(spread(B))
         family = family.nearest_to(B)
     (line,) = left.semilogy(np.array(sizes) / sizes[0], "o-", markersize=3, label=name)

@@ -3,12 +3,12 @@
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nearkin.solvers.kernel_families import ordered_weights
+from nearkin.solvers.kernel_families import order_weights
 
 rng = np.random.default_rng(1)
 r = 20
 diagonal = np.exp(-np.arange(r) / 8) * rng.gamma(4, 0.25, r)
-best = ordered_weights(diagonal)
+best = order_weights(diagonal)
 
 
 def cost(weights):

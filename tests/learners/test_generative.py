@@ -15,12 +15,12 @@ from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import (
     bias_matrices,
     kernel_density_weights,
-    left_out_classes,
     local_metrics,
     local_neighbors,
-    majority,
+    majority_vote,
     mean_local_metric,
     mixture_density_weights,
+    predict_left_out_classes,
 )
 from tests.cases import each
 
@@ -227,13 +227,13 @@ def test_mixture_weights_are_densities(data):
 def test_left_out_classes_are_by_the_other_rows():
     Z = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [0.15]])
     classes = np.array([0, 0, 0, 1, 1, 1])
-    assert_array_equal(left_out_classes(Z, classes, 1)[[3, 4]], 1)
-    assert_array_equal(left_out_classes(Z, classes, 2)[5], 0)
+    assert_array_equal(predict_left_out_classes(Z, classes, 1)[[3, 4]], 1)
+    assert_array_equal(predict_left_out_classes(Z, classes, 2)[5], 0)
 
 
 def test_majority_prefers_the_nearest_of_equals():
     votes = np.array([[2, 0, 0, 2, 1], [1, 2, 2, 2, 1], [3, 1, 0, 2, 4]])
-    assert_array_equal(majority(votes), [2, 2, 3])
+    assert_array_equal(majority_vote(votes), [2, 2, 3])
 
 
 # Neighbours and classes of new rows
@@ -247,7 +247,7 @@ def test_neighbors_are_those_of_the_learned_space(combine, data):
     D = metric.distance(X[90:], X[:90])
     assert_array_equal(rows, np.argsort(D, axis=1)[:, :7])
     assert_allclose(distances, np.sort(D, axis=1)[:, :7], rtol=1e-6)
-    assert_array_equal(metric.predict(X[90:]), majority(y[rows[:, :5]]))
+    assert_array_equal(metric.predict(X[90:]), majority_vote(y[rows[:, :5]]))
 
 
 def test_local_neighbors_are_those_under_the_metric_at_each_row(data):

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from nearkin import GeometryAware, Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 from tests.cases import each
 
 FAMILIES = ("spectral", "data_dependent", "rbf")
@@ -55,7 +55,7 @@ def test_embedding_is_the_transform_of_the_training_rows(moons, taught, family):
 def test_learned_distances_are_those_of_the_learned_kernel(moons):
     X, _, pairs = moons
     metric = GeometryAware(random_state=0, n_iter=1).fit(X, pairs=pairs)
-    _, V = smoothest(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
+    _, V = smoothest_functions(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
     # Fit the metric in these coordinates from the distances it gives: it must reproduce them all.
     assert metric.embedding_.shape[1] <= 20
     coefficients = np.linalg.lstsq(V, metric.embedding_, rcond=None)[0]
@@ -68,7 +68,7 @@ def test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing(moons):
     X, _, _ = moons
     pairs = Pairs([(0, 1)])
     metric = GeometryAware(random_state=0, bounds=(1e6, 1e7)).fit(X, pairs=pairs)
-    _, V = smoothest(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
+    _, V = smoothest_functions(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
     cosines = V[:, 1:].T @ (metric.embedding_ / np.linalg.norm(metric.embedding_, axis=0))
     assert metric.n_components_ == 19  # the constant function tells nothing apart
     assert_allclose(np.abs(cosines), np.eye(19), atol=1e-4)

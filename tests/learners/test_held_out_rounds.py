@@ -9,7 +9,7 @@ from nearkin import GeometryAware, Pairs, load
 from nearkin.learners.geometry_aware import rounds_that_gain
 from nearkin.scores import pair_auc
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
-from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
+from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
 from tests.cases import each
 
 SLACK = 5.0
@@ -26,8 +26,8 @@ class Told:
         self.family = SpectralFamily(self.F, np.asarray(weights, dtype=float))
         told = np.where(rng.rand(60) < wrong, 1 - self.y, self.y)
         self.links = Pairs.from_labels(told, 200, random_state=1)
-        self.ends = random_ends(60, rng)
-        self.bounds = random_bounds(self.F, self.ends, self.family.prior)
+        self.ends = draw_random_pairs(60, rng)
+        self.bounds = estimate_bounds(self.F, self.ends, self.family.prior)
 
     def rounds(self, links=None, most=10):
         return rounds_that_gain(
@@ -44,7 +44,7 @@ class Told:
         """After so many rounds with all pairs, by what is true."""
         B = self.family.prior
         if n_iter:
-            bounded = bounded_pairs(self.links, self.bounds, SLACK)
+            bounded = bound_pairs(self.links, self.bounds, SLACK)
             B = alternate(self.family, bounded, n_iter=n_iter).solution.B
         Z = self.F @ np.linalg.cholesky(B)
         return pair_auc(Z, self.y)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearkin import ITML, Pairs
 from nearkin.datasets import make_three_normal, make_xor
 from nearkin.learners.itml import prior_metric
-from nearkin.solvers.logdet import PERCENTILES, best_slacks, objective, random_bounds
+from nearkin.solvers.logdet import PERCENTILES, best_slacks, estimate_bounds, logdet_objective
 from nearkin.spaces.linalg import leading_components
 from tests import oracles
 from tests.cases import each
@@ -46,7 +46,7 @@ def test_objective_is_that_of_the_metric(data):
     targets = np.where(sign > 0, upper**2, lower**2)
     B = metric_of(learner)
     slacks = best_slacks(B, Z, sign, targets)
-    expected = objective(B, np.eye(4), slacks, targets, learner.slack, np.ones(40))
+    expected = logdet_objective(B, np.eye(4), slacks, targets, learner.slack, np.ones(40))
     assert_allclose(learner.objective_[-1], expected)
     assert learner.objective_[-1] < learner.objective_[0]
     assert len(learner.objective_) == learner.n_iter_ + 1
@@ -90,8 +90,8 @@ def test_default_bounds_are_distances_of_the_data_under_the_prior(data):
 
 def test_bounds_where_distances_are_alike_or_none():
     ends = np.array([[0, 0, 1, 1], [1, 2, 2, 1]])
-    assert_allclose(random_bounds(np.eye(3), ends, np.eye(3)), [np.sqrt(0.5), np.sqrt(2)])
-    assert random_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
+    assert_allclose(estimate_bounds(np.eye(3), ends, np.eye(3)), [np.sqrt(0.5), np.sqrt(2)])
+    assert estimate_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
 
 
 @each("prior", ["identity", "covariance", "array"])

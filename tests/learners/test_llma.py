@@ -15,7 +15,7 @@ from nearkin.learners import moving_points as window
 from nearkin.rows import parallel
 from nearkin.scores import balanced_rand
 from nearkin.solvers import stress as stress_module
-from nearkin.solvers.stress import join, relax, relax_along, stress
+from nearkin.solvers.stress import join_springs, relax, relax_along, stress
 from nearkin.spaces.maps import gaussian_weights
 from tests import oracles
 from tests.cases import each
@@ -30,7 +30,7 @@ def data():
 def random_springs(seed, n=12, e=25):
     rng = np.random.default_rng(seed)
     ends = np.array([rng.choice(n, 2, replace=False) for _ in range(e)])
-    return join(n, ends, rng.random(e) + 0.1, 2 * rng.random(e), rng.random(e) < 0.3)
+    return join_springs(n, ends, rng.random(e) + 0.1, 2 * rng.random(e), rng.random(e) < 0.3)
 
 
 # The step
@@ -82,7 +82,7 @@ def test_with_every_displacement_possible_it_is_free_relaxation():
 
 def test_without_springs_nothing_moves():
     nothing = np.empty(0)
-    springs = join(4, np.empty((0, 2), dtype=int), nothing, nothing, nothing.astype(bool))
+    springs = join_springs(4, np.empty((0, 2), dtype=int), nothing, nothing, nothing.astype(bool))
     X = np.random.default_rng(0).standard_normal((4, 2))
     found = relax_along(springs, X, np.ones((4, 2)), n_iter=2)
     B = found.coefficients

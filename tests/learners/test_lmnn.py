@@ -12,15 +12,20 @@ from nearkin import LMNN, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers import large_margin
-from nearkin.solvers.large_margin import Problem, descend, known_classes, nearest_alike
+from nearkin.solvers.large_margin import (
+    MarginProblem,
+    find_known_classes,
+    find_nearest_alike,
+    minimize_margin_objective,
+)
 from tests.cases import each
 
 
 def random_problem(seed=0, n=40, d=4, k=3, n_classes=3, push=0.4, margin=0.7):
     rng = np.random.RandomState(seed)
     X, y = rng.standard_normal((n, d)), rng.randint(n_classes, size=n)
-    classes = known_classes(n, gather_evidence(n, y))
-    return Problem(X, nearest_alike(X, classes.number, k), classes, margin, push), y
+    classes = find_known_classes(n, gather_evidence(n, y))
+    return MarginProblem(X, find_nearest_alike(X, classes.number, k), classes, margin, push), y
 
 
 def plain_objective(L, X, targets, unlike, margin, push):
@@ -80,7 +85,7 @@ def test_objective_in_parts_is_the_same(monkeypatch):
 def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
     monkeypatch.setattr(large_margin, "_TILE", (7, 13))
     problem, y = random_problem(n=100)
-    problem = Problem(problem.X + offset, *list(vars(problem).values())[1:])
+    problem = MarginProblem(problem.X + offset, *list(vars(problem).values())[1:])
     L = np.random.RandomState(3).standard_normal((2, 4))
     Z = problem.X @ L.T
     squared = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
@@ -108,14 +113,14 @@ def test_too_many_rivals_are_refused(monkeypatch):
 def test_targets_are_the_nearest_of_the_class(monkeypatch):
     rng = np.random.RandomState(0)
     X, y = rng.standard_normal((60, 3)), np.r_[np.zeros(30), np.ones(27), 2, 2, 3].astype(int)
-    targets = nearest_alike(X, y, 4)
+    targets = find_nearest_alike(X, y, 4)
     for i in range(60):
         others = np.flatnonzero((y == y[i]) & (np.arange(60) != i))
         order = others[np.argsort(((X[others] - X[i]) ** 2).sum(axis=1))][:4]
         assert_array_equal(targets[i, : len(order)], order)
         assert (targets[i, len(order) :] == -1).all()
     monkeypatch.setattr(large_margin, "_FEW_ROWS", 5)
-    assert_array_equal(nearest_alike(X, y, 4), targets)
+    assert_array_equal(find_nearest_alike(X, y, 4), targets)
 
 
 def test_rivals_that_come_near_meanwhile_do_not_raise_the_objective(monkeypatch):
@@ -123,9 +128,9 @@ def test_rivals_that_come_near_meanwhile_do_not_raise_the_objective(monkeypatch)
     monkeypatch.setattr(large_margin, "AHEAD", 0.0)
     monkeypatch.setattr(large_margin, "_FIRST_ROUND", 100)
     problem, _ = random_problem(n=60, margin=1e-3)
-    problem = Problem(problem.X, problem.targets, problem.classes, 1e-3, 0.5)
+    problem = MarginProblem(problem.X, problem.targets, problem.classes, 1e-3, 0.5)
     start = np.diag([1.0, 0.5, 2.0, 1.0])
-    solution = descend(problem, start, max_iter=2000, tol=1e-6)
+    solution = minimize_margin_objective(problem, start, max_iter=2000, tol=1e-6)
     assert (np.diff(solution.objective) <= 0).all()
     exact, _ = problem.objective(solution.L, problem.rivals(solution.L))
     assert_allclose(solution.objective[-1], exact)
@@ -157,7 +162,7 @@ def test_one_pass_reaches_the_minimum_from_anywhere(wine):
 def test_objective_is_that_of_the_metric(wine):
     X, y = wine[0][::3], wine[1][::3]
     metric = LMNN(n_passes=1).fit(X, y)
-    targets = nearest_alike(X, y, 3)
+    targets = find_nearest_alike(X, y, 3)
     squared = ((X[:, None] - X[targets]) ** 2).sum(axis=2)
     assert_allclose(metric.margin_, squared.mean())
     expected = plain_objective(
@@ -210,7 +215,7 @@ def test_classes_from_pairs_and_labels():
     y = np.array([-1, -1, -1, -1, -1, -1, 5, -1, 9, 5, -1, 9])
     with pytest.warns(UserWarning, match="contradict"):
         evidence = gather_evidence(12, y, pairs)
-    classes = known_classes(12, evidence)
+    classes = find_known_classes(12, evidence)
     # Row 10 is tied to two labels: it could be either.
     assert_array_equal(classes.rows, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11])
     number = dict(zip(classes.rows.tolist(), classes.number.tolist(), strict=True))
@@ -227,8 +232,8 @@ def test_classes_from_pairs_and_labels():
 def test_only_components_with_a_cannot_link_are_pushed_apart():
     X = np.array([[0.0], [0.5], [2.0], [2.5], [1.0], [1.5]])
     pairs = Pairs([(0, 1), (2, 3), (4, 5)], [(1, 2)])
-    classes = known_classes(6, gather_evidence(6, None, pairs))
-    problem = Problem(X, nearest_alike(X, classes.number, 3), classes, 100.0, 0.5)
+    classes = find_known_classes(6, gather_evidence(6, None, pairs))
+    problem = MarginProblem(X, find_nearest_alike(X, classes.number, 3), classes, 100.0, 0.5)
     found = {frozenset(pair) for pair in zip(*problem.rivals(np.eye(1)), strict=True)}
     assert found == {frozenset(pair) for pair in [(0, 2), (0, 3), (1, 2), (1, 3)]}
 

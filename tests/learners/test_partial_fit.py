@@ -47,7 +47,7 @@ def same_landmarks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             feature_space,
-            "landmark_rows",
+            "choose_landmark_rows",
             lambda X, kernel, points, n_landmarks, *_: (
                 np.arange(X.shape[0]) if n_landmarks is None else LANDMARKS
             ),

@@ -15,13 +15,13 @@ from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.search.duplicates import (
+    count_near_pairs,
     duplicate_radius,
-    mean_groups,
-    n_judged,
-    near_pairs,
+    group_by_mean_distance,
+    n_judged_neighbors,
     radius_of_share,
 )
-from nearkin.spaces.neighbors import by_first_row, near_groups, nearest, without_itself
+from nearkin.spaces.neighbors import drop_itself, find_nearest, group_within, number_by_first_row
 from tests.cases import each
 from tests.oracles import groups_within
 
@@ -35,7 +35,7 @@ def copies(n_things=1000, noise=0.15, seed=0):
 
 def look_alikes(X, who, n_pairs=100):
     """Half pairs of copies, half rows with the nearest that is no copy."""
-    _, near = nearest(X, X, 3)
+    _, near = find_nearest(X, X, 3)
     half = n_pairs // 2
     others = [next(int(j) for j in near[i, 1:] if who[j] != who[i]) for i in range(half)]
     return Pairs([(2 * i, 2 * i + 1) for i in range(half)], list(enumerate(others)))
@@ -50,7 +50,7 @@ def f1(groups, who):
 
 def others_of(Z, k=None):
     """The k nearest others of each row, or all, the nearest first."""
-    return without_itself(*nearest(Z, Z, len(Z) if k is None else k + 1))
+    return drop_itself(*find_nearest(Z, Z, len(Z) if k is None else k + 1))
 
 
 @each("learner", [Euclidean(), ITML()])
@@ -67,7 +67,7 @@ def test_a_wide_threshold_does_not_join_everything():
     metric = Euclidean(random_state=0).fit(X, pairs=far)
     metric.threshold_ *= 1.5
     index = NeighborIndex(metric).add(X)
-    assert near_groups(index.vectors, metric.threshold_).max() < 1500
+    assert group_within(index.vectors, metric.threshold_).max() < 1500
     assert f1(index.duplicates(), who) >= 0.97
     assert f1(index.duplicates(precision=0.99), who) >= 0.97
     share = 1000 / (2000 * 1999 / 2)
@@ -121,8 +121,8 @@ def test_weak_links_chain_nothing():
     # Pairs of copies in a row, each pair not much farther from the next than its rows are apart.
     X = np.array([[3.0 * i + step, 0.0] for i in range(50) for step in (0.0, 1.0)])
     distances, rows = others_of(X)
-    assert near_groups(X, 2.0).max() == 0
-    assert_array_equal(mean_groups(X, distances, rows, 2.0), np.repeat(np.arange(50), 2))
+    assert group_within(X, 2.0).max() == 0
+    assert_array_equal(group_by_mean_distance(X, distances, rows, 2.0), np.repeat(np.arange(50), 2))
 
 
 points = hnp.arrays(
@@ -137,15 +137,15 @@ def test_groups_are_those_of_average_linkage(Z, radius):
     heights = np.diff(np.sort(tree[:, 2]))
     if (gaps < 1e-6).any() or (heights < 1e-9).any():
         return  # a tie, which may go either way
-    expected = by_first_row(fcluster(tree, radius**2, "distance"))
-    assert_array_equal(mean_groups(Z, *others_of(Z), radius), expected)
-    assert_array_equal(mean_groups(sp.csr_array(Z), *others_of(Z), radius), expected)
+    expected = number_by_first_row(fcluster(tree, radius**2, "distance"))
+    assert_array_equal(group_by_mean_distance(Z, *others_of(Z), radius), expected)
+    assert_array_equal(group_by_mean_distance(sp.csr_array(Z), *others_of(Z), radius), expected)
 
 
 def test_pairs_within_a_radius_are_counted_and_those_by_chance_follow_density():
     Z = np.random.default_rng(0).uniform(size=(2000, 3))
     distances = others_of(Z, 20)[0]
-    pairs = near_pairs(distances)
+    pairs = count_near_pairs(distances)
     D = cdist(Z, Z)[np.triu_indices(2000, 1)]
     some = np.flatnonzero(pairs.radii < distances[:, -1].min())[::100]
     counts = [np.count_nonzero(radius >= D) for radius in pairs.radii[some]]
@@ -180,7 +180,7 @@ def test_few_rows_go_by_the_threshold():
     X = np.array([[float(i * i)] for i in range(8)] + [[0.1], [9.1]])
     metric = Euclidean().fit(X, pairs=Pairs([(0, 8)], [(0, 1)]))
     index = NeighborIndex(metric).add(X)
-    assert n_judged(len(X)) == 0
+    assert n_judged_neighbors(len(X)) == 0
     assert index.radius_for() == metric.threshold_
     assert [group.tolist() for group in index.duplicates()] == [[0, 8], [3, 9]]
     with pytest.raises(ValueError, match=r"precision=0.9, but the index has 10 rows, too few"):

@@ -24,7 +24,7 @@ from nearkin.rows.distances import rowwise_distances
 from nearkin.search import neighbor_index
 from nearkin.search.neighbor_index import KIND, VERSION, read_index, write_index
 from nearkin.spaces import neighbors as neighbor_search
-from nearkin.spaces.neighbors import Cells, near_groups, nearest, within
+from nearkin.spaces.neighbors import CellIndex, find_nearest, find_within, group_within
 from nearkin.storage.arrays import StorageError, write_arrays
 from tests.cases import each
 from tests.oracles import groups_within
@@ -62,7 +62,7 @@ grids = hnp.arrays(
 @given(grids, grids, st.integers(1, 40), st.sampled_from([np.float32, np.float64]))
 def test_nearest_is_the_sorted_distances_with_ties_by_row(Z, Q, k, dtype):
     k = min(k, len(Z))
-    distances, rows = nearest(Z.astype(dtype), Q.astype(dtype), k)
+    distances, rows = find_nearest(Z.astype(dtype), Q.astype(dtype), k)
     expected, expected_rows = nearest_plainly(Z, Q, k)
     assert_array_equal(rows, expected_rows)
     assert_array_equal(distances, expected.astype(dtype))
@@ -72,7 +72,7 @@ def test_nearest_is_the_sorted_distances_with_ties_by_row(Z, Q, k, dtype):
 @each_dtype
 def test_nearest_among_many_rows_in_the_same_place(dtype):
     Z = np.repeat(random_rows(7, dtype=dtype), 300, axis=0)
-    distances, rows = nearest(Z, Z[::700], 10)
+    distances, rows = find_nearest(Z, Z[::700], 10)
     assert_array_equal(rows, np.arange(0, 2100, 700)[:, None] // 300 * 300 + np.arange(10))
     assert not distances.any()
 
@@ -83,7 +83,7 @@ def test_nearest_is_exact_far_from_the_origin(dtype):
     Z = (random_rows(400, dtype=np.float64) + 1e3 * (1 if dtype == np.float32 else 1e5)).astype(
         dtype
     )
-    distances, rows = nearest(Z, Z[:20], 5)
+    distances, rows = find_nearest(Z, Z[:20], 5)
     expected, expected_rows = nearest_plainly(Z, Z[:20], 5)
     assert_array_equal(rows, expected_rows)
     assert_allclose(distances, expected, rtol=1e-6 if dtype == np.float32 else 1e-14)
@@ -97,23 +97,23 @@ def test_nearest_of_rows_that_all_but_tie(dtype):
     exact = np.array([rowwise_distances(np.repeat([q], 90, axis=0), Z) for q in Q])
     for k in (1, 5, 33):
         expected = np.argsort(exact, axis=1, kind="stable")[:, :k]
-        assert_array_equal(nearest(Z, Q, k)[1], expected)
+        assert_array_equal(find_nearest(Z, Q, k)[1], expected)
 
 
 def test_blocks_of_queries_give_what_all_at_once_give(monkeypatch):
     Z, Q = random_rows(100), random_rows(50, seed=1)
-    whole, near = nearest(Z, Q, 5), within(Z, Q, 0.7)
+    whole, near = find_nearest(Z, Q, 5), find_within(Z, Q, 0.7)
     monkeypatch.setattr(neighbor_search, "_BLOCK_SIZE", 40)
     monkeypatch.setattr(neighbor_search, "_QUERIES", 7)
-    for one, other in zip(whole, nearest(Z, Q, 5), strict=True):
+    for one, other in zip(whole, find_nearest(Z, Q, 5), strict=True):
         assert_array_equal(one, other)
-    for one, other in zip(near, within(Z, Q, 0.7), strict=True):
+    for one, other in zip(near, find_within(Z, Q, 0.7), strict=True):
         assert all(map(np.array_equal, one, other))
 
 
 @given(grids, grids, st.sampled_from([0.0, 1.0, 2.0, 5**0.5, 9.0]))
 def test_within_is_all_that_is_no_farther(Z, Q, radius):
-    distances, rows = within(Z, Q, radius)
+    distances, rows = find_within(Z, Q, radius)
     expected, order = nearest_plainly(Z, Q, len(Z))
     for i in range(len(Q)):
         near = expected[i] <= radius
@@ -127,7 +127,7 @@ def test_within_is_all_that_is_no_farther(Z, Q, radius):
 @given(grids, st.sampled_from([0.0, 1.0, 2**0.5, 2.0]), st.sampled_from([np.float32, np.float64]))
 def test_groups_are_those_of_plain_union_find(Z, radius, dtype):
     Z = Z.astype(dtype)
-    labels = near_groups(Z, np.float64(radius).astype(dtype).item())
+    labels = group_within(Z, np.float64(radius).astype(dtype).item())
     assert_array_equal(labels, groups_within(Z, np.float64(radius).astype(dtype).item()))
 
 
@@ -139,20 +139,20 @@ def test_groups_by_small_tiles_with_frequent_contraction(seed, radius):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbor_search, "_TILE_ROWS", 7)
         patch.setattr(neighbor_search, "_TILE_COLUMNS", 11)
-        assert_array_equal(near_groups(Z, radius), groups_within(Z, radius))
+        assert_array_equal(group_within(Z, radius), groups_within(Z, radius))
 
 
 def test_pairs_of_a_tile_are_contracted_at_once(monkeypatch):
     seen = []
     monkeypatch.setattr(neighbor_search, "_TILE_ROWS", 50)
     monkeypatch.setattr(neighbor_search, "_TILE_COLUMNS", 100)
-    join = neighbor_search.joined
+    join = neighbor_search.merge_labels
     monkeypatch.setattr(
         neighbor_search,
-        "joined",
+        "merge_labels",
         lambda a, edges: seen.append((len(a), len(edges))) or join(a, edges),
     )
-    assert not near_groups(np.zeros((1000, 2)), 1.0).any()
+    assert not group_within(np.zeros((1000, 2)), 1.0).any()
     assert max(edges for rows, edges in seen if rows == 1000) <= 1000 + 150
 
 
@@ -336,7 +336,7 @@ def test_cells_of_rows_in_few_places():
 
 
 def test_cells_for_two_rows():
-    cells = Cells(np.array([[0.0], [1.0]]), 0.98, np.random.RandomState(0))
+    cells = CellIndex(np.array([[0.0], [1.0]]), 0.98, np.random.RandomState(0))
     assert (cells.n_cells, cells.n_probes(1), cells.n_probes(2)) == (1, 1, 1)
     index = NeighborIndex(search="approximate", n_neighbors=1).fit([[3.0]])
     assert index.query([[1.0]])[0] == [[2.0]]

@@ -7,10 +7,10 @@ from scipy.stats import multivariate_normal
 
 from nearkin.solvers.class_gaussians import (
     POOLED_SHARES,
-    _in_folds,
+    _assign_folds,
     fit_class_models,
     identity_share,
-    shrunk_covariance,
+    shrink_class_covariance,
 )
 from tests.cases import each
 
@@ -76,7 +76,7 @@ def test_shrunk_covariance_is_the_stated_mixture(data):
         mixed = (1 - share) * own + share * pooled
         expected = (1 - identity) * mixed + identity * np.trace(mixed) / 3 * np.eye(3)
         assert_allclose(matrix, expected, atol=1e-12)
-        assert_allclose(matrix, shrunk_covariance(own, pooled, share, identity), atol=1e-12)
+        assert_allclose(matrix, shrink_class_covariance(own, pooled, share, identity), atol=1e-12)
         assert_allclose(identity, 0.3 / 30.3)
 
 
@@ -173,7 +173,7 @@ def test_models_do_not_depend_on_the_order_of_rows(seed):
 def test_folds_are_drawn_by_a_seed_and_equally_large():
     rng = np.random.default_rng(0)
     X, classes = rng.normal(size=(53, 2)), np.repeat([0, 1, -1], [30, 13, 10])
-    first, same, other = (_in_folds(X, classes, 5, np.random.RandomState(s)) for s in (0, 0, 1))
+    first, same, other = (_assign_folds(X, classes, 5, np.random.RandomState(s)) for s in (0, 0, 1))
     assert_array_equal(first, same)
     assert (first != other).any()
     assert_array_equal(np.bincount(first[:30]), 6)

@@ -13,11 +13,11 @@ from nearkin.solvers.kernel_families import (
     SpectralFamily,
     alternate,
     learn_width,
-    ordered_weights,
+    order_weights,
 )
 from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 from tests import oracles
 from tests.cases import each
 
@@ -36,7 +36,7 @@ def rows_and_pairs(seed=0, n=40, k=30, slack=1.0):
 
 
 def families(X):
-    values, V = smoothest(neighbor_graph(X, 6), 10)
+    values, V = smoothest_functions(neighbor_graph(X, 6), 10)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     K = np.exp(-squared)
     K -= K.mean(axis=0)
@@ -56,7 +56,7 @@ each_family = each("name", ["spectral", "data-dependent", "rbf", "rbf of fixed w
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12))
 def test_ordered_weights_are_where_cyclic_projections_lead(diagonal):
-    found = ordered_weights(np.array(diagonal))
+    found = order_weights(np.array(diagonal))
     assert (np.diff(found) <= 1e-12 * found[0]).all()
     expected = oracles.cyclic_projections_to_order(diagonal)
     assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * max(diagonal))
@@ -70,7 +70,7 @@ def test_no_other_order_is_nearer(seed):
     def distance(weights):
         return (diagonal / weights + np.log(weights)).sum()
 
-    least = distance(ordered_weights(diagonal))
+    least = distance(order_weights(diagonal))
     for _ in range(20):
         assert least <= distance(np.sort(rng.exponential(size=6))[::-1]) + 1e-9
 
@@ -164,7 +164,7 @@ def around(member):
 def test_data_dependent_prior_is_the_kernel_of_the_paper():
     """S − S (I + T S)⁻¹ T S with T as the increments say, on all points."""
     X, _ = rows_and_pairs(n=25)
-    values, V = smoothest(neighbor_graph(X, 5), 6)
+    values, V = smoothest_functions(neighbor_graph(X, 5), 6)
     S = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
     F = np.linalg.cholesky(S + 1e-9 * np.eye(25))
     family = DataDependentFamily.on_graph(F, values, V)
@@ -178,7 +178,7 @@ def test_data_dependent_prior_is_the_kernel_of_the_paper():
 @each("beyond", [1.0, 50.0])
 def test_what_is_beyond_the_smooth_functions_counts_as_rough_as_is_asked_for(beyond):
     X, pairs = rows_and_pairs()
-    values, V = smoothest(neighbor_graph(X, 6), 5)
+    values, V = smoothest_functions(neighbor_graph(X, 6), 5)
     F = families(X)["data-dependent"].coordinates
     family = DataDependentFamily.on_graph(F, values, V, beyond)
     thetas = np.cumsum(family.increments)
@@ -191,7 +191,7 @@ def test_what_is_beyond_the_smooth_functions_counts_as_rough_as_is_asked_for(bey
 
 def test_nothing_is_beyond_as_many_functions_as_directions():
     X, _ = rows_and_pairs()
-    values, V = smoothest(neighbor_graph(X, 6), 5)
+    values, V = smoothest_functions(neighbor_graph(X, 6), 5)
     few = DataDependentFamily.on_graph(V[:, 1:4], values, V, 50.0)
     assert_allclose(few.increments, DataDependentFamily.on_graph(V[:, 1:4], values, V).increments)
 

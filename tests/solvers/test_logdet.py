@@ -10,13 +10,13 @@ from nearkin.solvers import logdet
 from nearkin.solvers.logdet import (
     NO_TRIPLETS,
     BoundedPairs,
-    Order,
+    TripletDifferences,
     _Problem,
     _span,
     _sweep,
     best_slacks,
     divergence,
-    objective,
+    logdet_objective,
 )
 from tests import oracles
 from tests.cases import each
@@ -51,7 +51,7 @@ def value(B, problem, upper, lower, slack):
     sign, weight, B0 = problem[3:]
     targets = targets_of(problem, upper, lower)
     slacks = best_slacks(B, differences(problem), sign, targets)
-    return objective(B, B0, slacks, targets, slack, weight)
+    return logdet_objective(B, B0, slacks, targets, slack, weight)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 30.0]), st.integers(1, 5))
@@ -110,7 +110,7 @@ def test_generic_optimiser_finds_the_same_minimum(slack):
 
     def cost(v):
         B, slacks = unpacked(v)
-        return objective(B, B0, slacks, targets, slack, weight)
+        return logdet_objective(B, B0, slacks, targets, slack, weight)
 
     def room(v):
         B, slacks = unpacked(v)
@@ -292,7 +292,7 @@ def test_numbers_of_less_precision_are_not_reckoned_with_as_such():
 
 def test_dual_variables_without_a_metric():
     one = np.ones(1)
-    without = Order.of(np.empty((0, 1)), NO_TRIPLETS, 1.0)
+    without = TripletDifferences.of(np.empty((0, 1)), NO_TRIPLETS, 1.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"^B is no longer positive definite$"):
         _Problem(np.eye(1), -one, one, one, without).metric(2 * one, np.empty(0))
 

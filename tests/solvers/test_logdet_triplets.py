@@ -8,7 +8,7 @@ from nearkin.solvers.logdet import (
     MARGIN,
     NO_TRIPLETS,
     BoundedPairs,
-    Order,
+    TripletDifferences,
     Triplets,
     divergence,
     project,
@@ -117,5 +117,5 @@ def test_no_metric_is_zero_where_distances_cannot_follow(slack):
 
 
 def test_without_triplets_nothing_is_different():
-    order = Order.of(np.empty((0, 2)), NO_TRIPLETS, 1.0)
+    order = TripletDifferences.of(np.empty((0, 2)), NO_TRIPLETS, 1.0)
     assert order.cost(np.eye(2)) == 0

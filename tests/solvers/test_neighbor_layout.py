@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.spaces.neighbors import nearest_others
+from nearkin.spaces.neighbors import find_nearest_others
 from nearkin.studio import metric
 from nearkin.studio.metric import EPOCHS, closeness, descended, edges_between, middles
 from tests.cases import each
@@ -26,7 +26,7 @@ def test_closeness_is_that_of_a_slow_version():
 
 def test_edges_are_the_same_from_both_ends_and_those_of_either():
     Z, _ = clouds(60, 3)
-    starts, ends, weights = edges_between(Z, nearest_others(Z, 4))
+    starts, ends, weights = edges_between(Z, find_nearest_others(Z, 4))
     W = np.zeros((60, 60))
     for i in range(60):
         W[i, ends[starts[i] : starts[i + 1]]] = weights[starts[i] : starts[i + 1]]
@@ -63,7 +63,7 @@ def test_steps_go_down_the_gradient():
 
 def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
     Z, cloud = clouds(300, 6)
-    edges = edges_between(Z, nearest_others(Z, 10))
+    edges = edges_between(Z, find_nearest_others(Z, 10))
     start = np.random.RandomState(0).normal(size=(300, 2)).astype(np.float32)
     places = descended(start, edges, 0, EPOCHS, 7)
     in_parts = descended(descended(start, edges, 0, 100, 7), edges, 100, EPOCHS, 7)
@@ -78,7 +78,7 @@ def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
 def test_any_seed_will_do(seed):
     Z, _ = clouds(8, 2)
     found = descended(
-        np.zeros((8, 2), "f4") + Z[:, :2], edges_between(Z, nearest_others(Z, 7)), 0, 5, seed
+        np.zeros((8, 2), "f4") + Z[:, :2], edges_between(Z, find_nearest_others(Z, 7)), 0, 5, seed
     )
     assert np.isfinite(found).all()
 

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.solvers import stress as module
-from nearkin.solvers.stress import CompleteSprings, all_squared_distances, join, relax, stress
+from nearkin.solvers.stress import (
+    CompleteSprings,
+    all_squared_distances,
+    join_springs,
+    relax,
+    stress,
+)
 from tests.cases import each
 
 
@@ -31,12 +37,12 @@ def slow_stress(ends, weight, rest, strut, Y):
 def test_stress_is_the_sum_over_springs(seed):
     parts = random_springs(seed)
     Y = np.random.default_rng(seed + 1).standard_normal((12, 3))
-    assert_allclose(stress(join(12, *parts), Y), slow_stress(*parts, Y), rtol=1e-12)
+    assert_allclose(stress(join_springs(12, *parts), Y), slow_stress(*parts, Y), rtol=1e-12)
 
 
 @given(st.integers(0, 10**6))
 def test_stress_never_rises(seed):
-    springs = join(12, *random_springs(seed))
+    springs = join_springs(12, *random_springs(seed))
     Y = np.random.default_rng(seed + 1).standard_normal((12, 3))
     history = relax(springs, Y, n_iter=20).stress
     assert all(b <= a * (1 + 1e-9) + 1e-15 for a, b in pairwise(history))
@@ -51,12 +57,12 @@ def test_a_step_is_the_minimum_of_the_majorising_function():
         P += w * np.outer(b, b)
         Q += w * t / np.linalg.norm(Y[i] - Y[j]) * np.outer(b, b)
     expected = np.linalg.pinv(P) @ Q @ Y
-    found = relax(join(12, ends, weight, rest, strut), Y, n_iter=1).Y
+    found = relax(join_springs(12, ends, weight, rest, strut), Y, n_iter=1).Y
     assert_allclose(found - found.mean(0), expected - expected.mean(0), atol=1e-7)
 
 
 def test_gradients_and_factorisation_find_the_same(monkeypatch):
-    springs = join(40, *random_springs(5, n=40, e=200))
+    springs = join_springs(40, *random_springs(5, n=40, e=200))
     Y = np.random.default_rng(6).standard_normal((40, 4))
     factored = relax(springs, Y, n_iter=3)
     monkeypatch.setattr(module, "_FACTORED_POINTS", 0)
@@ -82,8 +88,8 @@ def test_matrices_and_single_springs_say_the_same():
         rest[first, second],
         np.zeros(len(first), dtype=bool),
     )
-    single = join(n, *map(np.concatenate, zip(window, links, strict=True)))
-    matrices = CompleteSprings(weight, rest, join(n, *links))
+    single = join_springs(n, *map(np.concatenate, zip(window, links, strict=True)))
+    matrices = CompleteSprings(weight, rest, join_springs(n, *links))
     Y = F + 0.3 * rng.standard_normal(F.shape)
     Y[3] = Y[2]
     assert_allclose(matrices.degree, single.degree)
@@ -112,7 +118,7 @@ def test_groups_speed_gradients_up_on_a_long_chain(monkeypatch):
     """A chain is the worst case of the diagonal alone: one step for each of its springs."""
     n = 1000
     ends = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    springs = join(n, ends, np.ones(n - 1), np.ones(n - 1), np.zeros(n - 1, dtype=bool))
+    springs = join_springs(n, ends, np.ones(n - 1), np.ones(n - 1), np.zeros(n - 1, dtype=bool))
     Y = np.random.default_rng(13).standard_normal((n, 2))
     exact = relax(springs, Y, n_iter=1).Y
     monkeypatch.setattr(module, "_FACTORED_POINTS", 0)
@@ -128,7 +134,7 @@ def test_groups_speed_gradients_up_on_a_long_chain(monkeypatch):
 def test_what_no_spring_moves_stays(monkeypatch, most_factored):
     monkeypatch.setattr(module, "_FACTORED_POINTS", most_factored)
     ends = np.array([[0, 1], [2, 3]])
-    springs = join(5, ends, np.ones(2), np.array([0.0, 2.0]), np.zeros(2, dtype=bool))
+    springs = join_springs(5, ends, np.ones(2), np.array([0.0, 2.0]), np.zeros(2, dtype=bool))
     Y = np.array([[0.0, 0], [4, 0], [0, 1], [0, 2], [9, 9]])
     found = relax(springs, Y, n_iter=1).Y
     # The first two meet half way, the next two part around their centre, the last has no spring.
@@ -138,14 +144,14 @@ def test_what_no_spring_moves_stays(monkeypatch, most_factored):
 
 def test_coinciding_points_give_no_nan():
     ends = np.array([[0, 1], [1, 2]])
-    springs = join(3, ends, np.ones(2), np.array([1.0, 0.0]), np.array([True, False]))
+    springs = join_springs(3, ends, np.ones(2), np.array([1.0, 0.0]), np.array([True, False]))
     found = relax(springs, np.zeros((3, 2)), n_iter=5)
     assert np.isfinite(found.Y).all()
     assert found.stress[-1] == pytest.approx(1.0)  # a push along no direction moves nothing
 
 
 def test_a_strut_does_not_pull():
-    springs = join(2, np.array([[0, 1]]), np.ones(1), np.ones(1), np.array([True]))
+    springs = join_springs(2, np.array([[0, 1]]), np.ones(1), np.ones(1), np.array([True]))
     Y = np.array([[0.0], [5.0]])
     assert_allclose(relax(springs, Y, n_iter=3).Y, Y, atol=1e-9)
     near = relax(springs, Y / 50, n_iter=3).Y
@@ -153,7 +159,7 @@ def test_a_strut_does_not_pull():
 
 
 def test_it_stops_when_steps_no_longer_help():
-    springs = join(12, *random_springs(7))
+    springs = join_springs(12, *random_springs(7))
     Y = np.random.default_rng(8).standard_normal((12, 3))
     found = relax(springs, Y, n_iter=5000, tol=1e-7)
     assert found.converged
@@ -164,5 +170,5 @@ def test_it_stops_when_steps_no_longer_help():
 def test_start_is_not_changed():
     Y = np.random.default_rng(9).standard_normal((12, 3))
     before = Y.copy()
-    relax(join(12, *random_springs(9)), Y, n_iter=2)
+    relax(join_springs(12, *random_springs(9)), Y, n_iter=2)
     assert_array_equal(Y, before)

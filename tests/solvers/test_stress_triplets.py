@@ -9,7 +9,7 @@ from nearkin.solvers.stress import (
     CompleteSprings,
     OrderedSprings,
     all_squared_distances,
-    join,
+    join_springs,
     ordered_lengths,
     relax,
     stress,
@@ -35,7 +35,7 @@ def example(complete, seed=0, n=14):
     Y = rng.standard_normal((n, 2))
     edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     flat = (edges, np.full(n - 1, 0.3), np.ones(n - 1), np.zeros(n - 1, dtype=bool))
-    springs = join(n, *flat)
+    springs = join_springs(n, *flat)
     if complete:
         lengths = np.sqrt(all_squared_distances(Y))
         springs = CompleteSprings(0.02 * (1 - np.eye(n)), lengths, springs)

@@ -6,12 +6,12 @@ from scipy.spatial.distance import cdist
 
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.neighbors import (
-    along_a_path,
-    cell_means,
-    coded,
-    nearest_mean,
-    nearest_means,
-    scanned,
+    assign_to_means,
+    encode_cells,
+    find_cell_means,
+    find_nearest_means,
+    order_along_path,
+    scan_cells,
 )
 from tests.cases import each
 
@@ -49,7 +49,7 @@ def test_the_nearest_rows_of_the_cells_are_found(q, dtype):
     Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (700, 25))
     cell, places = in_cells(Z, 4)
     probes = random_probes(25, 4, 3)
-    found = scanned(coded(Z, cell, places), Z, Q, probes, 9)
+    found = scan_cells(encode_cells(Z, cell, places), Z, Q, probes, 9)
     assert_array_equal(found, plainly(Z, Q, cell, probes, 9))
 
 
@@ -57,21 +57,21 @@ def test_of_rows_equally_far_those_with_lower_numbers_are_found():
     Z = np.random.default_rng(0).integers(-2, 3, size=(600, 2)).astype(np.float64)
     cell, places = in_cells(Z, 3)
     probes = random_probes(25, 3, 3)
-    found = scanned(coded(Z, cell, places), Z, Z[:25], probes, 40)
+    found = scan_cells(encode_cells(Z, cell, places), Z, Z[:25], probes, 40)
     assert_array_equal(found, plainly(Z, Z[:25], cell, probes, 40))
 
 
 def test_more_equal_rows_than_can_wait():
     Z = np.repeat(np.eye(2), 700, axis=0)
     cell, places = np.repeat([0, 1], 700), np.eye(2)
-    found = scanned(coded(Z, cell, places), Z, np.eye(2), np.array([[0, 1], [0, 1]]), 2)
+    found = scan_cells(encode_cells(Z, cell, places), Z, np.eye(2), np.array([[0, 1], [0, 1]]), 2)
     assert_array_equal(found, [[0, 1], [700, 701]])
 
 
 def test_cells_with_fewer_rows_than_are_asked_for():
     Z = np.arange(5.0)[:, None]
-    codes = coded(Z, np.array([0, 0, 0, 1, 1]), np.array([[1.0], [3.5]]))
-    assert_array_equal(scanned(codes, Z, Z[:1], np.array([[1]]), 4), [[3, 4, -1, -1]])
+    codes = encode_cells(Z, np.array([0, 0, 0, 1, 1]), np.array([[1.0], [3.5]]))
+    assert_array_equal(scan_cells(codes, Z, Z[:1], np.array([[1]]), 4), [[3, 4, -1, -1]])
 
 
 @each("scale", [1e-60, 1e-30, 1e30, 1e100])
@@ -82,14 +82,14 @@ def test_numbers_of_any_size(scale, far):
     Q = np.concatenate([Z[:20], 1e20 * Z[20:25], Z[25:30] + scale])
     cell, places = in_cells(Z, 4)
     probes = random_probes(len(Q), 4, 2)
-    found = scanned(coded(Z, cell, places), Z, Q, probes, 5)
+    found = scan_cells(encode_cells(Z, cell, places), Z, Q, probes, 5)
     assert_array_equal(found, plainly(Z, Q, cell, probes, 5))
 
 
 def test_codes_stand_for_rows_up_to_the_error():
     Z = np.random.default_rng(0).standard_normal((400, 5))
     cell, places = in_cells(Z, 3)
-    found = coded(Z, cell, places)
+    found = encode_cells(Z, cell, places)
     for c in range(3):
         rows = found.order[found.starts[c] : found.starts[c + 1]]
         assert_array_equal(rows, np.flatnonzero(cell == c))
@@ -111,10 +111,10 @@ def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():
     rng = np.random.default_rng(0)
     Z, Q = rng.standard_normal((1000, 8)), rng.standard_normal((100, 8))
     cell, places = in_cells(Z, 6)
-    codes, probes = coded(Z, cell, places), random_probes(100, 6, 2)
-    together = scanned(codes, Z, Q, probes, 10)
+    codes, probes = encode_cells(Z, cell, places), random_probes(100, 6, 2)
+    together = scan_cells(codes, Z, Q, probes, 10)
     with one_core():
-        alone = [scanned(codes, Z, Q[[i]], probes[[i]], 10)[0] for i in range(100)]
+        alone = [scan_cells(codes, Z, Q[[i]], probes[[i]], 10)[0] for i in range(100)]
     assert_array_equal(together, alone)
 
 
@@ -125,17 +125,17 @@ def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():
 def test_rows_go_to_the_nearest_of_the_means(far):
     Z = np.random.default_rng(0).standard_normal((900, 4)) + far
     origin = np.full(4, far)
-    means = cell_means(Z, origin, 20, np.random.RandomState(0))
+    means = find_cell_means(Z, origin, 20, np.random.RandomState(0))
     distances = cdist(Z - far, means)
-    assert_array_equal(nearest_mean(Z, origin, means), distances.argmin(axis=1))
+    assert_array_equal(assign_to_means(Z, origin, means), distances.argmin(axis=1))
     found = np.empty((900, 7), dtype=np.int64)
-    nearest_means(np.ascontiguousarray(means.T), Z - far, found)
+    find_nearest_means(np.ascontiguousarray(means.T), Z - far, found)
     assert_array_equal(found, np.argsort(distances, axis=1)[:, :7])
 
 
 def test_a_path_passes_every_mean_once_and_mostly_near_ones():
     means = np.random.default_rng(0).uniform(size=(200, 2))
-    path = along_a_path(means)
+    path = order_along_path(means)
     assert_array_equal(np.sort(path), np.arange(200))
     step, any_two = (
         np.linalg.norm(np.diff(means[p], axis=0), axis=1).mean() for p in (path, range(200))

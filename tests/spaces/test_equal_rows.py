@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from nearkin.spaces.graph import equal_where_rows_are
+from nearkin.spaces.graph import average_equal_rows
 
 
 def test_equal_rows_have_one_place_however_they_are_stored():
@@ -12,6 +12,6 @@ def test_equal_rows_have_one_place_however_they_are_stored():
     expected[1] = Z[1]
     twice = sp.csr_array(([0.5, 0.5, 2, 1, 0, 3], [0, 0, 1, 0, 1, 0], [0, 2, 3, 5, 6]), (4, 2))
     for rows in (X, sp.csr_array(X), twice):
-        assert_allclose(equal_where_rows_are(rows, Z), expected)
-        parallel = equal_where_rows_are(rows, Z, "cosine")
+        assert_allclose(average_equal_rows(rows, Z), expected)
+        parallel = average_equal_rows(rows, Z, "cosine")
         assert_allclose(parallel[[0, 2, 3]], [Z[[0, 2, 3]].mean(axis=0)] * 3)

@@ -21,8 +21,8 @@ from nearkin.spaces.maps import (
     Scaled,
     ThroughLandmarks,
     Transformed,
-    after_scaling,
-    composed,
+    compose,
+    compose_after_scaling,
 )
 from nearkin.storage.schema import pack, unpack
 from tests.cases import each
@@ -116,10 +116,10 @@ def test_a_map_is_the_same_after_a_way_through_a_file(learned):
 
 
 def test_maps_say_what_they_are_in_a_line():
-    learned = after_scaling(SCALE, ThroughLandmarks(EXTENSION, COORDINATES))
+    learned = compose_after_scaling(SCALE, ThroughLandmarks(EXTENSION, COORDINATES))
     assert repr(learned) == "Composed(Scaled(3 columns), ThroughLandmarks(6 landmarks to 2))"
-    assert after_scaling(None, learned) is learned
-    assert composed(learned) is learned
+    assert compose_after_scaling(None, learned) is learned
+    assert compose(learned) is learned
     beside = Joined((Identity(), Displaced(ANCHORS, MOVES, ORIGIN, WIDTH)), np.ones(2))
     assert repr(beside) == "Joined(Identity(), Displaced(4 anchors))"
     assert repr(Composed((Affine(MATRIX), Transformed(PCA(1))))) == (
@@ -136,7 +136,7 @@ def test_what_a_transformer_leaves_missing_is_refused():
     learned = Composed((Transformed(FunctionTransformer()), Affine(MATRIX)))
     with pytest.raises(ValueError, match="contains NaN in row 4, column 1"):
         learned.apply(gaps)
-    filled = composed(Transformed(SimpleImputer().fit(X)), Affine(MATRIX))
+    filled = compose(Transformed(SimpleImputer().fit(X)), Affine(MATRIX))
     assert_allclose(filled.apply(gaps)[5:], X[5:] @ MATRIX.T)
 
 
@@ -149,9 +149,7 @@ def test_numbers_beyond_all_squares_are_refused_between_maps():
 def test_transformers_see_rows_as_they_are_and_others_their_numbers():
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.arange(40)})
     shown = FunctionTransformer(lambda rows: rows[["b", "c"]]).fit(frame)
-    both = Joined(
-        (composed(Transformed(shown), Affine(np.ones((1, 2)))), Scaled(SCALE)), np.ones(2)
-    )
+    both = Joined((compose(Transformed(shown), Affine(np.ones((1, 2)))), Scaled(SCALE)), np.ones(2))
     expected = np.column_stack([frame["b"] + frame["c"], frame / SCALE])
     assert_allclose(both.apply(frame), expected)
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from nearkin import GeometryAware, KernelA, Pairs
 from nearkin.spaces import neighbors
-from nearkin.spaces.neighbors import Cells, nearest_by_cells, nearest_others
+from nearkin.spaces.neighbors import CellIndex, find_nearest_by_cells, find_nearest_others
 from tests.cases import each
 
 
@@ -31,14 +31,18 @@ def shared_share(found, true):
 @each("search", ["exact", "auto"])
 def test_few_rows_are_compared_with_all(search):
     X = rows_in_groups(200)
-    assert_array_equal(nearest_others(X, 7, search=search), slow_nearest_others(X, 7))
-    assert_array_equal(nearest_others(sp.csr_array(X), 7, search=search), slow_nearest_others(X, 7))
+    assert_array_equal(find_nearest_others(X, 7, search=search), slow_nearest_others(X, 7))
+    assert_array_equal(
+        find_nearest_others(sp.csr_array(X), 7, search=search), slow_nearest_others(X, 7)
+    )
 
 
 @each("dtype", [np.float64, np.float32])
 def test_cells_find_nearly_all_and_the_same_each_time(dtype):
     X = rows_in_groups().astype(dtype)
-    found, again = (nearest_others(X, 10, search="approximate", random_state=3) for _ in range(2))
+    found, again = (
+        find_nearest_others(X, 10, search="approximate", random_state=3) for _ in range(2)
+    )
     assert_array_equal(found, again)
     assert not (found == np.arange(len(X))[:, None]).any()
     assert 0.97 < shared_share(found, slow_nearest_others(X, 10)) < 1
@@ -47,7 +51,7 @@ def test_cells_find_nearly_all_and_the_same_each_time(dtype):
 def test_rows_that_are_there_many_times_have_as_many_others():
     X = rows_in_groups(1000)
     X[:40] = X[0]
-    found = nearest_others(X, 10, search="approximate", random_state=0)
+    found = find_nearest_others(X, 10, search="approximate", random_state=0)
     assert (found[:40] < 40).all()
     assert all(len(set(rows)) == 10 for rows in found.tolist())
 
@@ -55,27 +59,29 @@ def test_rows_that_are_there_many_times_have_as_many_others():
 @each("kind", [sp.csr_array, np.asarray], ids=["sparse", "without structure"])
 def test_where_cells_do_not_help_all_rows_are_compared(kind):
     X = kind(np.random.default_rng(0).standard_normal((400, 30)))
-    assert_array_equal(nearest_others(X, 5, search="approximate"), nearest_others(X, 5))
+    assert_array_equal(find_nearest_others(X, 5, search="approximate"), find_nearest_others(X, 5))
 
 
 def test_cells_grow_with_the_means_that_are_there():
     X = rows_in_groups(4000)
     rng = np.random.RandomState(0)
-    first = Cells(X[:1500], 0.98, rng)
-    grown = Cells(X[:2500], 0.98, rng, earlier=first)
+    first = CellIndex(X[:1500], 0.98, rng)
+    grown = CellIndex(X[:2500], 0.98, rng, earlier=first)
     assert grown.n_rows == 2500
     assert grown.n_cells == first.n_cells
-    _, found = nearest_by_cells(grown, X[:2500], X[:300], 10)
+    _, found = find_nearest_by_cells(grown, X[:2500], X[:300], 10)
     true = np.argsort(cdist(X[:300], X[:2500]), axis=1)[:, :10]
     assert 0.96 < shared_share(found, true) < 1
-    assert Cells(X, 0.98, rng, earlier=grown).n_cells > first.n_cells  # far more rows: new means
+    assert (
+        CellIndex(X, 0.98, rng, earlier=grown).n_cells > first.n_cells
+    )  # far more rows: new means
 
 
 def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
     X = rows_in_groups(2000)
     X[1500:] += 100
     rng = np.random.RandomState(0)
-    grown = Cells(X, 0.98, rng, earlier=Cells(X[:1500], 0.98, rng))
+    grown = CellIndex(X, 0.98, rng, earlier=CellIndex(X[:1500], 0.98, rng))
     assert np.diff(grown._codes.starts).max() < 200
 
 

@@ -12,7 +12,7 @@ from nearkin.spaces.spectral import (
     improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
-    smoothest,
+    smoothest_functions,
 )
 from tests.cases import each
 
@@ -24,7 +24,7 @@ def graph():
     X = rng.standard_normal((36, 3)) + 2 * np.eye(3)[y]
     W = neighbor_graph(X, 6)
     classes = np.where(rng.random(36) < 0.5, y, -1)
-    return W, *smoothest(W, 8), classes
+    return W, *smoothest_functions(W, 8), classes
 
 
 def alignment(V, weights, classes):
@@ -37,7 +37,7 @@ def alignment(V, weights, classes):
 
 def test_diffusion_is_the_matrix_exponential(graph):
     W, *_ = graph
-    values, V = smoothest(W, 36)
+    values, V = smoothest_functions(W, 36)
     weights = diffusion(values, V, np.full(36, -1), time=0.7)
     assert_allclose((V * weights) @ V.T, expm(-0.7 * laplacian(W).toarray()), atol=1e-10)
 

@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 
 N_FUNCTIONS = 10
 PENALTY = 1.0
@@ -63,7 +63,7 @@ class Unfolding:
     @classmethod
     def of(cls, X: Rows, y: Rows, n_functions: int, graph_neighbors: int) -> Unfolding:
         W = neighbor_graph(X, graph_neighbors)
-        V = smoothest(W, n_functions + 1, random_state=0)[1][:, 1:] * np.sqrt(len(X))
+        V = smoothest_functions(W, n_functions + 1, random_state=0)[1][:, 1:] * np.sqrt(len(X))
         first, second, squared = edges(W, X)
         members = (y[:, None] == np.unique(y)).astype(float)
         members -= members.mean(axis=0)

@@ -21,7 +21,7 @@ from benchmarks.record import Table
 from benchmarks.resume import Job
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 
 # The first two subjects whose images are whole.
 FIRST = (1, 3)
@@ -249,7 +249,7 @@ def embedding_picture(sets: list[Rows], pairs: Pairs, path: Path) -> None:
 
     X = np.vstack(sets)
     shared = neighbor_graph(X, SETTINGS["graph_neighbors"], metric=SETTINGS["metric"])
-    panels = {"Laplacian eigenmaps": smoothest(shared, 4, random_state=0)[1][:, 1:]}
+    panels = {"Laplacian eigenmaps": smoothest_functions(shared, 4, random_state=0)[1][:, 1:]}
     for n_iter in ITERATIONS:
         panels[f"G-ML, iteration {n_iter}"] = embedded(OURS, sets, pairs, n_iter)
     panels["ITML with an rbf kernel"] = embedded(RIVAL, sets, pairs)

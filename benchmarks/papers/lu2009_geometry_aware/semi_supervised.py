@@ -28,15 +28,15 @@ from nearkin import GeometryAware, Pairs
 from nearkin.learners.geometry_aware import rounds_that_gain
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
-from nearkin.solvers.logdet import bounded_pairs, random_bounds, random_ends
-from nearkin.spaces.graph import equal_where_rows_are, neighbor_graph
+from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
+from nearkin.spaces.graph import average_equal_rows, neighbor_graph
 from nearkin.spaces.spectral import (
     diffusion,
     eigenmaps,
     improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
-    smoothest,
+    smoothest_functions,
 )
 
 N_NEIGHBORS = 10
@@ -139,8 +139,8 @@ def prepared(name: str, graphs: dict[str, Spectrum] | None = None) -> Task:
     for graph in GRAPHS if graphs is None else ():
         weight = task.edge_weight(graph)
         W = neighbor_graph(X, N_NEIGHBORS, metric=task.metric, weight=weight)
-        eigenvalues, V = smoothest(W, N_RIVAL_VECTORS, random_state=0)
-        V = equal_where_rows_are(X, V)
+        eigenvalues, V = smoothest_functions(W, N_RIVAL_VECTORS, random_state=0)
+        V = average_equal_rows(X, V)
         task.graphs[graph] = Spectrum(eigenvalues, V)
     return task
 
@@ -259,12 +259,12 @@ class Problem:
         rng = np.random.RandomState(seed)
         links = example_pairs(gather_evidence(len(V), known), rng)
         family = SpectralFamily(V, diffusion(values, V, known, time=DIFFUSION_TIME))
-        ends = random_ends(len(V), rng)
-        return cls(family, links, random_bounds(V, ends, family.prior), ends, rng)
+        ends = draw_random_pairs(len(V), rng)
+        return cls(family, links, estimate_bounds(V, ends, family.prior), ends, rng)
 
     def metrics(self, n_iter: int) -> list[Rows]:
         """On the family's coordinates, before learning and after each round."""
-        family, pairs = self.family, bounded_pairs(self.links, self.bounds, SLACK)
+        family, pairs = self.family, bound_pairs(self.links, self.bounds, SLACK)
         found = [family.prior]
         for _ in range(n_iter):
             found.append(alternate(family, pairs, n_iter=1).solution.B)

@@ -28,7 +28,7 @@ from benchmarks.resume import Job
 from nearkin import ITML, GeometryAware
 from nearkin.scores import separability
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest
+from nearkin.spaces.spectral import smoothest_functions
 
 N_LABELS = 200
 N_DRAWS = 10
@@ -55,7 +55,7 @@ def embedded(method: str, X: Rows, y: Rows, seed: int) -> Rows:
     """Two columns. Eigenmaps see no label, coloured MVU all of them, the others 200."""
     if method == EIGENMAPS:
         W = neighbor_graph(X, GRAPH_NEIGHBORS)
-        return smoothest(W, 3, random_state=0)[1][:, 1:]
+        return smoothest_functions(W, 3, random_state=0)[1][:, 1:]
     if method in MVUS:
         return coloured_mvu(X, y, 2, GRAPH_NEIGHBORS, **MVUS[method])
     known = known_at(labelled_rows(y, N_LABELS, seed), y)

@@ -23,7 +23,7 @@ from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.local_metrics import (
     bias_matrices,
     local_metrics,
-    majority,
+    majority_vote,
     mean_local_metric,
     mixture_density_weights,
 )
@@ -72,7 +72,7 @@ def by_density(part: Split, identity: float = 0.0) -> list[Result]:
     metrics = local_metrics(bias_matrices(part.X, models))
 
     def by_mixture(Z: Rows, Z_valid: Rows) -> Rows:
-        labels = majority(neighbor_classes(Z_valid, part.y_valid, Z)[:, :VOTERS])
+        labels = majority_vote(neighbor_classes(Z_valid, part.y_valid, Z)[:, :VOTERS])
         labels = np.unique(labels, return_inverse=True)[1]
         return mixture_density_weights(part.X, plain_models(part.X, labels, identity))
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from benchmarks.data import load
 from benchmarks.resume import Job
 from nearkin.datasets import make_three_normal
-from nearkin.solvers.local_metrics import majority
+from nearkin.solvers.local_metrics import majority_vote
 
 Rows = np.ndarray
 NEIGHBORS = (1, 3, 5, 7, 9, 15, 25)
@@ -77,7 +77,7 @@ def neighbor_classes(Z: Rows, y: Rows, Z_new: Rows) -> Rows:
 
 def errors_by_neighbors(classes: Rows, y: Rows) -> list[float]:
     """Error of the vote of each number of neighbours; of equal votes the nearest decides."""
-    return [percent_wrong(majority(classes[:, :k]), y) for k in NEIGHBORS]
+    return [percent_wrong(majority_vote(classes[:, :k]), y) for k in NEIGHBORS]
 
 
 def vote(part: Split, *embeddings: tuple[Rows, Rows, Rows]) -> tuple[dict[str, Any], int]:

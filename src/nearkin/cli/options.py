@@ -369,9 +369,9 @@ def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
     default = signature(cls).parameters.get("n_landmarks")
     if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
         return None
-    from nearkin.spaces.feature_space import usual_landmarks  # with much of SciPy
+    from nearkin.spaces.feature_space import default_n_landmarks  # with much of SciPy
 
-    return None if "n_landmarks" in found else usual_landmarks(n_rows)
+    return None if "n_landmarks" in found else default_n_landmarks(n_rows)
 
 
 def _value(text: str) -> Any:

@@ -22,7 +22,7 @@ from nearkin.clustering.mpck_means import MPCKMeans
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.search.neighbor_index import NeighborIndex
-from nearkin.spaces.neighbors import without_itself
+from nearkin.spaces.neighbors import drop_itself
 
 # Rows whose neighbours are looked for at a time.
 _QUERIES = 10_000
@@ -58,7 +58,7 @@ def neighbor_batches(
             part = block[first : first + _QUERIES]
             distances, rows = index.query(part, n_neighbors=k)
             if among_themselves:
-                distances, rows = without_itself(distances, rows, start)
+                distances, rows = drop_itself(distances, rows, start)
             yield _batch(asked_ids, ids, start, distances, rows, asked.id_name)
             start += len(part)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from nearkin.spaces.feature_space import USUAL_LANDMARKS, usual_landmarks
+from nearkin.spaces.feature_space import USUAL_LANDMARKS, default_n_landmarks
 
 Terms = dict[str, float]
 JOBS = ("fit", "transform")
@@ -73,7 +73,7 @@ def takes_many_landmarks(learner: Any) -> bool:
 
 def with_usual_landmarks(learner: Any, n: int) -> Any:
     """The learner with as many landmarks as it takes of n rows where nobody says it."""
-    usual = usual_landmarks(n)
+    usual = default_n_landmarks(n)
     if usual is None or not any(map(is_exact, parts_of(learner))):
         return learner
     settled = clone(learner)
@@ -195,7 +195,7 @@ def _kernel_rows(learner: Any, n: int) -> int:
         return 0
     found: Any = landmarks_of(learner)
     if found is None:
-        return usual_landmarks(n) or n
+        return default_n_landmarks(n) or n
     return int(found) if isinstance(found, Integral) else 0  # fit refuses what is no number
 
 

@@ -56,7 +56,7 @@ from nearkin.spaces.maps import (
     Map,
     Scaled,
     ThroughLandmarks,
-    after_scaling,
+    compose_after_scaling,
 )
 from nearkin.storage import models
 from nearkin.storage import models as model_file
@@ -829,7 +829,7 @@ class MetricMixin(
         def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
-        self.map_ = after_scaling(self.column_scale_, learned)
+        self.map_ = compose_after_scaling(self.column_scale_, learned)
         self._calibrate(X, evidence, rng, embedded)
 
 

@@ -28,7 +28,7 @@ from nearkin.rows.memo import once
 from nearkin.rows.scaling import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import dense, is_sparse, plain, variances
 from nearkin.rows.validation import in_order_of_fit, n_rows_of, refuse_what_is_no_table
-from nearkin.spaces.maps import Joined, Map, Transformed, composed
+from nearkin.spaces.maps import Joined, Map, Transformed, compose
 from nearkin.storage.schema import estimator, floats, list_of
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
@@ -40,7 +40,7 @@ def map_of(fitted: Any) -> Map:
     if not isinstance(fitted, MetricMixin):
         return Transformed(fitted)
     table = getattr(fitted, "table_", None)
-    return fitted.map_ if table is None else composed(Transformed(table), fitted.map_)
+    return fitted.map_ if table is None else compose(Transformed(table), fitted.map_)
 
 
 def sees_any_rows(part: Any) -> bool:
@@ -258,7 +258,7 @@ class Chain(MetricMixin, BaseEstimator):
     @property
     def map_(self) -> Map:  # type: ignore[override]
         """What was learned, the maps of all steps one after the other."""
-        return composed(*map(map_of, self.steps_))
+        return compose(*map(map_of, self.steps_))
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         if reset:
@@ -316,7 +316,7 @@ class Chain(MetricMixin, BaseEstimator):
         first = self._first_seer
         if first is None:
             return super()._map_of_columns()
-        rest = composed(*map(map_of, self.steps_[1:]))
+        rest = compose(*map(map_of, self.steps_[1:]))
         groups = getattr(first, "groups_", None)
         return rest, first.get_feature_names_out() if groups is None else groups
 

@@ -25,7 +25,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.parallel import blocks, one_blas_thread, one_core
 from nearkin.rows.sparse import dense
 from nearkin.rows.validation import as_rows, frame_of, n_rows_of
-from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, composed
+from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, compose
 
 # Why two rows are as far apart as a metric says: columns, words and answers.
 
@@ -469,7 +469,7 @@ def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
         width = len(part)
     if width >= n_columns:  # it saves nothing
         return None, learned
-    return matrix_of(composed(*first), n_columns), composed(*maps[len(first) :])
+    return matrix_of(compose(*first), n_columns), compose(*maps[len(first) :])
 
 
 def matrix_of(learned: Map, n_columns: int) -> Floats | None:

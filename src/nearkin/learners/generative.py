@@ -28,14 +28,14 @@ from nearkin.rows.sparse import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.local_metrics import (
     density_weighted_metric,
-    drawn_rows,
+    draw_rows,
     kernel_density_weights,
-    left_out_classes,
     local_neighbors,
-    majority,
+    majority_vote,
     mean_metric_at,
     mixture_density_weights,
     most_metrics,
+    predict_left_out_classes,
 )
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
@@ -303,7 +303,7 @@ class Generative(MetricMixin, BaseEstimator):
         else:
             some = known
             if isinstance(known, np.ndarray):
-                some = known[drawn_rows(len(known), most_metrics(models), rng)]
+                some = known[draw_rows(len(known), most_metrics(models), rng)]
             metric = mean_metric_at(some, classes, mean, _moved(models, -mean), interpolation)
 
         self.metric_ = metric
@@ -371,7 +371,7 @@ class Generative(MetricMixin, BaseEstimator):
         array([0, 1, 2])
         """
         _, positions = self._neighbors(X, None)
-        voted = majority(self._classes[backends.to_numpy(positions)])
+        voted = majority_vote(self._classes[backends.to_numpy(positions)])
         found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
         return found
 
@@ -437,7 +437,7 @@ class Generative(MetricMixin, BaseEstimator):
             return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
 
         def by_mixture(Z: Floats) -> Floats:
-            voted = left_out_classes(Z, classes, self.n_neighbors)
+            voted = predict_left_out_classes(Z, classes, self.n_neighbors)
             voted = np.unique(voted, return_inverse=True)[1]
             return mixture_density_weights(X, self._fit_models(X, voted))
 

@@ -25,14 +25,14 @@ from nearkin.solvers.kernel_families import (
     SomeFamily,
     SpectralFamily,
     alternate,
-    width_for_pairs,
+    learn_width_for_pairs,
 )
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
-    bounded_pairs,
-    checked_bounds,
-    random_bounds,
-    random_ends,
+    bound_pairs,
+    check_distance_bounds,
+    draw_random_pairs,
+    estimate_bounds,
     warn_of_rounds,
 )
 from nearkin.solvers.stress import all_squared_distances
@@ -41,24 +41,29 @@ from nearkin.spaces.feature_space import (
     Extension,
     KernelExpansion,
     LocalExtension,
-    feature_space_of,
-    landmark_rows,
+    choose_landmark_rows,
+    find_feature_space,
 )
 from nearkin.spaces.graph import (
     METRICS,
     WEIGHTS,
     Metric,
     Weight,
+    average_equal_rows,
     ball_graph,
-    equal_where_rows_are,
     neighbor_graph,
 )
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks, dense_rows
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.neighbors import SEARCHES, Search
-from nearkin.spaces.spectral import diffusion, isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
+from nearkin.spaces.spectral import (
+    diffusion,
+    isomap_coordinates,
+    lle_coordinates,
+    smoothest_functions,
+)
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 # Functions that are smooth along the data: what GeometryAware learns on.
@@ -83,7 +88,7 @@ def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[
     elif learner.coordinates == "isomap":
         found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     else:
-        found = smoothest(
+        found = smoothest_functions(
             _graph(learner, X, rng),
             learner.n_vectors,
             normalized=learner.normalized,
@@ -200,7 +205,7 @@ def rounds_that_gain(
     pairs = np.concatenate([links.must_link, links.cannot_link])
     same = np.arange(len(pairs)) < len(links.must_link)
     folds = new_point_folds(links, _FOLDS, rng)
-    parts = [bounded_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
+    parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
     def judged(metrics: list[Floats]) -> Floats:
@@ -413,7 +418,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         metric: Metric = "euclidean",
         edge_weight: Weight = "heat",
         mutual: bool = False,
-        search: Search = "auto",
+        search: SearchMode = "auto",
         normalized: bool = False,
         diffusion: float = 0.1,
         slack: float = 0.5,
@@ -476,7 +481,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         "metric": [StrOptions(set(METRICS))],
         "edge_weight": [StrOptions(set(WEIGHTS))],
         "mutual": ["boolean"],
-        "search": [StrOptions(set(SEARCHES))],
+        "search": [StrOptions(set(SEARCH_MODES))],
         "normalized": ["boolean"],
         "diffusion": [Interval(Real, 0, None, closed="left")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
@@ -532,7 +537,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
         self.eigenvalues_, V = once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
-        V = equal_where_rows_are(X, V, self.metric)
+        V = average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
         weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         alone = len(links.cannot_link) == 0
@@ -542,7 +547,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
         found = leading_coordinates(B, V, V, self.n_components)
         if self.n_landmarks is not None:
-            rows = landmark_rows(X, kernel, links.points, self.n_landmarks, self.landmarks, rng)
+            rows = choose_landmark_rows(
+                X, kernel, links.points, self.n_landmarks, self.landmarks, rng
+            )
             X, found = X[rows], found[rows]
         return LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors), found
 
@@ -553,7 +560,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.eigenvalues_, V = once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-        space = feature_space_of(self, X, links.points, rank_tol, rng)
+        space = find_feature_space(self, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
         most = _MOST_DIRECTIONS if self.beyond == 1 else _MOST_WITH_ROUGHER
         directions = space.weighted_directions[:, :most]
@@ -588,7 +595,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         points = X[rows].astype(np.float64)
         squared = all_squared_distances(dense_rows(points))
         links = links.restrict(rows)
-        found = width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
+        found = learn_width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
         family = RbfFamily(squared, found.family.gamma)
         _, B = self._alternate(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
@@ -602,16 +609,16 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
     ) -> tuple[SomeFamily, Floats]:
         """The member of the family and the metric on its coordinates, after all rounds."""
-        ends = random_ends(len(family.coordinates), rng)
-        drawn = random_bounds(family.coordinates, ends, family.prior)
-        self.bounds_ = bounds = checked_bounds(self.bounds) or drawn
+        ends = draw_random_pairs(len(family.coordinates), rng)
+        drawn = estimate_bounds(family.coordinates, ends, family.prior)
+        self.bounds_ = bounds = check_distance_bounds(self.bounds) or drawn
         if self.stop == "held_out":
             slack = float(self.slack)
             n_iter = rounds_that_gain(family, links, bounds, slack, ends, most=n_iter, rng=rng)
         if n_iter == 0:
             self.objective_, self.n_iter_ = np.empty(0), 0
             return family, family.prior
-        bounded = bounded_pairs(links, bounds, self.slack)
+        bounded = bound_pairs(links, bounds, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
         warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
         self.objective_ = learned.objective

@@ -29,12 +29,12 @@ from nearkin.rows.memo import once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
-    bounded_pairs,
-    checked_bounds,
+    bound_pairs,
+    check_distance_bounds,
+    draw_random_pairs,
+    estimate_bounds,
     project,
-    random_bounds,
-    random_ends,
-    reachable,
+    tolerance_for,
     warn_unless_converged,
 )
 from nearkin.spaces.kernels import KernelFunction
@@ -139,7 +139,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     bounds_ : tuple of two floats
         In use, not squared.
     objective_ : ndarray of shape (n_iter_ + 1,)
-        Before the first sweep and after each (:func:`nearkin.solvers.logdet.objective`).
+        Before the first sweep and after each (:func:`nearkin.solvers.logdet.logdet_objective`).
     n_iter_ : int
     landmarks_ : int ndarray of shape (m,)
         With a kernel: row numbers of the landmarks.
@@ -269,7 +269,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
             prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
-        bounds = checked_bounds(self.bounds)
+        bounds = check_distance_bounds(self.bounds)
         if bounds is None:
             bounds = once(_drawn_bounds, space, X, prior, rng)
         return prior, bounds
@@ -279,13 +279,13 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     ) -> tuple[Floats, dict[str, Any]]:
         prior, bounds = taught.settled
         links = example_pairs(taught.evidence, rng)
-        bounded = bounded_pairs(links.restrict(links.points), bounds, self.slack)
+        bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
             at_home(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=reachable(self.tol, bounded),
+            tol=tolerance_for(self.tol, bounded),
         )
         remedy = "Raise max_iter or tol, or lower slack"
         warn_unless_converged(solution, "ITML", remedy)
@@ -309,7 +309,7 @@ def _drawn_bounds(
 ) -> tuple[float, float]:
     """Bounds by the distances of random pairs of rows."""
     numbers = access.drawable_numbers(X)
-    ends = numbers[random_ends(len(numbers), rng)]
+    ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
     F = at_home(space.coordinates(access.take(X, rows)))
-    return random_bounds(F, positions.reshape(2, -1), prior)
+    return estimate_bounds(F, positions.reshape(2, -1), prior)

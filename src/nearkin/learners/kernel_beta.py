@@ -24,13 +24,13 @@ from nearkin.spaces.feature_space import (
     Extension,
     FeatureSpace,
     LocalExtension,
-    feature_space_of,
-    rows_for_kernel,
-    with_kernel_tags,
+    check_rows_for_kernel,
+    find_feature_space,
+    set_kernel_tags,
 )
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
 from nearkin.spaces.landmarks import KernelLandmarks
-from nearkin.spaces.maps import ThroughLandmarks, composed
+from nearkin.spaces.maps import ThroughLandmarks, compose
 from nearkin.storage.schema import floats, ints, positive, real
 
 # Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
@@ -353,7 +353,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 "center=False, or center=True."
             )
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        found = feature_space_of(self, X, points, rank_tol, rng, center=self.center)
+        found = find_feature_space(self, X, points, rank_tol, rng, center=self.center)
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _settle(
@@ -410,7 +410,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             "rank_tol_": taught.space.rank_tol,
             "n_components_": len(beta),
         }
-        return Learned(composed(*stages), attributes, Weighted(weights[0], stages[1:]))
+        return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
 
     def _weights(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
         if self.weighting == "paper":
@@ -425,7 +425,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         )
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
-        return rows_for_kernel(self, X, reset=reset)
+        return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -21,7 +21,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.sparse import axes_of_wide_rows
-from nearkin.solvers.large_margin import Classes, known_classes, learn
+from nearkin.solvers.large_margin import Classes, find_known_classes, learn_large_margin_metric
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
@@ -191,7 +191,7 @@ class LMNN(MetricMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
-        classes = known_classes(len(X), evidence)
+        classes = find_known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)
         centered = known - known[0]  # exact zeros where all rows coincide
@@ -201,7 +201,7 @@ class LMNN(MetricMixin, BaseEstimator):
         start = starting_map(self.init, centered, self.n_components, axes)
         if axes is not None:
             centered = centered @ axes.T
-        solution, margin = learn(
+        solution, margin = learn_large_margin_metric(
             centered,
             classes,
             start,

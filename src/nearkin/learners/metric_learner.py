@@ -52,7 +52,7 @@ from nearkin.rows.scaling import ScaleWarning, divided, scales_of
 from nearkin.rows.sparse import along, axes_of_wide_rows, dense, is_sparse, leading_axes
 from nearkin.rows.validation import n_rows_of
 from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
-from nearkin.spaces.maps import Affine, Identity, Map, after_scaling, composed
+from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 
@@ -435,8 +435,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """What was learned: the chosen metric's map, of rows that are divided and along axes."""
         axes = getattr(self, "axes_", None)
         learned = self.metric_.map_
-        along_axes = learned if axes is None else composed(Affine(axes), learned)
-        return after_scaling(getattr(self, "column_scale_", None), along_axes)
+        along_axes = learned if axes is None else compose(Affine(axes), learned)
+        return compose_after_scaling(getattr(self, "column_scale_", None), along_axes)
 
     def relearned(self, X: Any, pairs: Pairs) -> MetricLearner:
         """A copy that has learned the chosen recipe from other pairs, without a new comparison.
@@ -492,7 +492,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
     def _seen_by_metric(self) -> Map:
         """What becomes of rows before the chosen metric sees them."""
         axes = getattr(self, "axes_", None)
-        return after_scaling(self.column_scale_, Identity() if axes is None else Affine(axes))
+        return compose_after_scaling(
+            self.column_scale_, Identity() if axes is None else Affine(axes)
+        )
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         X = super()._checked(X, reset=reset)

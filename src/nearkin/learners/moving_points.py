@@ -27,7 +27,7 @@ from nearkin.solvers.stress import (
     OrderedSprings,
     Relaxed,
     all_squared_distances,
-    join,
+    join_springs,
     relax,
     relax_along,
     relax_jointly,
@@ -35,14 +35,14 @@ from nearkin.solvers.stress import (
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     LocalExtension,
-    feature_space_of,
-    rows_for_kernel,
-    with_kernel_tags,
+    check_rows_for_kernel,
+    find_feature_space,
+    set_kernel_tags,
 )
-from nearkin.spaces.graph import each_pair_once, equal_where_rows_are
+from nearkin.spaces.graph import average_equal_rows, deduplicate_pairs
 from nearkin.spaces.kernels import KernelFunction, Rows, resolve_gamma
 from nearkin.spaces.maps import Displaced, ThroughLandmarks, gaussian_weights
-from nearkin.spaces.neighbors import nearest_others
+from nearkin.spaces.neighbors import find_nearest_others
 from nearkin.storage.schema import floats, ints, maybe, numbers, positive, training_rows, whole
 
 # The objective of learners that move points: pairs pull and push, a Gaussian window holds.
@@ -93,9 +93,9 @@ def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArr
     n = len(F)
     if n_neighbors >= n - 1:
         return np.column_stack(np.triu_indices(n, 1))
-    neighbors = nearest_others(F, n_neighbors, random_state=random_state)
+    neighbors = find_nearest_others(F, n_neighbors, random_state=random_state)
     first = np.repeat(np.arange(n), n_neighbors)
-    low, high, _ = each_pair_once(first, neighbors.ravel(), n)
+    low, high, _ = deduplicate_pairs(first, neighbors.ravel(), n)
     return np.column_stack([low, high])
 
 
@@ -153,13 +153,13 @@ def window_springs(
         squared = all_squared_distances(F)
         weight = hold(squared)
         np.fill_diagonal(weight, 0.0)
-        return CompleteSprings(weight, np.sqrt(squared), join(n, *links))
+        return CompleteSprings(weight, np.sqrt(squared), join_springs(n, *links))
     edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
     weight = hold(lengths**2)
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
-    return join(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
+    return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
 
 
 def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any]:
@@ -396,7 +396,7 @@ class KernelA(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+        space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
         links = example_pairs(evidence, rng)
         springs = springs_of(self, F, links, rng)
@@ -409,7 +409,7 @@ class KernelA(MetricMixin, BaseEstimator):
         else:
             relaxed = come_to_rest(self, partial(relax, springs, F))
             self.beta_ = None
-        Y = equal_where_rows_are(X, relaxed.Y)
+        Y = average_equal_rows(X, relaxed.Y)
         if self.n_components is not None and self.n_components < Y.shape[1]:
             Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)
 
@@ -428,10 +428,10 @@ class KernelA(MetricMixin, BaseEstimator):
         return self
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
-        return rows_for_kernel(self, X, reset=reset)
+        return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+        return set_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
 # LLMA: move the points of input space, smoothly, as the points named in pairs are pulled.

@@ -38,13 +38,20 @@ from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
     FeatureSpace,
-    feature_space_of,
-    rows_for_kernel,
-    with_kernel_tags,
+    check_rows_for_kernel,
+    find_feature_space,
+    set_kernel_tags,
 )
 from nearkin.spaces.kernels import Rows, unit_rows
 from nearkin.spaces.linalg import leading_components
-from nearkin.spaces.maps import Affine, Map, ThroughLandmarks, UnitLength, after_scaling, composed
+from nearkin.spaces.maps import (
+    Affine,
+    Map,
+    ThroughLandmarks,
+    UnitLength,
+    compose,
+    compose_after_scaling,
+)
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
 # Learners that find a space once and learn there, again and again as pairs come and go.
@@ -206,7 +213,7 @@ class TeachableMixin(MetricMixin):
         self.__dict__.pop("_importances", None)
         self.__dict__.update(
             result.attributes,
-            map_=after_scaling(self.column_scale_, result.map),
+            map_=compose_after_scaling(self.column_scale_, result.map),
             _taught=result.taught,
         )
         return self
@@ -474,7 +481,7 @@ class LinearInSpaceMixin(TeachableMixin):
     """A linear metric on columns or in feature space.
 
     The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
-    ``random_state`` and those of :func:`nearkin.spaces.feature_space.feature_space_of`, and
+    ``random_state`` and those of :func:`nearkin.spaces.feature_space.find_feature_space`, and
 
     - ``_settle``, as :class:`TeachableMixin` says;
     - ``_metric(taught, coordinates, rng)``, which gives the metric as a matrix of shape (r, r) for
@@ -493,7 +500,7 @@ class LinearInSpaceMixin(TeachableMixin):
         """The columns of X, or the leading directions of a kernel's feature space."""
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-            found = feature_space_of(self, X, points, rank_tol, rng)
+            found = find_feature_space(self, X, points, rank_tol, rng)
             return directions_of(found, found.extension(self.extension, self.n_neighbors))
         space = once(columns_of, X, rng)
         if not _all_equal(X, space):
@@ -514,7 +521,7 @@ class LinearInSpaceMixin(TeachableMixin):
         attributes |= taught.space.attributes
         learned = taught.space.map(in_columns)
         if self._of_unit_length:
-            return Learned(composed(learned, UnitLength()), attributes, Direction(components))
+            return Learned(compose(learned, UnitLength()), attributes, Direction(components))
         return Learned(learned, attributes, Projection(components))
 
     def _metric(
@@ -526,8 +533,8 @@ class LinearInSpaceMixin(TeachableMixin):
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
         if self.kernel is None:
             return super()._checked(X, reset=reset)
-        return rows_for_kernel(self, X, reset=reset)
+        return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        return tags if self.kernel is None else with_kernel_tags(tags, self.kernel)
+        return tags if self.kernel is None else set_kernel_tags(tags, self.kernel)

@@ -13,7 +13,7 @@ from nearkin._types import Floats, Ints
 from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
 from nearkin.rows.parallel import blocks
 from nearkin.rows.sparse import is_sparse, variances
-from nearkin.spaces.neighbors import by_first_row
+from nearkin.spaces.neighbors import number_by_first_row
 
 # Up to which distance two rows are the same thing, judged by how near rows lie to each other.
 
@@ -52,13 +52,13 @@ class NearPairs(NamedTuple):
     by_chance: Floats
 
 
-def n_judged(n_rows: int) -> int:
+def n_judged_neighbors(n_rows: int) -> int:
     """How many neighbours of each row to look at; 0 if there are too few rows to judge by."""
     k = min(MOST_NEIGHBORS, n_rows // _ROWS_PER_NEIGHBOR)
     return k if k >= _LEAST_NEIGHBORS else 0
 
 
-def near_pairs(distances: Floats) -> NearPairs:
+def count_near_pairs(distances: Floats) -> NearPairs:
     """Count near pairs, and those that would be near by chance.
 
     Parameters
@@ -146,7 +146,7 @@ def radius_of_share(
     return float(np.quantile(rowwise_distances(Z, Z, drawn[:, 0], drawn[:, 1]), share))
 
 
-def doubts(
+def describe_doubts(
     Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
 ) -> str | None:
     """What makes groups implausible as copies of one thing, with a remedy; None if nothing does.
@@ -209,7 +209,7 @@ _BLOCK_SIZE = 2**20
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
 
-def mean_groups(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
+def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
     """Number the groups of rows whose root mean square distance is no more than ``radius``.
 
     Two groups become one if that of their rows is, the nearest first, and if one has a row that is
@@ -234,9 +234,11 @@ def mean_groups(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.search.duplicates import mean_groups
+    >>> from nearkin.search.duplicates import group_by_mean_distance
     >>> Z = np.array([[0.0], [1.0], [2.5], [9.0]])
-    >>> mean_groups(Z, np.array([[1.0], [1.0], [1.5], [6.5]]), np.array([[1], [0], [1], [2]]), 1.5)
+    >>> group_by_mean_distance(
+    ...     Z, np.array([[1.0], [1.0], [1.5], [6.5]]), np.array([[1], [0], [1], [2]]), 1.5
+    ... )
     array([0, 0, 1, 2])
     """
     n, k = rows.shape
@@ -255,7 +257,7 @@ def mean_groups(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
         close = apart <= most
         edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
-            return by_first_row(labels)
+            return number_by_first_row(labels)
         joined = _nearest_of_each_other(edges, apart, n)
         a, b = edges[joined].T
         total = size[a] + size[b]

@@ -31,24 +31,24 @@ from nearkin.rows.validation import refuse_gaps, refuse_what_is_no_table
 from nearkin.scores.verdicts import checked_share
 from nearkin.search.duplicates import (
     MOST_NEIGHBORS,
-    doubts,
+    count_near_pairs,
+    describe_doubts,
     duplicate_radius,
-    mean_groups,
-    n_judged,
-    near_pairs,
+    group_by_mean_distance,
+    n_judged_neighbors,
     radius_of_share,
 )
 from nearkin.spaces.neighbors import (
-    SEARCHES,
-    Cells,
-    Search,
-    by_first_row,
-    joined,
-    near_groups,
-    nearest,
-    nearest_by_cells,
-    within,
-    without_itself,
+    SEARCH_MODES,
+    CellIndex,
+    SearchMode,
+    drop_itself,
+    find_nearest,
+    find_nearest_by_cells,
+    find_within,
+    group_within,
+    merge_labels,
+    number_by_first_row,
 )
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.files import StrPath, whole_file
@@ -78,7 +78,7 @@ class IndexedRows(WholeState, BaseEstimator):
     """
 
     metric: Any
-    search: Search
+    search: SearchMode
     n_neighbors: int
     target_recall: float
     random_state: Any
@@ -86,7 +86,7 @@ class IndexedRows(WholeState, BaseEstimator):
     _vectors: list[Floats]
     _ids: list[Ids]
     _known: set[Any] | range | None
-    _cells: Cells | None
+    _cells: CellIndex | None
     _witnesses: tuple[Any, Floats] | None
     # What the metric had learned when it saw the witnesses last: a value that no fit changes.
     _seen_by: Any = None
@@ -251,13 +251,13 @@ class IndexedRows(WholeState, BaseEstimator):
         if self.device is not None:
             return self._nearest_there(Q, k)
         if not self._is_approximate():
-            return nearest(Z, Q, k)
+            return find_nearest(Z, Q, k)
         cells = self._cells
         if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = cells = Cells(Z, self.target_recall, rng, earlier=cells)
+            self._cells = cells = CellIndex(Z, self.target_recall, rng, earlier=cells)
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
-        return nearest_by_cells(cells, Z, Q, k)
+        return find_nearest_by_cells(cells, Z, Q, k)
 
     def _nearest_there(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
         """By comparison with all rows, on the device."""
@@ -421,11 +421,11 @@ class IndexedGroups(IndexedRows):
         Notes
         -----
         Without a radius, the 20 nearest of each row are looked at: see
-        :func:`nearkin.search.duplicates.near_pairs` and
-        :func:`nearkin.search.duplicates.mean_groups`.
+        :func:`nearkin.search.duplicates.count_near_pairs` and
+        :func:`nearkin.search.duplicates.group_by_mean_distance`.
 
         With one, exact: O(n²) time at most, and O(n) memory however many pairs are near, see
-        :func:`nearkin.spaces.neighbors.near_groups`. With the approximate search only the
+        :func:`nearkin.spaces.neighbors.group_within`. With the approximate search only the
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
 
@@ -488,9 +488,9 @@ class IndexedGroups(IndexedRows):
         else:
             distances, rows = self._others()
             radius = self._found_radius(distances, rows, precision, prevalence)
-            labels = mean_groups(self.vectors, distances, rows, radius)
+            labels = group_by_mean_distance(self.vectors, distances, rows, radius)
         same_distance = self._of_metric("same_distance")
-        return labels, doubts(
+        return labels, describe_doubts(
             self.vectors, labels, radius, chained=chained, same_distance=same_distance
         )
 
@@ -499,7 +499,7 @@ class IndexedGroups(IndexedRows):
         k = min(MOST_NEIGHBORS, len(self) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
-        return without_itself(*self._nearest(self.vectors, k + 1))
+        return drop_itself(*self._nearest(self.vectors, k + 1))
 
     def _found_radius(
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
@@ -510,9 +510,9 @@ class IndexedGroups(IndexedRows):
             return radius_of_share(self.vectors, distances, rows, share, rng)
         if precision is not None:
             precision = checked_share(precision, "precision")
-        k = n_judged(len(self))
+        k = n_judged_neighbors(len(self))
         if k:
-            return duplicate_radius(near_pairs(distances[:, :k]), precision)
+            return duplicate_radius(count_near_pairs(distances[:, :k]), precision)
         if precision is not None:
             raise InputError(
                 f"precision={precision}, but the index has {len(self)} rows, too few to judge by "
@@ -523,11 +523,11 @@ class IndexedGroups(IndexedRows):
     def _chained(self, radius: float) -> Ints:
         """Groups of rows that chains of steps within the radius connect."""
         if not self._is_approximate():
-            return near_groups(self.vectors, radius)
+            return group_within(self.vectors, radius)
         distances, rows = self._nearest(self.vectors, min(len(self), self.n_neighbors + 1))
         near = distances <= radius
         edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-        return by_first_row(joined(np.arange(len(self)), edges))
+        return number_by_first_row(merge_labels(np.arange(len(self)), edges))
 
 
 # Files of vectors with ids: stored whole and checked when read, or exported for other programs.
@@ -561,18 +561,18 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
         or 0 in vectors.shape
         or vectors.dtype.name not in _FLOATS
     ):
-        raise refusal(path, "it holds no matrix of float32 or float64 vectors")
+        raise _unreadable_index(path, "it holds no matrix of float32 or float64 vectors")
     if not np.isfinite(vectors).all():
-        raise refusal(path, "its vectors are not all finite")
+        raise _unreadable_index(path, "its vectors are not all finite")
     ids = _unpacked(arrays)
     if ids is None or ids.shape != (len(vectors),):
-        raise refusal(path, f"it does not hold one id for each of {len(vectors)} vectors")
+        raise _unreadable_index(path, f"it does not hold one id for each of {len(vectors)} vectors")
     if not isinstance(settings, dict):
-        raise refusal(path, "it holds no settings")
+        raise _unreadable_index(path, "it holds no settings")
     return vectors, ids, settings
 
 
-def refusal(path: StrPath, reason: str) -> StorageError:
+def _unreadable_index(path: StrPath, reason: str) -> StorageError:
     """An error for a file that holds no index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 
@@ -686,7 +686,7 @@ class NeighborIndex(IndexedGroups):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [None, object],
-        "search": [StrOptions(set(SEARCHES))],
+        "search": [StrOptions(set(SEARCH_MODES))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "target_recall": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
@@ -697,7 +697,7 @@ class NeighborIndex(IndexedGroups):
         self,
         metric: Any = None,
         *,
-        search: Search = "auto",
+        search: SearchMode = "auto",
         n_neighbors: int = 10,
         target_recall: float = 0.98,
         random_state: Any = None,
@@ -841,7 +841,7 @@ class NeighborIndex(IndexedGroups):
         """
         self._check_not_empty()
         self._check_metric()
-        distances, rows = within(self.vectors, self._queries(X_new), self._radius(radius))
+        distances, rows = find_within(self.vectors, self._queries(X_new), self._radius(radius))
         ids = self.ids
         return distances, [ids[near] for near in rows]
 
@@ -876,7 +876,7 @@ class NeighborIndex(IndexedGroups):
         rng = check_random_state(self.random_state)
         n_sample = min(checked_count(n_sample, "n_sample", least=1), len(Z))
         Q = Z[rng.permutation(len(Z))[:n_sample]]
-        found, true = self._nearest(Q, k)[0], nearest(Z, Q, k)[0]
+        found, true = self._nearest(Q, k)[0], find_nearest(Z, Q, k)[0]
         # The first is the row itself, or another in the same place.
         return float(np.mean(found[:, 1:] <= true[:, -1:]))
 
@@ -960,7 +960,7 @@ class NeighborIndex(IndexedGroups):
                 with_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, numbered=None)
         except (KeyError, TypeError, ValueError) as error:
-            raise refusal(path, repr(error)) from error
+            raise _unreadable_index(path, repr(error)) from error
         if metric is not None:
             check_fitted(metric)
             _check_same_metric(last_learner(metric), vectors.shape[1], threshold)

@@ -159,10 +159,10 @@ def fit_class_models(
     known = classes >= 0
     n = int(known.sum())
     counts = np.bincount(classes[known])
-    fold = _in_folds(X, classes, n_folds, check_random_state(random_state))
+    fold = _assign_folds(X, classes, n_folds, check_random_state(random_state))
     groups = _group_moments(X, fold, len(counts) * n_folds)
     folds = ([array[k::n_folds] for array in groups] for k in range(n_folds))
-    _, means, scatters = reduce(_merged, map(tuple, folds))
+    _, means, scatters = reduce(_merge_moments, map(tuple, folds))
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
         total = groups.pooled(range(len(counts) * n_folds)).scatter
@@ -179,7 +179,7 @@ def fit_class_models(
     precisions = np.empty_like(scatters)
     log_determinants = np.empty(len(counts))
     for c, count in enumerate(counts):
-        matrix = shrunk_covariance(
+        matrix = shrink_class_covariance(
             scatters[c] / count, total / n, float(pooled[c]), float(identity[c])
         )
         precisions[c], log_determinants[c] = _inverse(matrix)
@@ -193,14 +193,14 @@ def identity_share(n_rows: int, n_columns: int, regularization: str | float) -> 
     return max(float(regularization), _LEAST_IDENTITY)
 
 
-def shrunk_covariance(own: Floats, pooled: Floats, share: float, identity: float) -> Floats:
+def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity: float) -> Floats:
     """``(1 − s) A + s tr(A)/d I`` with ``A = (1 − a) S_c + a S``."""
     mixed = (1 - share) * own + share * pooled
     mean_variance = np.trace(mixed) / len(mixed)
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
 
 
-def _in_folds(
+def _assign_folds(
     X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
     """Each row's class and fold as one number; −1 stays.
@@ -273,10 +273,10 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
             found[1][g], found[2][g] = _mean_and_scatter(_precise(block, members))
         return found
 
-    return _Moments(*access.reduced(X, of_block, group, combine=_merged))
+    return _Moments(*access.reduced(X, of_block, group, combine=_merge_moments))
 
 
-def _merged(one: Parts, other: Parts) -> Parts:
+def _merge_moments(one: Parts, other: Parts) -> Parts:
     """Moments of each group from those in two sets of rows; a group may be missing in one."""
     (n_one, mean, scatter), (n_other, other_mean, other_scatter) = one, other
     n = n_one + n_other
@@ -366,7 +366,7 @@ def _pooled_shares(
             n[c], mean[c], scatter[c] = found
         return n, mean, scatter
 
-    gains = _Moments(*access.reduced(X, of_block, fold, combine=_merged))
+    gains = _Moments(*access.reduced(X, of_block, fold, combine=_merge_moments))
     for c in trials:
         mean, covariance = gains.mean[c], gains.scatter[c] / gains.n[c]
         best = int(mean.argmax())
@@ -413,7 +413,9 @@ def _trial(
             return None
         within = (others + kept.scatter) / (n_rows - n + kept.n)
         factors = [
-            np.linalg.cholesky(shrunk_covariance(kept.scatter / kept.n, within, share, identity))
+            np.linalg.cholesky(
+                shrink_class_covariance(kept.scatter / kept.n, within, share, identity)
+            )
             for share in POOLED_SHARES
         ]
         trial.append((kept.mean, factors))

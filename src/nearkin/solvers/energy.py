@@ -14,12 +14,12 @@ from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
 from nearkin.rows.parallel import compiled, for_each_block
-from nearkin.solvers.large_margin import nearest_alike
+from nearkin.solvers.large_margin import find_nearest_alike
 
 # Sums of hinges over all rows: compiled for the host, in the array standard for devices.
 
 
-def nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
+def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     """Squared distances to the nearest rows of each class.
 
     Parameters
@@ -54,7 +54,7 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
     ----------
     squared : array of shape (n_points, n)
     own : array of shape (n_points, n_classes, k)
-        What :func:`nearest_by_class` gives.
+        What :func:`find_nearest_by_class` gives.
     starts : int ndarray of shape (n_classes + 1,)
     margins : ndarray of shape (n_margins,)
 
@@ -307,7 +307,7 @@ class Sums(Protocol):
         """The same, and hinges of impostors and of intrusions, (n_margins, n_points, n_classes)."""
 
 
-def sums_of(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
+def compute_sums(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
     """What a function makes of sums: by kernels if they can be, or else by a table."""
     if backends.is_foreign(Z) and device_math.usable(backends.wide(Z), "float64"):
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
@@ -336,12 +336,12 @@ class _Table:
     def nearest(self, points: Any, absent: Any) -> Any:
         members = self.members
         squared = self._squared_distances(points, absent)
-        return nearest_by_class(squared, members.starts, members.n_neighbors)
+        return find_nearest_by_class(squared, members.starts, members.n_neighbors)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
         members = self.members
         squared = self._squared_distances(points, absent)
-        own = nearest_by_class(squared, members.starts, members.n_neighbors)
+        own = find_nearest_by_class(squared, members.starts, members.n_neighbors)
         pushed = impostor_hinges(squared, own, members.starts, margins)
         nobody = np.full(squared.shape[0], -1) if absent is None else absent
         intrusions = intrusion_hinges(
@@ -373,11 +373,11 @@ class _Kernels:
     """Sums by kernels, in memory for the points alone."""
 
     def __init__(self, members: Members) -> None:
-        from nearkin.solvers.triton_kernels import Rows
+        from nearkin.solvers.triton_kernels import ClassSortedRows
 
         Z = device_math.tensor(members.Z).contiguous()
         self.like = members.Z
-        self.rows = Rows(
+        self.rows = ClassSortedRows(
             Z,
             (Z * Z).sum(dim=1),
             device_math.tensor(backends.moved(members.starts, members.Z, "int32")),
@@ -393,16 +393,18 @@ class _Kernels:
     def nearest(self, points: Any, absent: Any) -> Any:
         from nearkin.solvers import triton_kernels
 
-        found = triton_kernels.nearest_by_class(*self._given(points, absent))
+        found = triton_kernels.find_nearest_by_class_triton(*self._given(points, absent))
         return device_math.as_given(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._given(points, absent)
-        own = triton_kernels.nearest_by_class(block, rows, left_out)
+        own = triton_kernels.find_nearest_by_class_triton(block, rows, left_out)
         there = device_math.tensor(backends.moved(margins, self.like, "float64"))
-        sums = triton_kernels.hinges(block, rows, own, left_out, there, absent is not None)
+        sums = triton_kernels.sum_hinges_triton(
+            block, rows, own, left_out, there, absent is not None
+        )
         own, pushed, intrusions = (device_math.as_given(part, self.like) for part in (own, *sums))
         return own, pushed, intrusions
 
@@ -426,14 +428,14 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
     order = np.argsort(number, kind="stable")
     Z, number = backends.wide(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
-    found = _nearest_alike(Z, number, starts, n_neighbors + 1)
+    found = _find_nearest_alike(Z, number, starts, n_neighbors + 1)
     return Members(Z, starts, *found), order
 
 
-def _nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
+def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
     """Nearest other rows of the same class, then −1, and their squared distances, then ∞."""
     if not backends.is_foreign(Z):
-        nearest = nearest_alike(Z, number, k)
+        nearest = find_nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
         for place, rows in enumerate(nearest.T):
             known = np.flatnonzero(rows >= 0)
@@ -479,7 +481,7 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
         sums.for_each_block(work, Z)
         return out
 
-    return sums_of(Z, members, found)
+    return compute_sums(Z, members, found)
 
 
 def energies(
@@ -520,7 +522,7 @@ def energies(
         sums.for_each_block(work, Z)
         return out
 
-    return sums_of(Z, members, found)
+    return compute_sums(Z, members, found)
 
 
 def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
@@ -562,7 +564,7 @@ def choose_margin(
     if n > _MOST_JUDGED:
         judged = np.sort(rng.choice(n, _MOST_JUDGED, replace=False))
     number = members.number[judged]
-    judged, number = _with_company(judged, number, members)
+    judged, number = _drop_lonely(judged, number, members)
     if len(judged) == 0:  # one row in every class
         return 0.0, np.zeros(len(FACTORS))
     Z = access.take(members.Z, judged)
@@ -580,9 +582,7 @@ def choose_margin(
     return float(margins[errors.argmin()]), errors
 
 
-def _with_company(
-    judged: Integers, number: Integers, members: Members
-) -> tuple[Integers, Integers]:
+def _drop_lonely(judged: Integers, number: Integers, members: Members) -> tuple[Integers, Integers]:
     """Without the only rows of their classes, which nothing could get right."""
     kept = np.diff(members.starts)[number] > 1
     return judged[kept], number[kept]

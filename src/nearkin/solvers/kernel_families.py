@@ -35,11 +35,11 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.logdet import (
     BoundedPairs,
     LogDetResult,
-    bounded_pairs,
+    bound_pairs,
     divergence,
+    estimate_bounds,
     project,
-    random_bounds,
-    reachable,
+    tolerance_for,
 )
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
@@ -98,9 +98,9 @@ class SpectralFamily:
         neighbours have :math:`\alpha = \bar b / \mu`.
         """
         if not self.keeps_size:
-            return replace(self, weights=ordered_weights(np.diag(B)))
+            return replace(self, weights=order_weights(np.diag(B)))
         weights, some = np.diag(B).copy(), self._tell_apart
-        ordered = ordered_weights(weights[some])
+        ordered = order_weights(weights[some])
         weights[some] = ordered * np.exp(np.log(self.weights[some] / ordered).mean())
         return replace(self, weights=weights)
 
@@ -112,7 +112,7 @@ class SpectralFamily:
         return found if found.any() else ~found
 
 
-def ordered_weights(diagonal: Floats) -> Floats:
+def order_weights(diagonal: Floats) -> Floats:
     r"""Decreasing weights whose diagonal matrix is nearest to one with this diagonal.
 
     .. math::
@@ -285,7 +285,7 @@ def alternate(
 
     def projected(family: SomeFamily) -> LogDetResult:
         coordinates, prior = family.coordinates, family.prior
-        tol = reachable(sweep_tol, pairs)
+        tol = tolerance_for(sweep_tol, pairs)
         return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
 
     solution = projected(family)
@@ -447,7 +447,7 @@ def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternate
     return alternate(replace(best, moves=True), pairs, n_iter=10)
 
 
-def width_for_pairs(
+def learn_width_for_pairs(
     squared: Floats, gamma: float, links: Pairs, rng: np.random.RandomState
 ) -> Alternated[RbfFamily]:
     """Learn the width of an rbf kernel that suits some pairs, see :func:`learn_width`.
@@ -468,6 +468,6 @@ def width_for_pairs(
     """
     wide = RbfFamily(squared, _WIDE * gamma)
     ends = np.triu_indices(len(squared), 1)
-    asked = random_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
+    asked = estimate_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
     judges = some_of_each_kind(links, _WIDTH_PAIRS, rng)
-    return learn_width(squared, gamma, bounded_pairs(judges, asked, _WIDE_SLACK))
+    return learn_width(squared, gamma, bound_pairs(judges, asked, _WIDE_SLACK))

@@ -72,7 +72,7 @@ class Classes:
     n_classes: int
 
 
-def known_classes(n_rows: int, evidence: Evidence) -> Classes:
+def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
     """Labels, and components of must-links, as classes.
 
     A component takes the label of its rows, or else is a class of its own, which differs from
@@ -97,7 +97,7 @@ def known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 
 @one_blas_thread()
-def nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
+def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
     """The nearest other rows of the same class; X may be sparse.
 
     Returns
@@ -124,7 +124,7 @@ def nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class Problem:
+class MarginProblem:
     """What is to be pulled together and what pushed apart, but for the metric.
 
     Attributes
@@ -395,7 +395,7 @@ _LEAST_MARGIN = 1e-3
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of :func:`descend`.
+    """Result of :func:`minimize_margin_objective`.
 
     Attributes
     ----------
@@ -413,7 +413,9 @@ class Solution:
     converged: bool
 
 
-def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Solution:
+def minimize_margin_objective(
+    problem: MarginProblem, L: Floats, *, max_iter: int, tol: float
+) -> Solution:
     """Lower the objective from L as far as it goes, for given targets.
 
     Where all rows come into one place, the gradient vanishes whatever lies around it: if the
@@ -464,7 +466,7 @@ def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Soluti
         value, _ = problem.objective(tried, found)
         if value > history[-1]:
             n_watched = len(rivals[0])
-            rivals = _united(rivals, found, len(problem.X))
+            rivals = _unite(rivals, found, len(problem.X))
             converged = len(rivals[0]) == n_watched  # nothing but rounding is left
             continue
         converged = history[-1] - value <= tol * history[-1] or value <= nothing
@@ -472,7 +474,7 @@ def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Soluti
         L, rivals = tried, found
         length *= 2
         if converged and not left_one_place and _is_one_place(problem, L):
-            left_one_place, way = True, _way_out(problem, L, rivals, history[-1])
+            left_one_place, way = True, _find_way_out(problem, L, rivals, history[-1])
             if way is not None:
                 L, converged, length = way, False, _FIRST_ROUND
                 rivals = problem.rivals(L, AHEAD)
@@ -480,14 +482,14 @@ def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Soluti
     return Solution(L, history, n_iter, converged)
 
 
-def _is_one_place(problem: Problem, L: Floats) -> bool:
+def _is_one_place(problem: MarginProblem, L: Floats) -> bool:
     """Whether all rows are mapped into one place, up to little."""
     Z = problem.X @ L.T
     return float(((Z - Z[0]) ** 2).sum(axis=1).max()) <= _ONE_PLACE * problem.margin
 
 
-def _way_out(
-    problem: Problem, L: Floats, rivals: tuple[Integers, Integers], value: float
+def _find_way_out(
+    problem: MarginProblem, L: Floats, rivals: tuple[Integers, Integers], value: float
 ) -> Floats | None:
     """A map from which the objective goes lower than where all rows are in one place.
 
@@ -511,7 +513,7 @@ def _way_out(
     return None
 
 
-def learn(
+def learn_large_margin_metric(
     X: Floats,
     classes: Classes,
     L: Floats,
@@ -533,7 +535,7 @@ def learn(
     margin : float
         The unit of the objective. 0 if all rows coincide: L is as it was then.
     """
-    targets = nearest_alike(X, classes.number, n_neighbors)
+    targets = find_nearest_alike(X, classes.number, n_neighbors)
     margin = _mean_target_distance(X, targets)
     if margin == 0:
         return Solution(L, [0.0], 0, True), margin
@@ -545,12 +547,12 @@ def learn(
         for turn in range(n_passes):
             if turn > 0:
                 previous, L = targets, solution.L
-                targets = nearest_alike(X @ L.T, classes.number, n_neighbors)
+                targets = find_nearest_alike(X @ L.T, classes.number, n_neighbors)
                 if np.array_equal(targets, previous):
                     break
             left = max_iter - solution.n_iter
-            problem = Problem(X, targets, classes, 1.0, push)
-            found = descend(problem, solution.L, max_iter=left, tol=tol)
+            problem = MarginProblem(X, targets, classes, 1.0, push)
+            found = minimize_margin_objective(problem, solution.L, max_iter=left, tol=tol)
             history = solution.objective
             if turn > 0 and found.objective[0] > history[-1]:  # by rounding, among ties
                 break
@@ -565,7 +567,7 @@ def learn(
     return solution, margin
 
 
-def _united(
+def _unite(
     a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
 ) -> tuple[Integers, Integers]:
     keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))

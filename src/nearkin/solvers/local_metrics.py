@@ -64,10 +64,10 @@ def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
     Each step, :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors
     would do as well, but torch finds those of one matrix after another.
     """
-    return _iterated(matrices, sign_iteration_scales(smallest_eigenvalue))
+    return _iterate_sign(matrices, sign_iteration_scales(smallest_eigenvalue))
 
 
-def _iterated(sign: Array, scales: list[float]) -> Array:
+def _iterate_sign(sign: Array, scales: list[float]) -> Array:
     """Steps of these scales."""
     for stretch in scales:
         square = sign @ sign
@@ -80,7 +80,7 @@ def _iterated(sign: Array, scales: list[float]) -> Array:
     return sign
 
 
-def _iterated_by_halves(matrices: Array, scales: list[float]) -> Array | None:
+def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
     """The same by kernels, in about single precision; None where there are none."""
     if not device_math.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
         return None
@@ -88,7 +88,7 @@ def _iterated_by_halves(matrices: Array, scales: list[float]) -> Array | None:
     def work() -> Array:
         from nearkin.solvers import triton_kernels
 
-        found = triton_kernels.sign_function(device_math.tensor(matrices), scales)
+        found = triton_kernels.sign_function_triton(device_math.tensor(matrices), scales)
         return device_math.as_given(found, matrices)
 
     return device_math.attempted(matrices, work)
@@ -113,7 +113,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     """
     xp, d = namespace(matrices), matrices.shape[-1]
     span, inner, astray = _leading_space(matrices)
-    others = xp.sqrt(device_math.clipped(1.0 - norms(inner) ** 2, _NOTHING))
+    others = xp.sqrt(device_math.clipped(1.0 - frobenius_norms(inner) ** 2, _NOTHING))
     found = astray <= _ASTRAY * others
     inner = xp.where(found, inner, xp.zeros_like(inner))
     signs = xp.where(found, _sign_of_two(inner), xp.zeros_like(inner))
@@ -121,33 +121,35 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     turned = xp.matrix_transpose(span)
     single = xp.astype(matrices / size - span @ ((inner / size) @ turned), xp.float32)
     # The root of the norm of the square: between the largest eigenvalue and the norm.
-    largest = xp.maximum(xp.sqrt(norms(single @ single)), xp.astype(_LEAST_REST / size, xp.float32))
+    largest = xp.maximum(
+        xp.sqrt(frobenius_norms(single @ single)), xp.astype(_LEAST_REST / size, xp.float32)
+    )
     leading = xp.astype(span, xp.float32) @ xp.astype(signs @ turned, xp.float32)
     scaled = single / largest + leading
     scales = [*sign_iteration_scales(_SMALLEST_SINGLE), 1.0]  # one more for what is nearly there
-    sign = _iterated_by_halves(scaled, scales)
+    sign = _iterate_sign_triton(scaled, scales)
     if sign is None:
-        sign = _iterated(scaled, scales)
-    return sign, d - norms(sign) ** 2
+        sign = _iterate_sign(scaled, scales)
+    return sign, d - frobenius_norms(sign) ** 2
 
 
 def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
     """Orthonormal bases of the two largest eigenvectors, the matrices there, and what is left."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
-    span = _orthonormal(matrices @ backends.moved(start, matrices))
+    span = _orthonormalize_two(matrices @ backends.moved(start, matrices))
     for _ in range(_TURNS):
-        span = _orthonormal(matrices @ span)
+        span = _orthonormalize_two(matrices @ span)
     image = matrices @ span
     inner = namespace(matrices).matrix_transpose(span) @ image
-    return span, inner, norms(image - span @ inner)
+    return span, inner, frobenius_norms(image - span @ inner)
 
 
-def _orthonormal(columns: Array) -> Array:
+def _orthonormalize_two(columns: Array) -> Array:
     """Two columns, (n, d, 2), made orthogonal and of length 1, or 0."""
     xp = namespace(columns)
 
     def unit(column: Array) -> Array:
-        length = norms(column)
+        length = frobenius_norms(column)
         return column / xp.where(length > 0, length, xp.ones_like(length))
 
     first, second = unit(columns[:, :, :1]), unit(columns[:, :, 1:])
@@ -165,7 +167,7 @@ def _sign_of_two(matrices: Array) -> Array:
     return xp.where(xp.abs(a + c) < root, both, xp.sign(a + c) * identity)
 
 
-def norms(matrices: Array) -> Array:
+def frobenius_norms(matrices: Array) -> Array:
     """Frobenius norms, (n, 1, 1)."""
     return namespace(matrices).linalg.vector_norm(matrices, axis=(-2, -1), keepdims=True)
 
@@ -460,7 +462,7 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     """
     xp, d = backends.namespace(Phi), Phi.shape[-1]
     identity = backends.moved(np.eye(d), Phi)
-    norm = norms(Phi)
+    norm = frobenius_norms(Phi)
     scaled = Phi / xp.where(norm > 0, norm, xp.ones_like(norm))
     sign, doubt = sign_by_single(scaled)
     sign = backends.wide(sign)
@@ -658,8 +660,8 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     O(n m) time for m ≤ 5000 rows j, on all cores; memory for a block of distances in each.
     """
     n = len(Z)
-    references = drawn_rows(n, _REFERENCES, rng)
-    judges = drawn_rows(n, _JUDGES, rng)
+    references = draw_rows(n, _REFERENCES, rng)
+    judges = draw_rows(n, _JUDGES, rng)
     squared = _squared_distances(Z, judges, references)
     nearest = squared.min(axis=1)
     nearest = nearest[(nearest > 0) & np.isfinite(nearest)]
@@ -683,7 +685,7 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     return _normalized(logs)
 
 
-def drawn_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
+def draw_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
     """Numbers of all rows, or of so many at random, increasing."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
@@ -707,14 +709,14 @@ def _normalized(logs: Floats) -> Floats:
 
 
 @one_blas_thread()
-def left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
+def predict_left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
     """Class of every row by its nearest neighbours among the others."""
     k = min(n_neighbors, len(Z) - 1)
     indices = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
-    return majority(classes[indices])
+    return majority_vote(classes[indices])
 
 
-def majority(votes: Integers) -> Integers:
+def majority_vote(votes: Integers) -> Integers:
     """The most frequent class in each row; of equally frequent ones, that which comes first."""
     counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
     return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])

@@ -94,7 +94,7 @@ NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
 
 
 @dataclass(frozen=True)
-class Order:
+class TripletDifferences:
     """Triplets as differences, in units of the margin's own.
 
     Attributes
@@ -110,13 +110,13 @@ class Order:
     cap: Floats
 
     @classmethod
-    def of(cls, F: Floats, triplets: Triplets, slack: float) -> Order:
+    def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
         """Of coordinates in which cannot-links are to be one apart."""
         a, b, c = triplets.rows.T
         cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
         return cls(F[a] - F[b], F[a] - F[c], cap)
 
-    def along(self, basis: Floats) -> Order:
+    def along(self, basis: Floats) -> TripletDifferences:
         """The same, in other coordinates."""
         near, far = np.ascontiguousarray(self.near @ basis), np.ascontiguousarray(self.far @ basis)
         return replace(self, near=near, far=far)
@@ -255,7 +255,7 @@ def divergence(B: Floats, B0: Floats) -> float:
     return float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - len(B))
 
 
-def objective(
+def logdet_objective(
     B: Floats, B0: Floats, slacks: Floats, targets: Floats, slack: float, weight: Floats
 ) -> float:
     r"""What is minimised: distance from the prior, and of the bounds from where they should be.
@@ -344,7 +344,7 @@ def project(
     apart = differ & (squared > _COINCIDE**2)
     Z = Z[apart]
     placed = F @ root / np.sqrt(lower) if len(pairs.triplets.rows) else np.empty((0, root.shape[1]))
-    triplets = Order.of(placed, pairs.triplets, pairs.slack)
+    triplets = TripletDifferences.of(placed, pairs.triplets, pairs.slack)
     named = np.union1d(left[apart], right[apart])
     named = np.union1d(named, pairs.triplets.rows) if len(placed) else named
     basis = _span(np.concatenate([Z, triplets.near, triplets.far]), F[named] @ root)
@@ -383,7 +383,7 @@ class _Problem:
     sign: Floats
     targets: Floats
     slack: Floats
-    triplets: Order
+    triplets: TripletDifferences
 
     def metric(self, duals: Floats, of_triplets: Floats) -> tuple[Floats, float]:
         """B of dual variables, and its log-determinant."""
@@ -564,7 +564,7 @@ BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
+def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
     """Pairs with bounds on their distances, which are not squared here, and triplets."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     upper, lower = bounds
@@ -580,12 +580,12 @@ def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Bo
     )
 
 
-def reachable(tol: float, pairs: BoundedPairs) -> float:
+def tolerance_for(tol: float, pairs: BoundedPairs) -> float:
     """The tolerance to stop at: with triplets, whose dual variables rest slowly, at least 1e-4."""
     return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
 
 
-def checked_bounds(bounds: Any) -> tuple[float, float] | None:
+def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
     """The learner's parameter ``bounds``: None, or two distances in the right order."""
     if bounds is None:
         return None
@@ -605,12 +605,12 @@ def checked_bounds(bounds: Any) -> tuple[float, float] | None:
     return upper, lower
 
 
-def random_ends(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
     """Random pairs of rows, as an array of shape (2, k)."""
     return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
 
 
-def random_bounds(
+def estimate_bounds(
     F: Floats,
     ends: NDArray[np.integer],
     B0: Floats,

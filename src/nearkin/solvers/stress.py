@@ -195,7 +195,7 @@ class CompleteSprings:
         return laplacian
 
 
-def join(
+def join_springs(
     n_points: int,
     ends: NDArray[np.integer],
     weight: Floats,
@@ -619,7 +619,7 @@ def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     _, component = connected_components(weights, directed=False)
     inertia = _inertia(springs)
     diagonal = springs.degree + inertia
-    group = _groups(weights)
+    group = _group_points(weights)
     n_groups = int(group.max()) + 1
     gather = sp.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
     coarse = (gather @ (sp.diags_array(diagonal) - weights) @ gather.T).toarray()
@@ -668,7 +668,7 @@ def _around_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
     return np.asarray(moved - ((gather @ moved) / np.bincount(component)[:, None])[component])
 
 
-def _groups(weights: Any) -> NDArray[np.integer]:
+def _group_points(weights: Any) -> NDArray[np.integer]:
     """Number of the group of each point: each joins the nearest of some random points.
 
     Strong springs are short ways. Points that none of these can reach make one group more.

@@ -23,7 +23,7 @@ MOST_NEIGHBORS = 8
 MOST_CLASSES = 64
 
 
-class Rows(NamedTuple):
+class ClassSortedRows(NamedTuple):
     """Rows in the order of their classes.
 
     Attributes
@@ -54,7 +54,9 @@ class Rows(NamedTuple):
         return self.nearest.shape[1] - 1
 
 
-def nearest_by_class(points: torch.Tensor, rows: Rows, absent: torch.Tensor) -> torch.Tensor:
+def find_nearest_by_class_triton(
+    points: torch.Tensor, rows: ClassSortedRows, absent: torch.Tensor
+) -> torch.Tensor:
     """Squared distances to the nearest rows of each class, then ∞: (n_points, n_classes, k)."""
     n, k = len(points), rows.n_neighbors
     found = torch.empty((n, rows.n_classes, k), dtype=torch.float64, device=points.device)
@@ -66,9 +68,9 @@ def nearest_by_class(points: torch.Tensor, rows: Rows, absent: torch.Tensor) -> 
     return found
 
 
-def hinges(
+def sum_hinges_triton(
     points: torch.Tensor,
-    rows: Rows,
+    rows: ClassSortedRows,
     own: torch.Tensor,
     absent: torch.Tensor,
     margins: torch.Tensor,
@@ -81,7 +83,7 @@ def hinges(
     points : float64 tensor of shape (n_points, q)
     rows : Rows
     own : float64 tensor of shape (n_points, n_classes, k)
-        What :func:`nearest_by_class` gives.
+        What :func:`find_nearest_by_class_triton` gives.
     absent : int64 tensor of shape (n_points,)
         A row that does not count, for each point; −1 for none.
     margins : float64 tensor of shape (n_margins,)
@@ -252,7 +254,7 @@ _BLOCK, _SIGN_PART, _SIGN_WARPS, _STAGES = 64, 32, 4, 3
 _ALIGNED = 16
 
 
-class Halves(NamedTuple):
+class HalfPrecisionMatrices(NamedTuple):
     """Symmetric matrices as sums of two of half precision, with zeros around them.
 
     Attributes
@@ -270,22 +272,22 @@ class Halves(NamedTuple):
         return int(self.upper.shape[-1])
 
 
-def sign_function(matrices: torch.Tensor, scales: list[float]) -> torch.Tensor:
+def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.Tensor:
     """Signs of symmetric float32 matrices (n, d, d) of norm at most 1, by steps of these scales.
 
     Memory: three times the matrices.
     """
     d = matrices.shape[-1]
-    sign = split(matrices)
-    square, target = (Halves(*map(torch.empty_like, sign)) for _ in range(2))
+    sign = split_halves(matrices)
+    square, target = (HalfPrecisionMatrices(*map(torch.empty_like, sign)) for _ in range(2))
     for stretch in scales:
-        multiply(sign, sign, square)
-        multiply(sign, square, target, factor=-0.5 * stretch**3, kept=1.5 * stretch)
+        multiply_halves(sign, sign, square)
+        multiply_halves(sign, square, target, factor=-0.5 * stretch**3, kept=1.5 * stretch)
         sign, target = target, sign
-    return joined(sign, d)
+    return join_halves(sign, d)
 
 
-def split(matrices: torch.Tensor) -> Halves:
+def split_halves(matrices: torch.Tensor) -> HalfPrecisionMatrices:
     """Matrices (n, d, d) as halves."""
     n, d, _ = matrices.shape
     side = -(-d // _ALIGNED) * _ALIGNED
@@ -293,16 +295,22 @@ def split(matrices: torch.Tensor) -> Halves:
     lower = torch.zeros_like(upper)
     upper[:, :d, :d] = matrices
     lower[:, :d, :d] = (matrices - upper[:, :d, :d].to(matrices.dtype)) * _LIFT
-    return Halves(upper, lower)
+    return HalfPrecisionMatrices(upper, lower)
 
 
-def joined(halves: Halves, d: int) -> torch.Tensor:
+def join_halves(halves: HalfPrecisionMatrices, d: int) -> torch.Tensor:
     """The matrices (n, d, d) in float32."""
     upper, lower = (part[:, :d, :d].to(torch.float32) for part in halves)
     return upper.add_(lower, alpha=1.0 / _LIFT)
 
 
-def multiply(A: Halves, B: Halves, target: Halves, factor: float = 1.0, kept: float = 0.0) -> None:
+def multiply_halves(
+    A: HalfPrecisionMatrices,
+    B: HalfPrecisionMatrices,
+    target: HalfPrecisionMatrices,
+    factor: float = 1.0,
+    kept: float = 0.0,
+) -> None:
     """``factor * A @ B + kept * A`` for matrices that commute, into ``target``."""
     n, side = len(A.upper), A.side
     blocks = triton.cdiv(side, _BLOCK)

@@ -18,7 +18,7 @@ import numpy as np
 from nearkin._types import Floats
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import FAR
-from nearkin.spaces.kernels import saturated, unit_rows
+from nearkin.spaces.kernels import saturate, unit_rows
 from nearkin.spaces.landmarks import KernelLandmarks, dense_rows, refuse_overflow
 from nearkin.spaces.local_weights import EPSILON, NEARER
 
@@ -45,7 +45,7 @@ class Local(Protocol):
         """Half squared distances among the landmarks, in feature space."""
 
 
-def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
+def embed(local: Local, X: Any, coordinates: Floats) -> Any:
     """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every foreign row x.
 
     By blocks of about a gigabyte, on the host a few megabytes.
@@ -53,17 +53,17 @@ def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
     there = backends.moved(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
     if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.usable(X):
-        found = device_math.attempted(X, lambda: _by_kernels(local, X, there))
+        found = device_math.attempted(X, lambda: _embed_by_triton(local, X, there))
         if found is not None:
             return found
-    return _by_functions(local, X, there)
+    return _embed_by_array_functions(local, X, there)
 
 
-def _by_kernels(local: Local, X: Any, coordinates: Any, *, precise: bool = False) -> Any:
+def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = False) -> Any:
     from nearkin.rows.triton_search import PRECISIONS
 
     k, precision = local.n_neighbors, PRECISIONS[precise]
-    by_euclid = _on_device(local, X, _Euclidean)
+    by_euclid = _get_prepared(local, X, _Euclidean)
     search, systems = by_euclid.kernels
     table = device_math.tensor(coordinates).contiguous()
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
@@ -86,17 +86,19 @@ def _by_kernels(local: Local, X: Any, coordinates: Any, *, precise: bool = False
         return out
     some = X[left, :]
     if precise:
-        found = backends.as_type(_by_functions(local, backends.wide(some), coordinates), X.dtype)
+        found = backends.as_type(
+            _embed_by_array_functions(local, backends.wide(some), coordinates), X.dtype
+        )
     else:
-        found = _by_kernels(local, some, coordinates, precise=True)
+        found = _embed_by_triton(local, some, coordinates, precise=True)
     return device_math.replaced(out, left, found)
 
 
-def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
+def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
     """The same by functions of the array standard, in the type of X."""
     coordinates = backends.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
-    by_kernel: Any = _on_device(local, X, kind)
+    by_kernel: Any = _get_prepared(local, X, kind)
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
 
     def work(rows: slice) -> None:
@@ -106,7 +108,7 @@ def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
     return out
 
 
-def _on_device(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
+def _get_prepared(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
     """What was made of the landmarks for such rows, as long as the landmarks are there."""
     made = _made.setdefault(local, {})
     key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
@@ -171,7 +173,7 @@ class _Euclidean:
         ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
         if not self.is_single:  # in single precision rounding decides among equals in any case
             own = xp.sum(prepared * prepared, axis=1)[:, None]
-            ranked = _with_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
+            ranked = _break_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
         _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
         return self.combined(X, neighbors, coordinates)
 
@@ -180,8 +182,8 @@ class _Euclidean:
         xp = backends.namespace(X)
         away = device_math.gathered(self.points, neighbors) - self._prepared(X)[:, None, :]
         inner = backends.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-        weights = local_weights(*_feature_distances(xp, inner, self.saturating))
-        return combination(neighbors, backends.as_type(weights, X.dtype), coordinates)
+        weights = solve_local_weights(*_feature_distances(xp, inner, self.saturating))
+        return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
     def _prepared(self, X: Any) -> Any:
         """Rows whose Euclidean distances determine the kernel."""
@@ -204,18 +206,18 @@ class _AnyKernel:
         xp, landmarks = backends.namespace(X), self.local.landmarks
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
-        ranked = _with_ties_by_position(xp, found)
+        ranked = _break_ties_by_position(xp, found)
         _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
         e = xp.take_along_axis(found, neighbors, axis=1)
         e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
-        e = saturated(e) if landmarks.kernel.saturates else e
+        e = saturate(e) if landmarks.kernel.saturates else e
         flat = neighbors.T[:, None, :] * len(landmarks) + neighbors.T[None, :, :]
         gram = device_math.gathered(xp.reshape(self.among, (-1,)), flat)
-        weights = local_weights(e, gram)
-        return combination(neighbors, backends.as_type(weights, X.dtype), coordinates)
+        weights = solve_local_weights(e, gram)
+        return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
 
-def _with_ties_by_position(xp: Any, distances: Any) -> Any:
+def _break_ties_by_position(xp: Any, distances: Any) -> Any:
     """Distances (n, m) in the order that compiled loops see them in.
 
     What is equal in single precision is equal; of these, the first comes first.
@@ -239,7 +241,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     return 0.5 * squared, 0.5 * among
 
 
-def local_weights(e: Any, gram: Any) -> Any:
+def solve_local_weights(e: Any, gram: Any) -> Any:
     """Weights of many points at once, on the device of their distances.
 
     Parameters
@@ -270,7 +272,7 @@ def local_weights(e: Any, gram: Any) -> Any:
     return weights / xp.sum(weights, axis=0)
 
 
-def combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
+def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
     out: Any = 0.0
     for a in range(neighbors.shape[1]):
@@ -285,7 +287,7 @@ def combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
 _ROUNDING = 2e-6
 
 
-def expanded(
+def expand_kernel(
     landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Floats | None
 ) -> Any:
     """Kernel values against the landmarks, centred if their means are given, times coefficients.
@@ -303,10 +305,12 @@ def expanded(
     largest = np.abs(landmarks.kernel_matrix() @ coefficients + constant).max()
     if 2.0**-21 * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
         return None
-    return device_math.attempted(X, lambda: _by_kernel(landmarks, X, coefficients, constant))
+    return device_math.attempted(X, lambda: _expand_by_triton(landmarks, X, coefficients, constant))
 
 
-def _by_kernel(landmarks: KernelLandmarks, X: Any, coefficients: Floats, constant: Floats) -> Any:
+def _expand_by_triton(
+    landmarks: KernelLandmarks, X: Any, coefficients: Floats, constant: Floats
+) -> Any:
     from nearkin.rows.triton_search import Search
     from nearkin.spaces import triton_weights
 
@@ -319,7 +323,9 @@ def _by_kernel(landmarks: KernelLandmarks, X: Any, coefficients: Floats, constan
     out = backends.empty((X.shape[0], coefficients.shape[1]), X)
 
     def work(part: slice) -> None:
-        found = triton_weights.expanded(device_math.tensor(X[part, :]), search, table, added)
+        found = triton_weights.expand_kernel_triton(
+            device_math.tensor(X[part, :]), search, table, added
+        )
         out[part, :] = device_math.as_given(found, X)
 
     access.for_each_block(work, X, search.bytes_per_row(0) + 4 * coefficients.shape[1])

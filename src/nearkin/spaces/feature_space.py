@@ -38,8 +38,8 @@ from nearkin.spaces.landmarks import (
     KernelLandmarks,
     choose_landmarks,
     dense_rows,
+    ignore_overflow,
     refuse_overflow,
-    silent_overflow,
 )
 from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
 from nearkin.spaces.local_weights import NearLandmarks, Preparation, combine, weights_from_distances
@@ -76,7 +76,7 @@ class LocalExtension:
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         if backends.is_foreign(X):
-            found: Floats = device_weights.embedded(self, X, coordinates)
+            found: Floats = device_weights.embed(self, X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
             raise InputError(
@@ -204,7 +204,7 @@ class NystroemExtension:
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
-        return _expanded(self.landmarks, X, projection, self.landmarks.column_means)
+        return _expand_kernel(self.landmarks, X, projection, self.landmarks.column_means)
 
 
 @stored(landmarks=a("KernelLandmarks"))
@@ -219,14 +219,16 @@ class KernelExpansion:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j k(x, x_j) · coordinates[j]`` for every row x, in the type of X."""
-        return _expanded(self.landmarks, X, coordinates)
+        return _expand_kernel(self.landmarks, X, coordinates)
 
 
-def _expanded(
+def _expand_kernel(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Kernel values against the landmarks, centred if their means are given, times coefficients."""
-    by_kernel: Floats | None = device_weights.expanded(landmarks, X, coefficients, column_means)
+    by_kernel: Floats | None = device_weights.expand_kernel(
+        landmarks, X, coefficients, column_means
+    )
     if by_kernel is not None:
         return by_kernel
     out: Floats = backends.empty((X.shape[0], coefficients.shape[1]), X)
@@ -234,7 +236,7 @@ def _expanded(
     def work(rows: slice) -> None:
         K = landmarks.kernel_to(X[rows, :])
         refuse_overflow(K, "row", rows.start)
-        with silent_overflow():
+        with ignore_overflow():
             if column_means is not None:
                 K = center_new(K, backends.moved(column_means, K))
             found = backends.as_type(K @ backends.moved(coefficients, K), X.dtype)
@@ -329,7 +331,7 @@ class FeatureSpace:
         return LocalExtension(self.landmarks, n_neighbors)
 
 
-def feature_space_of(
+def find_feature_space(
     learner: Any,
     X: Rows,
     points: NDArray[np.integer],
@@ -368,8 +370,8 @@ def feature_space_of(
         coef0=learner.coef0,
         random_state=rng,
     )
-    rows = landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
-    landmarks = seen_through(kernel, X, rows)
+    rows = choose_landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
+    landmarks = take_landmarks(kernel, X, rows)
     K = landmarks.kernel_matrix(around_middle=center)
     noise = 8 * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
@@ -410,14 +412,14 @@ def _check_positive(K: Floats, eigenvalues: Floats, kernel: Kernel) -> None:
         )
 
 
-def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:
+def take_landmarks(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:
     """Some rows of X as landmarks."""
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
     return KernelLandmarks(kernel, access.take_home(X, rows))
 
 
-def rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
+def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
     if backends.is_remote(X) and kernel == "precomputed":
@@ -444,19 +446,19 @@ def rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
     return X
 
 
-def with_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
+def set_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
     """What scikit-learn is told of a learner with this kernel."""
     tags.input_tags.sparse = kernel != "precomputed"
     tags.input_tags.pairwise = kernel == "precomputed"
     return tags
 
 
-def usual_landmarks(n_rows: int) -> int | None:
+def default_n_landmarks(n_rows: int) -> int | None:
     """How many landmarks there are where nobody says it; None if every row is one."""
     return None if n_rows <= EXACT_ROWS else USUAL_LANDMARKS
 
 
-def landmark_rows(
+def choose_landmark_rows(
     X: Rows,
     kernel: Kernel,
     points: NDArray[np.integer],
@@ -478,7 +480,7 @@ def landmark_rows(
     """
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):
-        n_landmarks = usual_landmarks(n)
+        n_landmarks = default_n_landmarks(n)
         if n_landmarks is None:
             return np.arange(n)
     wanted = n_landmarks or 0

@@ -25,8 +25,8 @@ from nearkin.messages import notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centred, middle
 from nearkin.rows.parallel import block_rows, blocks, one_blas_thread
-from nearkin.spaces.kernels import directions
-from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCHES, Search, nearest_others
+from nearkin.spaces.kernels import normalize_rows
+from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCH_MODES, SearchMode, find_nearest_others
 
 Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
 Metric: TypeAlias = Literal["euclidean", "cosine"]
@@ -47,7 +47,7 @@ def neighbor_graph(
     metric: Metric = "euclidean",
     weight: Weight = "binary",
     mutual: bool = False,
-    search: Search = "exact",
+    search: SearchMode = "exact",
     random_state: Any = None,
 ) -> sp.csr_array:
     """Join every row with its nearest others.
@@ -92,12 +92,12 @@ def neighbor_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    _check_choice("search", search, SEARCHES)
-    X, kept = _points(X, metric, weight)
-    neighbors = nearest_rows(X[kept], n_neighbors, search=search, random_state=random_state)
+    _check_choice("search", search, SEARCH_MODES)
+    X, kept = _check_points(X, metric, weight)
+    neighbors = find_neighbor_rows(X[kept], n_neighbors, search=search, random_state=random_state)
     n_kept, k = neighbors.shape
     first, second = kept[np.repeat(np.arange(n_kept), k)], kept[neighbors.ravel()]
-    return _join(X, first, second, weight, both=mutual)
+    return _build_graph(X, first, second, weight, both=mutual)
 
 
 def ball_graph(
@@ -138,7 +138,7 @@ def ball_graph(
     """
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius!r}.")
-    X, kept = _points(X, metric, weight)
+    X, kept = _check_points(X, metric, weight)
     index = NearestNeighbors(radius=radius, algorithm="brute").fit(_around_middle(X[kept]))
     with one_blas_thread(), config_context(working_memory=SEARCH_MEMORY):
         found = index.radius_neighbors_graph()
@@ -149,7 +149,9 @@ def ball_graph(
             f"{lonely} of {len(kept)} rows have no other within radius={radius:g}: they are "
             "isolated in the graph. A larger radius joins them.",
         )
-    return _join(X, kept[np.repeat(np.arange(len(kept)), counts)], kept[found.indices], weight)
+    return _build_graph(
+        X, kept[np.repeat(np.arange(len(kept)), counts)], kept[found.indices], weight
+    )
 
 
 def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
@@ -203,8 +205,8 @@ def check_weights(W: Any) -> sp.csr_array:
     return _compact(weights)
 
 
-def nearest_rows(
-    X: Rows, n_neighbors: int, *, search: Search = "exact", random_state: Any = None
+def find_neighbor_rows(
+    X: Rows, n_neighbors: int, *, search: SearchMode = "exact", random_state: Any = None
 ) -> Integers:
     """Numbers of each row's nearest others in Euclidean distance, n×k with k at most n − 1."""
     if n_neighbors < 1:
@@ -213,10 +215,10 @@ def nearest_rows(
     k = min(n_neighbors, n - 1)
     if k <= 0:
         return np.empty((n, 0), dtype=np.int64)
-    return nearest_others(_around_middle(X), k, search=search, random_state=random_state)
+    return find_nearest_others(_around_middle(X), k, search=search, random_state=random_state)
 
 
-def each_pair_once(
+def deduplicate_pairs(
     first: Integers, second: Integers, n: int
 ) -> tuple[Integers, Integers, Integers]:
     """Lower and higher row of each pair, in their order, and how often it was named."""
@@ -225,7 +227,7 @@ def each_pair_once(
     return number // n, number % n, named
 
 
-def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
+def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
@@ -234,7 +236,7 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
-    X = directions(X)
+    X = normalize_rows(X)
     kept = np.flatnonzero(_squared_norms(X) > 0)
     n_zero = X.shape[0] - len(kept)
     if n_zero:
@@ -252,12 +254,12 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise InputError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
 
 
-def _join(
+def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
     """Graph of the named pairs (i, j), or only of those named from both ends."""
     n = X.shape[0]
-    low, high, named = each_pair_once(first, second, n)
+    low, high, named = deduplicate_pairs(first, second, n)
     if both:
         low, high = low[named == 2], high[named == 2]
     # Once for each pair, so that both directions have the same weight to the last bit.
@@ -279,7 +281,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":
-        X = directions(X)
+        X = normalize_rows(X)
     values = np.empty(len(low))
     row_bytes = 8 * X.shape[1] if not _is_sparse(X) else 24 * (1 + X.nnz // X.shape[0])
     for part in blocks(len(low), block_rows(3 * row_bytes)):
@@ -313,7 +315,7 @@ def _row_sums(X: Rows) -> Floats:
 # Equal rows, which no metric can tell apart.
 
 
-def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
+def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
     """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart.
 
     Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
@@ -324,10 +326,10 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
         rows.sum_duplicates()
         rows.eliminate_zeros()
     if metric == "cosine":
-        rows = directions(rows)
+        rows = normalize_rows(rows)
         entries = rows.data if sp.issparse(X) else rows
         np.round(entries, 12, out=entries)
-    number = _numbers_of_equal(rows)
+    number = _number_equal_rows(rows)
     if number.max() + 1 == len(Z):
         return Z
     sums = np.zeros((number.max() + 1, Z.shape[1]))
@@ -335,7 +337,7 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
     return np.asarray((sums / np.bincount(number)[:, None])[number])
 
 
-def _numbers_of_equal(X: Any) -> NDArray[np.integer]:
+def _number_equal_rows(X: Any) -> NDArray[np.integer]:
     """A number for each row, the same for equal rows, from 0; sparse ones in canonical form."""
     if not sp.issparse(X):
         # NumPy 2.0 gives a column.

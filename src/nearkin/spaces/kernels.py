@@ -95,7 +95,7 @@ class Kernel:
                 f"for {backends.home(A)}."
             )
         if self.function is not None:
-            return _called(self.function, A, B)
+            return _call_function(self.function, A, B)
         found: Floats = self.values(_Rows(A, B))
         return found
 
@@ -199,7 +199,7 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
         The size below which an entry of that row cannot be told from zero.
     """
     found, rounding = unsaturated_distances(kernel, A, B)
-    return saturated(found) if kernel.saturates else found, rounding
+    return saturate(found) if kernel.saturates else found, rounding
 
 
 def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
@@ -220,7 +220,7 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
     return distances_from_kernel(kernel(A, B), kernel.diagonal(A), kernel.diagonal(B))
 
 
-def saturated(exponents: Any) -> Any:
+def saturate(exponents: Any) -> Any:
     """``1 − exp(−x)``, without cancellation."""
     return -backends.namespace(exponents).expm1(-exponents)
 
@@ -237,7 +237,7 @@ def unit_rows(X: Rows) -> Rows:
     return X / xp.where(length > 0, length, xp.ones_like(length))
 
 
-def directions(X: Rows) -> Rows:
+def normalize_rows(X: Rows) -> Rows:
     """Rows of length one to the last bit of scikit-learn's, which leaves very short ones alone.
 
     Rows of zeros stay. What a row is divided by first is a power of two, which rounds nothing.
@@ -376,7 +376,7 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     return float(squares.sum() - total @ total / n)
 
 
-def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:
+def _call_function(function: KernelFunction, A: Rows, B: Rows) -> Floats:
     """A user's kernel function, checked for the shape and values every kernel has."""
     K = np.asarray(function(A, B))
     if K.shape != (A.shape[0], B.shape[0]):

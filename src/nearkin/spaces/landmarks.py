@@ -70,7 +70,7 @@ def choose_landmarks(
     """
     n = X.shape[0]
     if not isinstance(strategy, str):
-        return np.union1d(_named_rows(strategy, n), include).astype(np.int64)
+        return np.union1d(_check_row_numbers(strategy, n), include).astype(np.int64)
     if strategy not in STRATEGIES:
         raise InputError(
             f"landmarks={strategy!r} is unknown: use one of {STRATEGIES} or row numbers."
@@ -106,13 +106,13 @@ def choose_landmarks(
             chances = scores + 1e-3 * scores.mean() + np.finfo(float).tiny
             chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
         else:
-            chosen = _spread_out(X, others, missing, kernel, include, strategy, rng)
+            chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
     else:
         chosen = rng.choice(others, missing, replace=False)
     return np.union1d(chosen, include).astype(np.int64)
 
 
-def _named_rows(rows: ArrayLike, n: int) -> NDArray[np.int64]:
+def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     named = np.asarray(rows)
     if named.ndim != 1 or len(named) == 0 or named.dtype.kind not in "iu":
         raise InputError(
@@ -133,7 +133,7 @@ def _distances(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: Any) -> A
     return half_squared_distances(kernel, X[rows], X[to])[0]
 
 
-def _spread_out(
+def _choose_spread_out(
     X: Rows,
     candidates: NDArray[np.integer],
     n_chosen: int,
@@ -253,7 +253,7 @@ class KernelLandmarks:
         has the same numbers to the last bit.
         """
         rows = self._precise_rows
-        with silent_overflow(), one_blas_thread():
+        with ignore_overflow(), one_blas_thread():
             if self.columns is None and around_middle:
                 rows = self._around_middle(rows)
             K = rows if self.columns is not None else self.kernel(rows, rows)
@@ -294,7 +294,7 @@ class KernelLandmarks:
         X = backends.wide(X)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
-        with silent_overflow():
+        with ignore_overflow():
             return self.kernel(self._around_middle(X), self._around_middle(self._rows_where(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
@@ -303,7 +303,7 @@ class KernelLandmarks:
         See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
         if self.columns is None:
-            with silent_overflow():
+            with ignore_overflow():
                 X = backends.wide(X)
                 return unsaturated_distances(self.kernel, X, self._rows_where(X))
         K = self.kernel_to(X)
@@ -328,7 +328,7 @@ class KernelLandmarks:
         return np.asarray(vectors / np.sqrt(values))
 
 
-def silent_overflow() -> np.errstate:
+def ignore_overflow() -> np.errstate:
     """Kernel values may overflow without a word here: :func:`refuse_overflow` has the last."""
     return np.errstate(over="ignore", invalid="ignore")
 

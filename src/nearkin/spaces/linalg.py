@@ -216,7 +216,7 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
             values, vectors = eigsh(matrix, k=wanted, which="LA", v0=start)
             if values.min() <= rank_tol * values.max():
                 return values, vectors
-            if _foreseen_rank(values, rank_tol) > n // 2:
+            if _estimate_rank(values, rank_tol) > n // 2:
                 break
             wanted *= 2
     # Two threads gain little on a matrix this small, and lose all where cores are shared.
@@ -282,7 +282,7 @@ def _largest_of_tridiagonal(
     return values[wanted], vectors[:, wanted]
 
 
-def _foreseen_rank(leading: Floats, rank_tol: float) -> float:
+def _estimate_rank(leading: Floats, rank_tol: float) -> float:
     """Which eigenvalue would be ``rank_tol`` of the largest, if they fell on by a power law.
 
     Spectra of smooth kernels fall faster in the end: it is an upper estimate for them.

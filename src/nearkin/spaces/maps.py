@@ -359,7 +359,7 @@ class Composed:
         before: Map | None = None
         for one in self.maps:
             # Columns that are divided are as good as they were given.
-            X = X if before is None or isinstance(before, Scaled) else _entering(one, X)
+            X = X if before is None or isinstance(before, Scaled) else _check_entering(one, X)
             X, before = one.apply(X), one
         return X
 
@@ -409,7 +409,7 @@ class Joined:
         return out
 
     def _beside_each_other(self, X: Any) -> Any:
-        parts = [one.apply(_entering(one, X)) for one in self.maps]
+        parts = [one.apply(_check_entering(one, X)) for one in self.maps]
         if backends.is_foreign(X):
             scaled = zip(self.factors.tolist(), parts, strict=True)
             return backends.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
@@ -436,17 +436,17 @@ Map: TypeAlias = (
 )
 
 
-def composed(*maps: Map) -> Map:
+def compose(*maps: Map) -> Map:
     """One map after the other, which of one map is that map."""
     return maps[0] if len(maps) == 1 else Composed(maps)
 
 
-def after_scaling(scale: Floats | None, learned: Map) -> Map:
+def compose_after_scaling(scale: Floats | None, learned: Map) -> Map:
     """A map that was learned from rows whose columns were divided, for rows as they are given."""
-    return learned if scale is None else composed(Scaled(scale), learned)
+    return learned if scale is None else compose(Scaled(scale), learned)
 
 
-def _entering(one: Map, X: Any) -> Any:
+def _check_entering(one: Map, X: Any) -> Any:
     """Rows from elsewhere as a map takes them: finite numbers, unless a transformer sees them."""
     if isinstance(one, Transformed):
         return one.named(X)

@@ -47,7 +47,7 @@ _QUERIES = 256
 
 
 @one_blas_thread()
-def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
+def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
     """Find the k nearest rows of Z for each row of Q, the nearest first.
 
     Parameters
@@ -73,8 +73,8 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import nearest
-    >>> nearest(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0]]), 2)
+    >>> from nearkin.spaces.neighbors import find_nearest
+    >>> find_nearest(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0]]), 2)
     (array([[0., 1.]]), array([[2, 0]]))
     """
     n, m = Z.shape[0], Q.shape[0]
@@ -85,7 +85,7 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     reach = squared_lengths(near_Z).max()
     for part in blocks(m, max(1, _BLOCK_SIZE // wide)):
         found = search.kneighbors(near_Q[part], wide, return_distance=False)
-        exact, order = ranked(Z, Q[part], found)
+        exact, order = rank_by_distance(Z, Q[part], found)
         distances[part], rows[part] = exact[:, :k], order[:, :k]
         if wide == n:
             continue
@@ -94,11 +94,11 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
         error = _rounding(Z, squared_lengths(near_Q[part]) + reach, farthest)
         unsure = part.start + np.flatnonzero(last >= farthest - error)
         if len(unsure):
-            distances[unsure], rows[unsure] = nearest(Z, Q[unsure], k, spare=8 * spare)
+            distances[unsure], rows[unsure] = find_nearest(Z, Q[unsure], k, spare=8 * spare)
     return distances, rows
 
 
-def ranked(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
+def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
     """Order proposed rows by their distance from the query, and then by number.
 
     Returns
@@ -130,7 +130,7 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
     return np.sqrt(squared)
 
 
-def without_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
+def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
     """Nearest others of rows ``start``, ``start + 1``, … of which each is among its own nearest."""
     others = are_others(rows, np.arange(start, start + len(rows)))
     shape = (len(rows), rows.shape[1] - 1)
@@ -148,7 +148,7 @@ def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
 
 
 @one_blas_thread()
-def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
+def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
     """Find all rows of Z no farther than ``radius`` from each row of Q, the nearest first.
 
     Returns
@@ -163,8 +163,8 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import within
-    >>> within(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [9.0]]), 1.0)[1]
+    >>> from nearkin.spaces.neighbors import find_within
+    >>> find_within(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [9.0]]), 1.0)[1]
     [array([2, 0, 1]), array([], dtype=int64)]
     """
     near_Z, near_Q = _near_zero(Z, Q)
@@ -186,7 +186,7 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     return distances, rows
 
 
-def near_groups(Z: Floats, radius: float) -> Ints:
+def group_within(Z: Floats, radius: float) -> Ints:
     """Number the groups of rows that chains of steps no longer than ``radius`` connect.
 
     Parameters
@@ -210,8 +210,8 @@ def near_groups(Z: Floats, radius: float) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import near_groups
-    >>> near_groups(np.array([[0.0], [5.0], [1.0], [2.0]]), 1.0)
+    >>> from nearkin.spaces.neighbors import group_within
+    >>> group_within(np.array([[0.0], [5.0], [1.0], [2.0]]), 1.0)
     array([0, 1, 0, 0])
     """
     n = Z.shape[0]
@@ -232,11 +232,11 @@ def near_groups(Z: Floats, radius: float) -> Ints:
                 pending.append(edges)
                 n_pending += len(edges)
             if n_pending > n:
-                labels = joined(labels, np.concatenate(pending))
+                labels = merge_labels(labels, np.concatenate(pending))
                 pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     in_order = np.empty(n, dtype=np.int64)
-    in_order[order] = joined(labels, np.concatenate(pending))
-    return by_first_row(in_order)
+    in_order[order] = merge_labels(labels, np.concatenate(pending))
+    return number_by_first_row(in_order)
 
 
 def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
@@ -251,14 +251,14 @@ def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, In
     return [part for part in parts if len(part[0]) and len(part[1])]
 
 
-def joined(labels: Ints, edges: Ints) -> Ints:
+def merge_labels(labels: Ints, edges: Ints) -> Ints:
     """Labels after those that edges connect have become one."""
     n = int(labels.max()) + 1
     graph = sp.coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), (n, n))
     return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
 
 
-def by_first_row(labels: Ints) -> Ints:
+def number_by_first_row(labels: Ints) -> Ints:
     """The same groups, numbered from 0 in the order of their first rows."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
@@ -285,7 +285,7 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
         return np.empty((0, 2), dtype=np.int64)
     labels = np.concatenate([labels_a, labels_b])
     edges = np.column_stack([first[new], len(labels_a) + second[new]])
-    group = joined(np.arange(len(labels)), edges)
+    group = merge_labels(np.arange(len(labels)), edges)
     roots = np.unique(group, return_index=True)[1][group]
     found = np.column_stack([labels, labels[roots]])
     return np.asarray(found[found[:, 0] != found[:, 1]])
@@ -360,7 +360,7 @@ class CellCodes(NamedTuple):
     codes: Any
 
 
-def coded(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
+def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
     """Rows of Z in their cells.
 
     Parameters
@@ -385,13 +385,13 @@ def coded(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
     found = CellCodes(order, starts, places, units, steps, errors, radii, lengths, codes)
 
     def work(some: slice) -> None:
-        _encode(some.start, some.stop, unwritable(Z), *found)
+        _encode(some.start, some.stop, readonly_view(Z), *found)
 
     for_each_block(work, n_cells, _CELLS)
     return found
 
 
-def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
+def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
     """Numbers of the k nearest rows among those of each query's cells; −1 where these have fewer.
 
     Parameters
@@ -412,7 +412,7 @@ def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Int
         The nearest first; of rows equally far, the lower number.
     """
     rows = np.full((len(Q), k), -1)
-    Z, Q = unwritable(Z), unwritable(Q)
+    Z, Q = readonly_view(Z), readonly_view(Q)
 
     def work(some: slice) -> None:
         _scan(*cells, Z, Q[some], probes[some], rows[some])
@@ -421,7 +421,7 @@ def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Int
     return rows
 
 
-def unwritable(array: Any) -> Any:
+def readonly_view(array: Any) -> Any:
     """A view that cannot be written to: one kind of array fewer to compile for."""
     view = array.view()
     view.flags.writeable = False
@@ -599,7 +599,7 @@ _TRAINING, _ROUNDS = 16, 5
 _ROWS = 4096
 
 
-def cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
+def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
     """Means of at most so many groups of rows, less the origin.
 
     Parameters
@@ -613,7 +613,7 @@ def cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomSta
     Returns
     -------
     ndarray of shape (n_cells, q)
-        Of Z's dtype, see :func:`along_a_path` for their order.
+        Of Z's dtype, see :func:`order_along_path` for their order.
     """
     sample = draw_numbers(len(Z), min(len(Z), _TRAINING * n_cells), rng)
     means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
@@ -622,10 +622,10 @@ def cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomSta
     with silenced(), one_thread():
         means.fit(centred(Z[sample], origin))
     found = means.cluster_centers_.astype(Z.dtype)
-    return np.asarray(found[along_a_path(found)])
+    return np.asarray(found[order_along_path(found)])
 
 
-def along_a_path(centers: Floats) -> Ints:
+def order_along_path(centers: Floats) -> Ints:
     """Order in which most centres follow one that is near, by halving along the widest column."""
     path: list[Ints] = []
     pending = [np.arange(len(centers))]
@@ -641,7 +641,7 @@ def along_a_path(centers: Floats) -> Ints:
     return np.concatenate(path)
 
 
-def nearest_mean(Z: Floats, origin: Floats, means: Floats) -> Ints:
+def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     """Number of the mean nearest to each row, up to rounding of a product in Z's dtype.
 
     Notes
@@ -675,7 +675,7 @@ def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
 
 
 @compiled(fastmath=REORDER)
-def nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
+def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
     """Write the numbers of the means nearest to each query, the nearest first."""
     last = nearest.shape[1] - 1
     squared = np.empty(columns.shape[1], dtype=columns.dtype)
@@ -695,9 +695,9 @@ def nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
 # Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
 
 
-Search: TypeAlias = Literal["auto", "exact", "approximate"]
+SearchMode: TypeAlias = Literal["auto", "exact", "approximate"]
 
-SEARCHES = ("auto", "exact", "approximate")
+SEARCH_MODES = ("auto", "exact", "approximate")
 # Rows that the number of cells to look into is measured on.
 _SAMPLE = 200
 # Rows that are kept beyond those asked for, since sums are rounded otherwise here.
@@ -713,7 +713,7 @@ _ONE_THREAD_ROWS = 3000
 _GROWN, _CROWDED = 2, 4
 
 
-class Cells:
+class CellIndex:
     """Rows in cells, to be searched.
 
     Parameters
@@ -748,7 +748,7 @@ class Cells:
         target_recall: float,
         rng: np.random.RandomState,
         *,
-        earlier: Cells | None = None,
+        earlier: CellIndex | None = None,
     ) -> None:
         self.Z = Z = np.ascontiguousarray(Z)
         self.n_rows = n = len(Z)
@@ -757,22 +757,22 @@ class Cells:
             self._n_means_rows = n
             self._origin = middle(Z, if_far=True)
             n_cells = max(1, min(n // 2, round(2 * n**0.5)))
-            self._means = cell_means(Z, self._origin, n_cells, rng)
-            cell = nearest_mean(Z, self._origin, self._means)
+            self._means = find_cell_means(Z, self._origin, n_cells, rng)
+            cell = assign_to_means(Z, self._origin, self._means)
         filled, cell = np.unique(cell, return_inverse=True)
         self.n_cells, self._means = len(filled), self._means[filled]
-        self._columns = unwritable(np.ascontiguousarray(self._means.T))
-        self._codes = coded(Z, cell, self._origin + self._means)
+        self._columns = readonly_view(np.ascontiguousarray(self._means.T))
+        self._codes = encode_cells(Z, cell, self._origin + self._means)
         self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
 
-    def _grown(self, earlier: Cells) -> Ints | None:
+    def _grown(self, earlier: CellIndex) -> Ints | None:
         """Cell of each row where earlier means serve; None where they do not."""
         n, means = self.n_rows, earlier._means
         if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
             return None
-        later = nearest_mean(self.Z[earlier.n_rows :], earlier._origin, means)
+        later = assign_to_means(self.Z[earlier.n_rows :], earlier._origin, means)
         if np.bincount(later).max() > _CROWDED * n / len(means):
             return None
         self._n_means_rows, self._origin, self._means = (
@@ -801,7 +801,7 @@ class Cells:
         k = min(1 << (k - 1).bit_length(), self.n_rows - 1)
         if k not in self._n_probes:
             Q = self.Z[self._sample]
-            _, true = nearest(self.Z, Q, k + 1)
+            _, true = find_nearest(self.Z, Q, k + 1)
             by_distance = self._nearest_cells(Q, self.n_cells)
             cells = self._cell_of_rows()[true[:, 1:]]
             place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
@@ -810,11 +810,11 @@ class Cells:
         return self._n_probes[k]
 
     def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
-        queries = unwritable(np.ascontiguousarray(centred(Q, self._origin)))
+        queries = readonly_view(np.ascontiguousarray(centred(Q, self._origin)))
         found = np.empty((len(Q), n_probes), dtype=np.int64)
 
         def work(some: slice) -> None:
-            nearest_means(self._columns, queries[some], found[some])
+            find_nearest_means(self._columns, queries[some], found[some])
 
         for_each_block(work, len(Q), _BLOCK)
         return found
@@ -827,12 +827,12 @@ class Cells:
             probes = self._nearest_cells(Q[part], n_probes)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
-            rows = scanned(self._codes, self.Z, Q[part][order], probes[order], wide)
+            rows = scan_cells(self._codes, self.Z, Q[part][order], probes[order], wide)
             found[part.start + order] = rows
         return found
 
 
-def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
     """Find nearly all of the k nearest rows of Z for each row of Q, the nearest first.
 
     Parameters
@@ -850,25 +850,25 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     rows : int ndarray of shape (m, k)
     """
     if 2 * cells.n_probes(k) > cells.n_cells:
-        return nearest(Z, Q, k)
+        return find_nearest(Z, Q, k)
     found = cells.propose(Q, k, spare=_CELL_SPARE)
     later = Z[cells.n_rows :]
     if len(later):
-        rows = nearest(later, Q, min(k, len(later)))[1]
+        rows = find_nearest(later, Q, min(k, len(later)))[1]
         found = np.hstack([found, cells.n_rows + rows])
     if found.shape[1] < k:
-        return nearest(Z, Q, k)
-    exact, rows = ranked(Z, Q, found)
+        return find_nearest(Z, Q, k)
+    exact, rows = rank_by_distance(Z, Q, found)
     distances, rows = exact[:, :k].astype(Z.dtype), rows[:, :k]
     short = np.flatnonzero(rows[:, -1] < 0)
     if len(short):
-        distances[short], rows[short] = nearest(Z, Q[short], k)
+        distances[short], rows[short] = find_nearest(Z, Q[short], k)
     return distances, rows
 
 
 @one_blas_thread()
-def nearest_others(
-    X: Any, k: int, *, search: Search = "auto", random_state: Any = None
+def find_nearest_others(
+    X: Any, k: int, *, search: SearchMode = "auto", random_state: Any = None
 ) -> NDArray[np.integer]:
     """Find the k nearest others of every row, the nearest first.
 
@@ -897,16 +897,16 @@ def nearest_others(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import nearest_others
-    >>> nearest_others(np.array([[0.0], [2.0], [3.0]]), 1).ravel()
+    >>> from nearkin.spaces.neighbors import find_nearest_others
+    >>> find_nearest_others(np.array([[0.0], [2.0], [3.0]]), 1).ravel()
     array([1, 2, 1])
     """
     n = X.shape[0]
     wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)
     if wanted and not is_sparse(X):
-        cells = Cells(X, _SHARE_FOUND, check_random_state(random_state))
+        cells = CellIndex(X, _SHARE_FOUND, check_random_state(random_state))
         if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
-            return _others_by_cells(cells, X, k)
+            return _find_others_by_cells(cells, X, k)
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
     # Where cores are busy, threads wait for each other longer than a search of few rows takes.
     alone = one_thread() if n <= _ONE_THREAD_ROWS else nullcontext()
@@ -914,13 +914,13 @@ def nearest_others(
         return np.asarray(index.kneighbors(return_distance=False))
 
 
-def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
+def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
     found = np.empty((len(X), k), dtype=np.int64)
     for part in blocks(len(X), _CELL_QUERIES):
         some = cells.row_order[part]
         rows = cells.propose(X[some], k + 1)
         short = np.flatnonzero(rows[:, -1] < 0)
         if len(short):
-            rows[short] = nearest(X, X[some[short]], k + 1)[1]
+            rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
         found[some] = rows[are_others(rows, some)].reshape(-1, k)
     return found

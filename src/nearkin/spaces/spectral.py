@@ -20,7 +20,7 @@ from nearkin.messages import notice, silenced
 from nearkin.rows import validation
 from nearkin.rows.distances import centred, middle
 from nearkin.rows.parallel import REORDER, compiled, for_each_block, one_blas_thread
-from nearkin.spaces.graph import Rows, check_weights, laplacian, nearest_rows
+from nearkin.spaces.graph import Rows, check_weights, find_neighbor_rows, laplacian
 from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 
 # Algebraic multigrid for Laplacians: a cycle that nearly solves, whatever the number of rows.
@@ -89,7 +89,7 @@ def coarsen(L: Any, null: Any) -> Grid:
         restrict = sp.csr_array(prolong.T)
         levels.append(Level(A, inverse, largest, prolong, restrict, correction))
         A, smooth = sp.csr_array(coarse[joined][:, joined]), lengths[joined]
-    values, vectors = np.linalg.eigh(symmetric(A.toarray()))
+    values, vectors = np.linalg.eigh(symmetrize(A.toarray()))
     kept = values > NUMERICAL_RANK * values.max(initial=0.0)
     return Grid(levels, values[kept], vectors[:, kept])
 
@@ -134,18 +134,18 @@ def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
     return min(float(row_sums.max()) or 1.0, 1.1 * length)
 
 
-def cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
+def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
     """Approximate solution of ``A Z = B``: relax, correct on the coarser level, relax."""
     if depth == len(grid.levels):
         return np.asarray(grid.vectors @ ((grid.vectors.T @ B) / grid.values[:, None]))
     level = grid.levels[depth]
-    Z = _relaxed(level, B)
-    coarse = level.restrict @ (B - times(level.A, Z))
-    Z += level.correction * (level.prolong @ cycle(grid, coarse, depth + 1))
-    return Z + _relaxed(level, B - times(level.A, Z))
+    Z = _relax(level, B)
+    coarse = level.restrict @ (B - multiply_sparse(level.A, Z))
+    Z += level.correction * (level.prolong @ run_cycle(grid, coarse, depth + 1))
+    return Z + _relax(level, B - multiply_sparse(level.A, Z))
 
 
-def _relaxed(level: Level, R: Floats) -> Floats:
+def _relax(level: Level, R: Floats) -> Floats:
     """Steps from zero towards the solution for R: Chebyshev's for the upper eigenvalues."""
     high, low = level.largest, _RELAXED_SHARE * level.largest
     middle, half = (high + low) / 2, (high - low) / 2
@@ -153,14 +153,14 @@ def _relaxed(level: Level, R: Floats) -> Floats:
     step = level.inverse_diagonal * R / middle
     Z = step.copy()
     for _ in range(_RELAXATIONS - 1):
-        R = R - times(level.A, step)
+        R = R - multiply_sparse(level.A, step)
         previous, ratio = ratio, 1 / (2 * middle / half - ratio)
         step = ratio * previous * step + (2 * ratio / half) * (level.inverse_diagonal * R)
         Z += step
     return Z
 
 
-def times(A: Any, X: Floats) -> Floats:
+def multiply_sparse(A: Any, X: Floats) -> Floats:
     """``A @ X`` for a sparse matrix and a block of vectors, on all cores."""
     X = np.ascontiguousarray(X)
     out = np.empty_like(X)
@@ -185,7 +185,7 @@ def _rows_times(
                 out[i, t] += entry * X[j, t]
 
 
-def symmetric(A: Floats) -> Floats:
+def symmetrize(A: Floats) -> Floats:
     """A matrix made equal to its mirror image, from which it differs by rounding."""
     return np.asarray((A + A.T) / 2)
 
@@ -218,7 +218,7 @@ def null_vectors(W: Any, normalized: bool) -> Any:
     return sp.csr_array((entries, rank[component], np.arange(n + 1)), shape=(n, n_components))
 
 
-def decompose(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
+def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
     """First eigenpairs of L in the complement of its known null vectors."""
     if not wanted:
         return np.empty(0), np.empty((L.shape[0], 0))
@@ -236,17 +236,17 @@ def decompose(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
     return np.maximum(values, 0.0), vectors
 
 
-def iterate(
+def iterate_eigenvectors(
     L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
 ) -> tuple[Floats, Floats]:
-    """As :func:`decompose`, by block iteration; see the top of this file."""
+    """As :func:`decompose_laplacian`, by block iteration; see the top of this file."""
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
-    X = _start(grid, null, wanted + _GUARD_VECTORS, random)
-    values, rotation = np.linalg.eigh(symmetric(X.T @ times(L, X)))
+    X = _make_start(grid, null, wanted + _GUARD_VECTORS, random)
+    values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     X = X @ rotation
-    LX = times(L, X)
+    LX = multiply_sparse(L, X)
     size = X.shape[1]
     P, LP = np.empty((n, 0)), np.empty((n, 0))
     converged = False
@@ -257,12 +257,12 @@ def iterate(
         if converged:
             break
         active = np.flatnonzero(too_large)
-        Z = _orthonormal(cycle(grid, R[:, active]), [X, P], null)
+        Z = _orthonormalize(run_cycle(grid, R[:, active]), [X, P], null)
         if not Z.shape[1]:  # all that is left is rounding
             break
-        LZ = times(L, Z)
+        LZ = multiply_sparse(L, Z)
         basis, images = (X, P, Z), (LX, LP, LZ)
-        values, C = eigh(symmetric(_gram(basis, images)), subset_by_index=[0, size - 1])
+        values, C = eigh(symmetrize(_gram(basis, images)), subset_by_index=[0, size - 1])
         # The new step: the part of it outside X, made orthogonal to the new vectors.
         outside = C[:, active].copy()
         outside[:size] = 0.0
@@ -281,8 +281,8 @@ def iterate(
             ConvergenceWarning,
         )
     # Roundings add up over the iterations.
-    X, _ = np.linalg.qr(_outside(X[:, :wanted], null))
-    values, rotation = np.linalg.eigh(symmetric(X.T @ times(L, X)))
+    X, _ = np.linalg.qr(_project_out(X[:, :wanted], null))
+    values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     return np.maximum(values, 0.0), X @ rotation
 
 
@@ -299,31 +299,31 @@ def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
     return np.asarray(total)
 
 
-def _outside(Z: Floats, null: Any) -> Floats:
+def _project_out(Z: Floats, null: Any) -> Floats:
     return np.asarray(Z - null @ (null.T @ Z))
 
 
-def _orthonormal(Z: Floats, others: list[Floats], null: Any) -> Floats:
+def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
     """Basis of what Z adds to other orthonormal vectors, by Gram–Schmidt, twice for rounding."""
     for _ in range(2):
-        Z = _outside(Z, null)
+        Z = _project_out(Z, null)
         for other in others:
             Z = Z - other @ (other.T @ Z)
         lengths = np.linalg.norm(Z, axis=0)
         Z = Z[:, lengths > 0] / lengths[lengths > 0]
-        values, rotation = np.linalg.eigh(symmetric(Z.T @ Z))
+        values, rotation = np.linalg.eigh(symmetrize(Z.T @ Z))
         kept = values > NUMERICAL_RANK
         Z = Z @ (rotation[:, kept] / np.sqrt(values[kept]))
     return Z
 
 
-def _start(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
+def _make_start(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
     """Eigenvectors of the coarsest level, carried to the finest, and random ones."""
     X = grid.vectors[:, : size - _GUARD_VECTORS]
     for level in reversed(grid.levels):
         X = level.prolong @ X
     unknown = random.standard_normal((null.shape[0], size - X.shape[1]))
-    return _orthonormal(np.column_stack([X, unknown]), [], null)
+    return _orthonormalize(np.column_stack([X, unknown]), [], null)
 
 
 # Smooth functions on the rows, as coordinates that follow the shape of the data.
@@ -333,7 +333,7 @@ def _start(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> F
 _WEIGHT_RIDGE = 1e-3
 
 
-def smoothest(
+def smoothest_functions(
     W: Any,
     n_vectors: int,
     *,
@@ -381,9 +381,9 @@ def smoothest(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spaces.spectral import smoothest
+    >>> from nearkin.spaces.spectral import smoothest_functions
     >>> path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
-    >>> eigenvalues, V = smoothest(path, 2)
+    >>> eigenvalues, V = smoothest_functions(path, 2)
     >>> eigenvalues.round(3)
     array([0.   , 0.586])
     >>> V.round(2)
@@ -410,9 +410,9 @@ def smoothest(
         null = sp.csr_array(null[:, np.diff(null.tocsc().indptr) > 0])
         wanted = n_vectors - n_known
         if len(order) <= max(FULL_EIGH_ROWS, ROWS_PER_VECTOR * wanted):
-            found = decompose(L, null, wanted)
+            found = decompose_laplacian(L, null, wanted)
         else:
-            found = iterate(L, null, wanted, check_random_state(random_state), tol)
+            found = iterate_eigenvectors(L, null, wanted, check_random_state(random_state), tol)
         values[n_known:] = found[0]
         vectors[:, n_known:] = 0.0
         vectors[order, n_known:] = found[1]
@@ -463,14 +463,14 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     """
     X, n_vectors = _check_rows(X, n_vectors)
     n = len(X)
-    neighbors = nearest_rows(X, n_neighbors)
+    neighbors = find_neighbor_rows(X, n_neighbors)
     k = neighbors.shape[1]
     weights = _barycentric_weights(X, neighbors)
     W = sp.csr_array((weights.ravel(), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
     _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
     difference = sp.eye_array(n, format="csr") - W
     constant = sp.csr_array(np.full((n, 1), n**-0.5))
-    values, vectors = decompose(difference.T @ difference, constant, n_vectors - 1)
+    values, vectors = decompose_laplacian(difference.T @ difference, constant, n_vectors - 1)
     vectors = np.column_stack([constant.toarray(), vectors])
     return np.concatenate([[0.0], values]), fix_signs(vectors)
 
@@ -517,7 +517,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     """
     X, n_vectors = _check_rows(X, n_vectors)
     n = len(X)
-    neighbors = nearest_rows(X, n_neighbors)
+    neighbors = find_neighbor_rows(X, n_neighbors)
     constant = np.full((n, 1), n**-0.5)
     if neighbors.shape[1] == 0 or n_vectors == 1:
         return np.zeros(1), constant

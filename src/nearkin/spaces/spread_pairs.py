@@ -28,7 +28,7 @@ from nearkin.rows.parallel import compiled, for_each_block
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.validation import checked_rows
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
-from nearkin.spaces.neighbors import Search
+from nearkin.spaces.neighbors import SearchMode
 
 # Influences are found to this, relative to the largest; what is below counts as none.
 _TOLERANCE = 1e-9
@@ -46,7 +46,7 @@ def spread_pairs(
     reach: float = 0.8,
     per_pair: int = 24,
     weight: float = 1.0,
-    search: Search = "exact",
+    search: SearchMode = "exact",
     random_state: Any = None,
 ) -> Pairs:
     """Add pairs between the near neighbours of rows in must-links and cannot-links.
@@ -118,8 +118,8 @@ def spread_pairs(
     if not isinstance(pairs, Pairs):
         raise InputTypeError(f"pairs must be a nearkin.Pairs, not {type(pairs).__name__}")
     refuse_triplets(pairs)
-    reach = _checked_number(reach, "reach", below=1.0)
-    weight = _checked_number(weight, "weight", below=inf)
+    reach = _check_number(reach, "reach", below=1.0)
+    weight = _check_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
     X = checked_rows(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
@@ -130,7 +130,7 @@ def spread_pairs(
     )
     n = A.shape[0]
     pairs.check_rows(n)
-    Z = _signed(pairs)
+    Z = _signed_weights(pairs)
     given = sp.coo_array(sp.triu(Z))
     row, column, value = (pairs.points[given.row], pairs.points[given.col], given.data)
     if reach > _TOLERANCE and weight and per_pair and len(value):
@@ -275,7 +275,7 @@ def _pass_on(
                 n_found = min(n_found + 1, len(values[p]))
 
 
-def _signed(pairs: Pairs) -> sp.csr_array:
+def _signed_weights(pairs: Pairs) -> sp.csr_array:
     """Weights of must-links less those of cannot-links, between the points of the pairs."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     ends = tuple(np.searchsorted(pairs.points, links).T)
@@ -286,7 +286,7 @@ def _signed(pairs: Pairs) -> sp.csr_array:
     return sp.csr_array(Z + Z.T)
 
 
-def _checked_number(value: Any, name: str, *, below: float) -> float:
+def _check_number(value: Any, name: str, *, below: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputTypeError(f"{name} must be a number, not {value!r}")
     if not 0 <= (number := float(value)) < below:

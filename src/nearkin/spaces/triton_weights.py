@@ -204,7 +204,7 @@ def _combine(
 _EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
 
 
-def expanded(
+def expand_kernel_triton(
     X: torch.Tensor, search: Search, coefficients: torch.Tensor, constant: torch.Tensor
 ) -> torch.Tensor:
     """``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant`` for every row, moved and scaled to u.

@@ -26,7 +26,12 @@ from nearkin.rows.parallel import REORDER, blocks, compiled
 from nearkin.rows.scaling import ScaleWarning
 from nearkin.scores.verdicts import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
-from nearkin.spaces.neighbors import Cells, Search, nearest_by_cells, nearest_others
+from nearkin.spaces.neighbors import (
+    CellIndex,
+    SearchMode,
+    find_nearest_by_cells,
+    find_nearest_others,
+)
 from nearkin.studio.records import Records
 
 # A metric that follows what is known, and the rows as it sees them.
@@ -396,7 +401,7 @@ def edges_between(Z: Floats, near: Ints) -> Edges:
     Z : ndarray of shape (n, q)
         At least two rows.
     near : int ndarray of shape (n, k)
-        See :func:`nearkin.spaces.neighbors.nearest_others`.
+        See :func:`nearkin.spaces.neighbors.find_nearest_others`.
 
     Notes
     -----
@@ -643,8 +648,8 @@ def _compared(view: View) -> Floats:
 
 
 def _among(sample: Floats, others: Floats, seed: int) -> Among:
-    cells = Cells(sample, _RECALL, np.random.RandomState(seed))
-    distances, near = nearest_by_cells(cells, sample, others, _AMONG)
+    cells = CellIndex(sample, _RECALL, np.random.RandomState(seed))
+    distances, near = find_nearest_by_cells(cells, sample, others, _AMONG)
     return Among(near.astype(np.int32), closeness(distances))
 
 
@@ -666,9 +671,11 @@ def _on_the_way(
         places = descended(places, edges_between(Z, before.near), first, shown, seed)
         yield places, shown / EPOCHS, before.near
         first = shown
-    search: Search = "exact" if len(Z) < _MANY else "approximate"
+    search: SearchMode = "exact" if len(Z) < _MANY else "approximate"
     n_near = min(_NEIGHBORS, len(Z) - 1)
-    near: Ints = np.asarray(nearest_others(Z, n_near, search=search, random_state=seed), np.int64)
+    near: Ints = np.asarray(
+        find_nearest_others(Z, n_near, search=search, random_state=seed), np.int64
+    )
     edges = edges_between(Z, near)
     pause = _PAUSE + n_shown / _ROWS_A_SECOND
     told = time.monotonic()

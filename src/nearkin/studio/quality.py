@@ -21,7 +21,7 @@ from nearkin.scores.held_out import auc_of, pair_folds, ranks
 from nearkin.scores.quality import quality_of as estimates_of
 from nearkin.scores.suspects import Placed, distances_from_groups, placed
 from nearkin.scores.verdicts import verdicts_of
-from nearkin.spaces.neighbors import nearest
+from nearkin.spaces.neighbors import find_nearest
 from nearkin.studio.metric import TaughtMetric, View
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
@@ -335,7 +335,7 @@ def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[
     found = np.empty(n_rows, dtype=bool)
     for block in blocks(n_rows, _BLOCK):
         Z = np.ascontiguousarray(learned.view.embedding(np.arange(n_rows)[block]))
-        distances, _ = nearest(near, Z, k)
+        distances, _ = find_nearest(near, Z, k)
         # A row is the nearest to itself, unless it was not drawn; then one is left out for nothing.
         middle = np.median(verdicts.chance(distances[:, 1:].astype(np.float64)), axis=1)
         found[block] = (middle > UNSURE[0]) & (middle < UNSURE[1])

@@ -27,7 +27,7 @@ from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
 from nearkin.rows.parallel import blocks, one_blas_thread, one_core
 from nearkin.scores.verdicts import verdicts_of
-from nearkin.spaces.maps import Affine, Map, composed
+from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quoted
 from nearkin.studio.events import Voice
 from nearkin.studio.knowledge import Knowledge
@@ -376,7 +376,7 @@ def _words(
     if encoder is None or not squared:
         return {}
     if scaler is not None:
-        learned = composed(Affine(np.diag(1 / scaler.scale_), scaler.mean_), learned)
+        learned = compose(Affine(np.diag(1 / scaler.scale_), scaler.mean_), learned)
     rows = [{name: [records.columns[name][row]] for name in encoder.columns_} for row in ends]
     found = words_of(encoder, learned, *rows)
     return {

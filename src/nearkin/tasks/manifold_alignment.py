@@ -28,10 +28,10 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
-    bounded_pairs,
-    checked_bounds,
-    random_bounds,
-    random_ends,
+    bound_pairs,
+    check_distance_bounds,
+    draw_random_pairs,
+    estimate_bounds,
     warn_of_rounds,
 )
 from nearkin.spaces.feature_space import LocalExtension
@@ -40,14 +40,14 @@ from nearkin.spaces.graph import (
     WEIGHTS,
     Metric,
     Weight,
-    equal_where_rows_are,
+    average_equal_rows,
     neighbor_graph,
 )
-from nearkin.spaces.kernels import Kernel, Rows, directions
+from nearkin.spaces.kernels import Kernel, Rows, normalize_rows
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.spectral import diffusion, smoothest
+from nearkin.spaces.spectral import diffusion, smoothest_functions
 
 # Linked rows are to meet: within this share of a large distance between random rows.
 _MEET = 0.03
@@ -230,20 +230,20 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         else:
             joint = sp.block_diag(graphs, format="csr") + self._cross_edges(checked)
             n_vectors = self.n_vectors * len(graphs)
-            eigenvalues, V = smoothest(joint, n_vectors, random_state=rng)
+            eigenvalues, V = smoothest_functions(joint, n_vectors, random_state=rng)
         starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
         V = np.concatenate(
             [
-                equal_where_rows_are(rows, part, self.metric)
+                average_equal_rows(rows, part, self.metric)
                 for rows, part in zip(checked, np.split(V, starts), strict=True)
             ]
         )
         unknown = np.full(len(V), -1)
         weights = np.maximum(diffusion(eigenvalues, V, unknown, time=self.diffusion), 1e-12)
         family = SpectralFamily(V, weights, keeps_size=len(pairs.cannot_link) == 0)
-        large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
-        bounds = checked_bounds(self.bounds) or (_MEET * large, large)
-        learned = alternate(family, bounded_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
+        large = estimate_bounds(V, draw_random_pairs(len(V), rng), family.prior)[1]
+        bounds = check_distance_bounds(self.bounds) or (_MEET * large, large)
+        learned = alternate(family, bound_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
         warn_of_rounds(learned.solution, family.prior, learned.family.prior, "ManifoldAlignment")
 
         covariance = np.atleast_2d(np.cov(V.T, bias=True))
@@ -335,7 +335,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
                 f"cross_neighbors={self.cross_neighbors} compares rows of different sets, but "
                 f"these have {sorted(widths)} columns: use cross_neighbors=0."
             )
-        prepared = [directions(rows) if self.metric == "cosine" else rows for rows in sets]
+        prepared = [normalize_rows(rows) if self.metric == "cosine" else rows for rows in sets]
         starts = np.concatenate([[0], np.cumsum([rows.shape[0] for rows in sets])])
         first: list[Any] = []
         second: list[Any] = []
@@ -363,7 +363,7 @@ def _smooth_on_each(
     graphs: list[Any], n_vectors: int, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
     """As many functions of each graph, zero on the others, the smoothest first."""
-    found = [smoothest(graph, n_vectors, random_state=rng) for graph in graphs]
+    found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
     eigenvalues = np.concatenate([values for values, _ in found])
     order = np.argsort(eigenvalues, kind="stable")
     return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]
