@@ -20,14 +20,14 @@ from benchmarks.record import peak_memory_gb
 from benchmarks.records.data import KINDS, people
 from benchmarks.records.judging import quality
 from nearkin.records.comparisons import comparisons_of
-from nearkin.records.decisions import Judged
-from nearkin.records.model import answered, learned, work_on
+from nearkin.records.decisions import JudgedTable
+from nearkin.records.model import collect_answers, learn_from_answers, make_work
 from nearkin.tables.reading import Column
 
 
 def measured(n_records: int) -> dict[str, Any]:
     """One run without answers."""
-    work_on(comparisons_of(people(50, 0)[0]), people(50, 0)[0], 10, None, 0)  # compiled
+    make_work(comparisons_of(people(50, 0)[0]), people(50, 0)[0], 10, None, 0)  # compiled
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "records.csv"
         entity = _write(path, n_records)
@@ -43,13 +43,13 @@ def measured(n_records: int) -> dict[str, Any]:
         done("read")
     plan = comparisons_of(columns)
     done("look at columns")
-    work = work_on(plan, columns, 10, None, 0)
+    work = make_work(plan, columns, 10, None, 0)
     done("candidates")
     none = np.empty((0, 2), dtype=np.int64)
-    known = answered(none, none)
-    matching = learned(work, known, 0)
+    known = collect_answers(none, none)
+    matching = learn_from_answers(work, known, 0)
     done("learn")
-    judged = Judged(matching, work, known)
+    judged = JudgedTable(matching, work, known)
     judged.scores  # noqa: B018
     done("compare")
     found = judged.duplicates()

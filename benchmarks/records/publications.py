@@ -17,7 +17,7 @@ from benchmarks.records.rivals import in_time, processor_seconds, same_things
 from benchmarks.records.rounds import N_ANSWERS, stated
 from nearkin import Pairs, RecordMatcher
 from nearkin.pairs.closure import keys_of
-from nearkin.records.comparisons import joined
+from nearkin.records.comparisons import join_columns
 from nearkin.tables.reading import Column
 
 DATA = "DBLP and ACM"
@@ -52,7 +52,7 @@ def by_rival(name: str, n_answers: int, seed: int) -> list[dict[str, Any]]:
     known = told[:n_answers]
     return in_time(
         lambda: quality(
-            same_things(name, joined(left, right), pairs[known], same[known]),
+            same_things(name, join_columns(left, right), pairs[known], same[known]),
             pairs[judged],
             same[judged],
         )

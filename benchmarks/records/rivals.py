@@ -19,7 +19,7 @@ from benchmarks.records import peers
 from benchmarks.records.judging import quality_of_pairs
 from benchmarks.records.rounds import asked, given
 from nearkin.records.blocking import candidates_of, texts_of
-from nearkin.records.comparisons import compare, comparisons_of, prepared
+from nearkin.records.comparisons import compare_pairs, comparisons_of, prepare_columns
 from nearkin.tables.reading import Column
 
 PEERS = "NEARKIN_RECORD_PEERS"
@@ -82,12 +82,12 @@ def by_trees(columns: list[Column], pairs: np.ndarray, same: np.ndarray) -> np.n
     if same.all() or not same.any():
         raise Refused("answers of one kind only")
     plan = comparisons_of(columns)
-    table = prepared(plan, columns)
+    table = prepare_columns(plan, columns)
     first = [place.start for place in plan.places]
     trees = ExtraTreesClassifier(N_TREES, random_state=0)
-    trees.fit(compare(plan, table, pairs)[:, first], same)
+    trees.fit(compare_pairs(plan, table, pairs)[:, first], same)
     found = candidates_of(columns).pairs
-    chance = trees.predict_proba(compare(plan, table, found)[:, first])[:, 1]
+    chance = trees.predict_proba(compare_pairs(plan, table, found)[:, first])[:, 1]
     return found[chance > 0.5]
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 
 import nearkin as nk
-from nearkin.records.results import canonical
+from nearkin.records.results import canonical_rows
 from nearkin.tables.reading import Column
 from tests.cases import each
 from tests.records.conftest import words
@@ -25,9 +25,9 @@ ONCE = {
 
 
 def test_cells_are_the_most_frequent_as_they_are_written():
-    assert canonical(TABLE, LABELS) == ONCE
+    assert canonical_rows(TABLE, LABELS) == ONCE
     array = np.array(list(TABLE.values()), dtype=object).T
-    assert canonical(array[:, 1:], LABELS).tolist() == [
+    assert canonical_rows(array[:, 1:], LABELS).tolist() == [
         ["ANNA ", 2, "Berlin"],
         ["Bert", None, "Ulm"],
     ]
@@ -36,7 +36,7 @@ def test_cells_are_the_most_frequent_as_they_are_written():
 @each("library", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_gives_a_frame(library):
     frame = library(TABLE)
-    once = canonical(frame, LABELS)
+    once = canonical_rows(frame, LABELS)
     assert type(once) is type(frame)
     found = {name: list(once[name]) for name in ONCE}
     if library is pa.table:
@@ -50,7 +50,7 @@ def test_a_frame_gives_a_frame(library):
 def test_values_of_columns():
     columns = [words("name", ["anna", "anna", "ana", "bert", None])]
     columns += [Column("size", "number", np.array([np.nan, 2.0, 2.0, np.nan, np.nan]))]
-    once = canonical(columns, LABELS)
+    once = canonical_rows(columns, LABELS)
     assert once["name"].tolist() == ["anna", "bert"]
     assert once["size"][0] == 2
     assert np.isnan(once["size"][1])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nearkin.errors import InputError
-from nearkin.records.comparisons import compare, comparisons_of, prepared
+from nearkin.records.comparisons import compare_pairs, comparisons_of, prepare_columns
 from nearkin.tables.reading import Column
 from tests.records.conftest import words
 
@@ -20,7 +20,7 @@ TABLE = [
 
 def compared(pairs):
     plan = comparisons_of(TABLE)
-    found = compare(plan, prepared(plan, TABLE), np.array(pairs))
+    found = compare_pairs(plan, prepare_columns(plan, TABLE), np.array(pairs))
     return [dict(zip(plan.names, row, strict=True)) for row in found.tolist()]
 
 
@@ -53,7 +53,9 @@ def test_vectors_are_compared_by_their_distance():
     Z = np.array([[0.0, 0.0], [0.0, 0.1], [3.0, 4.0], [np.nan, 0.0]])
     table = [Column("metric", "vector", Z), words("name", ["a", "b", "c", "d"])]
     plan = comparisons_of(table)
-    near = compare(plan, prepared(plan, table), np.array([(0, 1), (0, 2), (0, 3)]))[:, 0]
+    near = compare_pairs(plan, prepare_columns(plan, table), np.array([(0, 1), (0, 2), (0, 3)]))[
+        :, 0
+    ]
     assert near[0] > 0.9 > 0.3 > near[1] > near[2] == -1
     assert near[1] == pytest.approx(np.exp(-5 / plan.columns[0].scale), rel=1e-5)
 
@@ -63,4 +65,4 @@ def test_tables_that_cannot_be_compared():
         comparisons_of(TABLE[4:])
     plan = comparisons_of(TABLE)
     with pytest.raises(InputError, match="no column 'family'"):
-        prepared(plan, [TABLE[0], *TABLE[2:]])
+        prepare_columns(plan, [TABLE[0], *TABLE[2:]])

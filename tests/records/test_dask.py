@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 
 from nearkin.records import blocking, model  # noqa: E402
 from nearkin.records import dask as dask_records  # noqa: E402
-from nearkin.records.dask import packed, unpacked  # noqa: E402
+from nearkin.records.dask import pack_columns, unpack_columns  # noqa: E402
 from tests.records.conftest import words  # noqa: E402
 
 
@@ -137,8 +137,8 @@ def test_what_is_not_done_on_dask_is_refused(in_process):
 
 def test_packed_texts_come_back_as_they_were():
     values = ["anna", None, "zoë", "東京", "\udc80", "b"]
-    parts = [packed([words("name", values[:2])]), packed([words("name", values[2:])])]
-    [column] = unpacked(parts)
+    parts = [pack_columns([words("name", values[:2])]), pack_columns([words("name", values[2:])])]
+    [column] = unpack_columns(parts)
     assert column.values.tolist() == values
-    [column] = unpacked([parts[1].take(np.array([3, 0, 0]))])
+    [column] = unpack_columns([parts[1].take(np.array([3, 0, 0]))])
     assert column.values.tolist() == ["b", "zoë", "zoë"]

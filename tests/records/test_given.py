@@ -3,11 +3,11 @@ import pytest
 
 import nearkin as nk
 from nearkin.errors import InputError
-from nearkin.records.comparisons import columns_of_both, joined
+from nearkin.records.comparisons import columns_of_both, join_columns
 
 
 def both(left, right, **how):
-    return joined(*columns_of_both(left, right, **how))
+    return join_columns(*columns_of_both(left, right, **how))
 
 
 def test_what_columns_hold_is_recognised_by_both_tables():

@@ -1,14 +1,14 @@
 import numpy as np
 
 from nearkin.pairs.answers import Estimate
-from nearkin.records.decisions import stated
+from nearkin.records.decisions import estimate_figures
 from nearkin.records.model import chances_by, likely_curves
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
 
 
 def figures(scores, called, draws, missed=NOTHING):
-    return stated(draws, scores, called, np.ones(len(scores)), 0, 40, 0, missed)
+    return estimate_figures(draws, scores, called, np.ones(len(scores)), 0, 40, 0, missed)
 
 
 def test_intervals_hold_the_truth():
@@ -39,7 +39,9 @@ def test_what_was_never_met_lowers_recall_alone():
 
 
 def test_nothing_called_the_same():
-    found = stated(np.ones((10, 2)), np.zeros(0), np.zeros(0, bool), np.zeros(0), 0, 0, 3, NOTHING)
+    found = estimate_figures(
+        np.ones((10, 2)), np.zeros(0), np.zeros(0, bool), np.zeros(0), 0, 0, 3, NOTHING
+    )
     assert (found.precision.low, found.precision.high) == (0, 1)
     assert found.recall.high == 0
 
@@ -48,7 +50,7 @@ def test_right_ones_that_were_drawn_for_it_do_not_vouch_for_others():
     draws = np.tile([2.5, 0.0], (100, 1))
     scores, called = np.full(100, 9.0), np.ones(100, dtype=bool)
     asked, by_kind = (
-        stated(draws, scores, called, np.ones(100), 0, 60, 0, NOTHING, by_kind=share)
+        estimate_figures(draws, scores, called, np.ones(100), 0, 60, 0, NOTHING, by_kind=share)
         for share in (0.0, 1.0)
     )
     assert by_kind.precision.low < asked.precision.low - 0.02

@@ -62,7 +62,7 @@ class Grams:
 
 
 @dataclass(frozen=True)
-class Cells:
+class TextCells:
     """Texts of a column as bytes, each followed by one more byte."""
 
     buffer: Bytes
@@ -94,16 +94,16 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     return weighed_grams(cells, gram_weights(gram_counts(cells), n), n)
 
 
-def searched_cells(columns: Sequence[Column]) -> list[Cells]:
+def searched_cells(columns: Sequence[Column]) -> list[TextCells]:
     """The texts of the columns that candidates are found by."""
     return [
-        cells_of(column, 0 if column.kind in _ANYWHERE else 1 + number)
+        read_text_cells(column, 0 if column.kind in _ANYWHERE else 1 + number)
         for number, column in enumerate(columns)
         if is_searched(column)
     ]
 
 
-def gram_counts(cells: Sequence[Cells]) -> NDArray[np.int32]:
+def gram_counts(cells: Sequence[TextCells]) -> NDArray[np.int32]:
     """How often each of the 2²⁴ possible grams is met: 64 MB."""
     seen = np.zeros(_SLOTS, dtype=np.int32)
     for cell in cells:
@@ -111,7 +111,7 @@ def gram_counts(cells: Sequence[Cells]) -> NDArray[np.int32]:
     return seen
 
 
-def weighed_grams(cells: Sequence[Cells], weights: Bytes, n: int) -> Grams:
+def weighed_grams(cells: Sequence[TextCells], weights: Bytes, n: int) -> Grams:
     """Grams of ``n`` records, by the weights of all possible ones."""
     most = np.zeros(n, dtype=np.int64)
     for cell in cells:
@@ -134,7 +134,7 @@ def weighed_grams(cells: Sequence[Cells], weights: Bytes, n: int) -> Grams:
     return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
 
 
-def together(parts: Sequence[Grams]) -> Grams:
+def concatenate_grams(parts: Sequence[Grams]) -> Grams:
     """The records of one part after those of another."""
     before = np.cumsum([0, *(len(part.words) for part in parts)])
     ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
@@ -153,14 +153,14 @@ def is_searched(column: Column) -> bool:
     return column.kind not in ("ignored", "vector")
 
 
-def cells_of(column: Column, tag: int) -> Cells:
+def read_text_cells(column: Column, tag: int) -> TextCells:
     """The texts of a column in one array of bytes; missing ones are empty."""
     texts = texts_of(column)
     joined = "\n".join(texts)
     if joined.count("\n") != len(texts) - 1:
         joined = "\n".join(text.replace("\n", " ") for text in texts)
     buffer = np.frombuffer((joined + "\n").encode(errors="replace"), dtype=np.uint8)
-    return Cells(buffer, np.flatnonzero(buffer == 10), tag)
+    return TextCells(buffer, np.flatnonzero(buffer == 10), tag)
 
 
 def texts_of(column: Column) -> list[str]:
@@ -324,7 +324,7 @@ def value_keys(column: Column, *, exact: bool = False) -> Keys:
     >>> bool(same == also), bool(same == other), int(missing)
     (True, False, 0)
     """
-    cells = cells_of(column, 0)
+    cells = read_text_cells(column, 0)
     keys = np.empty(len(column), dtype=np.uint64)
     _hash(cells.buffer, cells.ends, column.kind == "code" and not exact, keys)
     return keys
@@ -500,10 +500,10 @@ def candidates_of(
     grams = grams_of(kept)
     met = _best(grams, n_best, sides, seed)
     by_column = [pairs_of_rare_values(value_keys(c), sides) for c in kept if is_searched(c)]
-    return with_copies(united(met, by_column, partial(overlaps, grams)), first, side)
+    return with_copies(unite_candidates(met, by_column, partial(overlaps, grams)), first, side)
 
 
-def united(
+def unite_candidates(
     found: Candidates, by_column: Sequence[Ints], overlaps: Callable[[Ints], Halves]
 ) -> Candidates:
     """Pairs that met in orders and those that share a rare value, each once, in order.

@@ -174,7 +174,7 @@ def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
     return often
 
 
-def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
+def prepare_columns(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
     """The columns that are compared, in the plan's order."""
     refuse_absent(plan, columns)
     by_name = {column.name: column for column in columns}
@@ -192,7 +192,7 @@ def refuse_absent(plan: Comparisons, columns: Sequence[Column]) -> None:
         )
 
 
-def compare(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:
+def compare_pairs(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:
     """Compare pairs of records of a table.
 
     Returns
@@ -481,7 +481,7 @@ def is_on_dask(table: Any) -> bool:
     return hasattr(type(table), "__dask_graph__")
 
 
-def joined(left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
+def join_columns(left: Sequence[Column], right: Sequence[Column]) -> list[Column]:
     """The rows of one table and then those of another, by columns that both have."""
     of_right = {column.name: column for column in right}
     both = _in_common([column.name for column in left], list(of_right))

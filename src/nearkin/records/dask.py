@@ -23,6 +23,7 @@ from nearkin.records.blocking import (
     Grams,
     Halves,
     Keys,
+    concatenate_grams,
     each_once,
     gram_counts,
     gram_weights,
@@ -36,8 +37,7 @@ from nearkin.records.blocking import (
     pairs_of_rare_values,
     remember,
     searched_cells,
-    together,
-    united,
+    unite_candidates,
     value_keys,
     weighed_grams,
     with_copies,
@@ -45,9 +45,9 @@ from nearkin.records.blocking import (
 from nearkin.records.comparisons import (
     Comparisons,
     Table32,
-    compare,
+    compare_pairs,
     comparisons_of,
-    prepared,
+    prepare_columns,
     value_counts,
     with_counts,
 )
@@ -74,7 +74,7 @@ _BLOCKS_AT_A_TIME = 16
 
 
 @dataclass(frozen=True)
-class Parts:
+class DaskParts:
     """A value for each part of some records, kept by the workers, which spill what is too much.
 
     Attributes
@@ -90,24 +90,26 @@ class Parts:
     starts: Ints
     client: Any
 
-    def map(self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] = ()) -> Parts:
+    def map(
+        self, function: Callable[..., Any], *shared: Any, each: Sequence[Any] = ()
+    ) -> DaskParts:
         """``function(value, *shared, one)`` of each part, kept too; ``each`` has one for each."""
         each = each or [()] * len(self.values)
         sent = self._sent(shared)
         tasks = [
-            task(_on_one_core, function, value, sent, one)
+            make_task(_on_one_core, function, value, sent, one)
             for value, one in zip(self.values, each, strict=True)
         ]
-        return Parts(kept(tasks, self.client), self.starts, self.client)
+        return DaskParts(persist_tasks(tasks, self.client), self.starts, self.client)
 
     def _sent(self, shared: tuple[Any, ...]) -> Any:
         """What all tasks share, for each of them to refer to; the scheduler keeps it."""
         whole = dask.delayed(shared, traverse=False, pure=False)
-        return kept([whole], self.client)[0]
+        return persist_tasks([whole], self.client)[0]
 
     def computed(self) -> list[Any]:
         """All values, in this process."""
-        return computed(self.values, self.client)
+        return compute_tasks(self.values, self.client)
 
     def cut(self, values: NDArray[Any]) -> list[tuple[NDArray[Any]]]:
         """What is said of each record, for each part."""
@@ -117,7 +119,7 @@ class Parts:
         """Tasks that give the wanted records of each part that has some; numbers are increasing."""
         ends = np.searchsorted(records, self.starts)
         return [
-            task(_taken, self.values[i], records[ends[i] : ends[i + 1]] - self.starts[i])
+            make_task(_taken, self.values[i], records[ends[i] : ends[i + 1]] - self.starts[i])
             for i in np.flatnonzero(np.diff(ends)).tolist()
         ]
 
@@ -135,22 +137,22 @@ class Parts:
             for cut in cuts[few]:
                 records, local = np.unique(pairs[cut], return_inverse=True)
                 local = local.reshape(-1, 2).astype(np.int32)
-                tasks.append(task(_of_pairs, function, self.taken(records), local, sent))
-            yield from zip(cuts[few], computed(tasks, self.client), strict=True)
+                tasks.append(make_task(_of_pairs, function, self.taken(records), local, sent))
+            yield from zip(cuts[few], compute_tasks(tasks, self.client), strict=True)
 
 
-def task(function: Callable[..., Any], *arguments: Any) -> Any:
+def make_task(function: Callable[..., Any], *arguments: Any) -> Any:
     """A call that a worker will make."""
     return dask.delayed(function, pure=False)(*arguments)
 
 
-def computed(tasks: Sequence[Any], client: Any) -> list[Any]:
+def compute_tasks(tasks: Sequence[Any], client: Any) -> list[Any]:
     """What tasks give, in this process."""
     with explained(client), _large_graphs():
         return list(dask.compute(*tasks, scheduler=client))
 
 
-def kept(tasks: Sequence[Any], client: Any) -> list[Any]:
+def persist_tasks(tasks: Sequence[Any], client: Any) -> list[Any]:
     """Tasks whose results the workers keep as long as somebody here refers to them."""
     with explained(client), _large_graphs():
         if client is None:
@@ -214,34 +216,36 @@ class PackedColumn:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedTable:
     """Records, column by column: as many bytes as their texts have, and 8 for each cell."""
 
     columns: list[PackedColumn]
     n_records: int
 
-    def take(self, records: Ints) -> Packed:
+    def take(self, records: Ints) -> PackedTable:
         """Some of the records."""
-        return Packed([_take_packed(column, records) for column in self.columns], len(records))
+        return PackedTable([_take_packed(column, records) for column in self.columns], len(records))
 
 
-def packed(columns: Sequence[Column]) -> Packed:
+def pack_columns(columns: Sequence[Column]) -> PackedTable:
     """Columns as bytes and numbers; there are no vectors among them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.records.dask import packed, unpacked
+    >>> from nearkin.records.dask import pack_columns, unpack_columns
     >>> from nearkin.tables.reading import Column
-    >>> names = packed([Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))])
-    >>> [column] = unpacked([names.take(np.array([2, 1]))])
+    >>> names = pack_columns(
+    ...     [Column("name", "name", np.array(["anna", None, "zoë"], dtype=object))]
+    ... )
+    >>> [column] = unpack_columns([names.take(np.array([2, 1]))])
     >>> column.values.tolist()
     ['zoë', None]
     """
-    return Packed([_packed(column) for column in columns], len(columns[0]) if columns else 0)
+    return PackedTable([_packed(column) for column in columns], len(columns[0]) if columns else 0)
 
 
-def unpacked(parts: Sequence[Packed]) -> list[Column]:
+def unpack_columns(parts: Sequence[PackedTable]) -> list[Column]:
     """The columns of some parts of a table, one after the other."""
     return [
         Column(columns[0].name, columns[0].kind, np.concatenate([_values(c) for c in columns]))
@@ -296,7 +300,7 @@ class DaskTable:
     Attributes
     ----------
     parts : Parts
-        Of :class:`Packed` records, a part for each partition.
+        Of :class:`PackedTable` records, a part for each partition.
     kinds : dict of str to str
         What columns hold.
     orders : dict of str to str
@@ -305,7 +309,7 @@ class DaskTable:
         Of up to 20,000 records from all over the table.
     """
 
-    parts: Parts
+    parts: DaskParts
     kinds: dict[str, Kind]
     orders: dict[str, Reading]
     sample: list[Column]
@@ -347,16 +351,16 @@ def dask_table(
     if client is not None:
         check_processes(client)
     partitions = frame.to_delayed()
-    lengths = computed([task(len, part) for part in partitions], client)
+    lengths = compute_tasks([make_task(len, part) for part in partitions], client)
     starts = np.cumsum([0, *lengths], dtype=np.int64)
     if not starts[-1]:
         raise InputError("the table has no rows.")
-    raw = Parts(list(partitions), starts, client)
+    raw = DaskParts(list(partitions), starts, client)
     wanted = evenly_spaced(int(starts[-1]), _SAMPLE)
     ends = np.searchsorted(wanted, starts)
-    some = computed(
+    some = compute_tasks(
         [
-            task(_rows, raw.values[i], wanted[ends[i] : ends[i + 1]] - starts[i])
+            make_task(_rows, raw.values[i], wanted[ends[i] : ends[i + 1]] - starts[i])
             for i in np.flatnonzero(np.diff(ends)).tolist()
         ],
         client,
@@ -369,8 +373,8 @@ def dask_table(
             f"column {vectors[0]!r} holds vectors, which are compared in memory only: leave it out."
         )
     orders = {column.name: column.order for column in sample if column.order}
-    read = [task(_read, partition, found, orders) for partition in partitions]
-    return DaskTable(Parts(kept(read, client), starts, client), found, orders, sample)
+    read = [make_task(_read, partition, found, orders) for partition in partitions]
+    return DaskTable(DaskParts(persist_tasks(read, client), starts, client), found, orders, sample)
 
 
 # What the workers run.
@@ -381,13 +385,13 @@ def _rows(frame: Any, rows: Ints) -> Any:
     return frame.iloc[rows]
 
 
-def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Packed:
+def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> PackedTable:
     """A partition as bytes and numbers; what is ignored is left out."""
     # What is to be noticed was, in the sample.
     with one_core(), noticed():
         used = {name for name, kind in kinds.items() if kind != "ignored"}
         cells = read_table(frame, used)
-        return packed(
+        return pack_columns(
             [
                 column_of(one, kinds[one.name], orders.get(one.name, _USUAL.get(kinds[one.name])))
                 for one in cells
@@ -395,8 +399,8 @@ def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Pac
         )
 
 
-def _counts(part: Packed, names: list[str]) -> Doubles:
-    by_name = {column.name: column for column in unpacked([part])}
+def _counts(part: PackedTable, names: list[str]) -> Doubles:
+    by_name = {column.name: column for column in unpack_columns([part])}
     return value_counts([by_name[name] for name in names])
 
 
@@ -422,13 +426,15 @@ class Ordered(NamedTuple):
     keys: Keys
 
 
-def candidates_on_dask(parts: Parts, names: Sequence[str], n_best: int, seed: int) -> Candidates:
+def candidates_on_dask(
+    parts: DaskParts, names: Sequence[str], n_best: int, seed: int
+) -> Candidates:
     """Find the pairs of records that may be the same thing.
 
     Parameters
     ----------
     parts : Parts
-        Of :class:`Packed` records.
+        Of :class:`PackedTable` records.
     names : list of str
         Of the columns that are compared.
     n_best : int
@@ -454,16 +460,16 @@ def candidates_on_dask(parts: Parts, names: Sequence[str], n_best: int, seed: in
     del seen
     made = parts.map(_grams, names, slots, weights[slots], each=parts.cut(alone))
     starts = np.append(0, np.cumsum(alone))[parts.starts]
-    grams = Parts(made.values, starts, parts.client)
+    grams = DaskParts(made.values, starts, parts.client)
     met = each_once(_best(grams, n_best, seed))
     nowhere = np.zeros(int(starts[-1]), dtype=np.int8)
     by_column = [
         pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone)
     ]
-    return with_copies(united(met, by_column, partial(_overlaps, grams)), first, None)
+    return with_copies(unite_candidates(met, by_column, partial(_overlaps, grams)), first, None)
 
 
-def _keys_by_column(parts: Parts, names: list[str], alone: Mask) -> list[Keys]:
+def _keys_by_column(parts: DaskParts, names: list[str], alone: Mask) -> list[Keys]:
     found = parts.map(_view_keys, names, each=parts.cut(alone)).computed()
     return [np.concatenate(keys) for keys in zip(*found, strict=True)]
 
@@ -474,7 +480,7 @@ def _first_of_equal(keys: Keys) -> Ints:
     return np.asarray(first[which.ravel()], dtype=np.int64)
 
 
-def _best(grams: Parts, n_best: int, seed: int) -> Best:
+def _best(grams: DaskParts, n_best: int, seed: int) -> Best:
     """The best others of each record, among those that it met."""
     n = int(grams.starts[-1])
     n_orders, around = orders_for(n)
@@ -488,19 +494,21 @@ def _best(grams: Parts, n_best: int, seed: int) -> Best:
         del order
         n_places = int(place.max(initial=0)) + 1
         pieces = [
-            task(_pieces, part, key, at, n_places)
+            make_task(_pieces, part, key, at, n_places)
             for part, key, (at,) in zip(grams.values, keys.values, grams.cut(place), strict=True)
         ]
-        tasks = [task(_meetings, [piece[k] for piece in pieces], around) for k in range(n_places)]
+        tasks = [
+            make_task(_meetings, [piece[k] for piece in pieces], around) for k in range(n_places)
+        ]
         if number + 1 < n_orders:
             next_keys = grams.map(order_keys, seed, number + 1)
-        for k, (i, j, cosine) in enumerate(computed(tasks, grams.client)):
+        for k, (i, j, cosine) in enumerate(compute_tasks(tasks, grams.client)):
             members = np.flatnonzero(place == k)
             remember(members[i], members[j], cosine, *best)
     return best
 
 
-def _overlaps(grams: Parts, pairs: Ints) -> Halves:
+def _overlaps(grams: DaskParts, pairs: Ints) -> Halves:
     found = np.zeros(len(pairs), dtype=np.float32)
     for cut, values in grams.of_pairs(pairs, _overlaps_of, size=_PAIRS):
         found[cut] = values
@@ -510,16 +518,16 @@ def _overlaps(grams: Parts, pairs: Ints) -> Halves:
 # What the workers run.
 
 
-def _columns(part: Packed, names: list[str]) -> list[Column]:
-    by_name = {column.name: column for column in unpacked([part])}
+def _columns(part: PackedTable, names: list[str]) -> list[Column]:
+    by_name = {column.name: column for column in unpack_columns([part])}
     return [by_name[name] for name in names]
 
 
-def _alone(part: Packed, names: list[str], alone: Mask) -> list[Column]:
+def _alone(part: PackedTable, names: list[str], alone: Mask) -> list[Column]:
     return _columns(part.take(np.flatnonzero(alone)), names)
 
 
-def _record_keys(part: Packed, names: list[str]) -> Keys:
+def _record_keys(part: PackedTable, names: list[str]) -> Keys:
     """A number for each record, of all its cells."""
     found = np.zeros(part.n_records, dtype=np.uint64)
     for column in _columns(part, names):
@@ -534,20 +542,22 @@ def _record_keys(part: Packed, names: list[str]) -> Keys:
     return found
 
 
-def _gram_counts(part: Packed, names: list[str], alone: Mask) -> tuple[Ints, NDArray[np.int32]]:
+def _gram_counts(
+    part: PackedTable, names: list[str], alone: Mask
+) -> tuple[Ints, NDArray[np.int32]]:
     seen = gram_counts(searched_cells(_alone(part, names, alone)))
     slots = np.flatnonzero(seen)
     return slots, seen[slots]
 
 
-def _grams(part: Packed, names: list[str], slots: Ints, weights: Bytes, alone: Mask) -> Grams:
+def _grams(part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alone: Mask) -> Grams:
     all_weights = np.zeros(1 << 24, dtype=np.uint8)
     all_weights[slots] = weights
     cells = searched_cells(_alone(part, names, alone))
     return weighed_grams(cells, all_weights, int(alone.sum()))
 
 
-def _view_keys(part: Packed, names: list[str], alone: Mask) -> list[Keys]:
+def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[Keys]:
     return [value_keys(c) for c in _alone(part, names, alone) if is_searched(c)]
 
 
@@ -559,14 +569,14 @@ def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) 
 
 def _meetings(pieces: list[Ordered], around: int) -> Meetings:
     """Neighbours in an order, block by block."""
-    grams = together([piece.grams for piece in pieces])
+    grams = concatenate_grams([piece.grams for piece in pieces])
     keys = np.concatenate([piece.keys for piece in pieces])
     with one_core():
         return Meetings(*meetings(grams, keys, around))
 
 
 def _overlaps_of(parts: list[Grams], pairs: Ints) -> Halves:
-    return overlaps(together(parts), pairs)
+    return overlaps(concatenate_grams(parts), pairs)
 
 
 # A table of dask and its candidates, ready to be compared where its records are.
@@ -585,12 +595,12 @@ class DaskWork:
     plan : Comparisons
     candidates : Candidates
     parts : Parts
-        Of :class:`Packed` records.
+        Of :class:`PackedTable` records.
     """
 
     plan: Comparisons
     candidates: Candidates
-    parts: Parts
+    parts: DaskParts
 
     @property
     def side(self) -> Mask | None:
@@ -602,8 +612,10 @@ class DaskWork:
         if not len(pairs):
             return np.empty((0, len(self.plan.names)), dtype=np.float32)
         records, local = np.unique(pairs, return_inverse=True)
-        found = computed(self.parts.taken(records), self.parts.client)
-        return compare(self.plan, prepared(self.plan, unpacked(found)), local.reshape(-1, 2))
+        found = compute_tasks(self.parts.taken(records), self.parts.client)
+        return compare_pairs(
+            self.plan, prepare_columns(self.plan, unpack_columns(found)), local.reshape(-1, 2)
+        )
 
     def compared(self, chosen: Ints) -> Table32:
         """Comparisons of some candidates."""
@@ -625,5 +637,9 @@ def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) ->
     return DaskWork(plan, candidates_on_dask(table.parts, names, n_best, seed), table.parts)
 
 
-def _scores(parts: list[Packed], pairs: Ints, plan: Comparisons, matching: Matching) -> Doubles:
-    return matching.scores(plan, compare(plan, prepared(plan, unpacked(parts)), pairs))
+def _scores(
+    parts: list[PackedTable], pairs: Ints, plan: Comparisons, matching: Matching
+) -> Doubles:
+    return matching.scores(
+        plan, compare_pairs(plan, prepare_columns(plan, unpack_columns(parts)), pairs)
+    )

@@ -80,14 +80,14 @@ def group_records(
         means = (sums + _NOT_COMPARED * np.maximum(product - counts, 0)) / product
         joined = ends[_best_of_both(ends, means, n_records)]
         if not len(joined):
-            return in_order(labels)
+            return number_in_order(labels)
         name = np.arange(n_records)
         name[joined[:, 1]] = joined[:, 0]
         size[joined[:, 0]] += size[joined[:, 1]]
         labels, ends = name[labels], name[ends]
 
 
-def in_order(labels: Ints) -> Ints:
+def number_in_order(labels: Ints) -> Ints:
     """Number groups from 0 in the order of their first records."""
     _, first, which = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[which.ravel()])
@@ -203,14 +203,14 @@ _EDGES = np.linspace(-30, 30, 1201)
 _MIDDLES = (_EDGES[:-1] + _EDGES[1:]) / 2
 
 
-class Stated(NamedTuple):
+class MatchFigures(NamedTuple):
     """Figures that can be expected, each with its interval."""
 
     precision: Estimate
     recall: Estimate
 
 
-def stated(
+def estimate_figures(
     draws: Doubles,
     scores: Doubles,
     called: Mask,
@@ -221,7 +221,7 @@ def stated(
     missed: Estimate,
     by_kind: float = 0.0,
     seed: int = 0,
-) -> Stated:
+) -> MatchFigures:
     """State precision and recall of the pairs that are called the same.
 
     Parameters
@@ -271,8 +271,10 @@ def stated(
     total = n_called + known_right + known_wrong
     right = total - wrong
     if total == 0:
-        return Stated(Estimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
-    return Stated(_interval_of(right / total), _interval_of(right / np.maximum(right + lost, 1)))
+        return MatchFigures(Estimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
+    return MatchFigures(
+        _interval_of(right / total), _interval_of(right / np.maximum(right + lost, 1))
+    )
 
 
 def _interval_of(values: Doubles) -> Estimate:
@@ -288,7 +290,7 @@ _KNOWN = 8.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTable:
     """Candidates with what a model, and answers, say of them.
 
     Attributes
@@ -397,7 +399,7 @@ class Judged:
         found = self._sides()[chosen] - np.array([0, n_left])
         return Links(found, self.chances[chosen], *figures)
 
-    def stated(self, labels: Ints) -> Stated:
+    def stated(self, labels: Ints) -> MatchFigures:
         """Precision and recall of the pairs within groups.
 
         A pair is judged by its group, too: if the others speak for it, so does it.
@@ -414,12 +416,12 @@ class Judged:
         weight[within] = (size * (size - 1) // 2 / np.maximum(met, 1))[group]
         return self._figures(within, scores, weight)
 
-    def _figures(self, called: Mask, scores: Doubles, weight: Doubles) -> Stated:
+    def _figures(self, called: Mask, scores: Doubles, weight: Doubles) -> MatchFigures:
         found, same = self.known.among(self.pairs)
         called_known = called[found]
         part = self.open
         factor = float(weight[called].mean()) if called.any() else 1.0
-        return stated(
+        return estimate_figures(
             self.matching.draws,
             scores[part],
             called[part],
@@ -515,7 +517,7 @@ def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
     return np.asarray(np.argsort(-changed, kind="stable"))
 
 
-def questions(
+def choose_questions(
     pairs: Ints, scores: Doubles, chance: Doubles, open_: Mask, n: int, rng: np.random.RandomState
 ) -> Ints:
     """Choose the next pairs to ask about.

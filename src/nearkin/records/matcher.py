@@ -24,16 +24,24 @@ from nearkin.records.comparisons import (
     columns_given,
     columns_known,
     columns_of_both,
-    compare,
+    compare_pairs,
     comparisons_of,
     is_on_dask,
-    joined,
-    prepared,
+    join_columns,
+    prepare_columns,
     refuse_absent,
 )
-from nearkin.records.decisions import Judged, doubtful_first, questions
-from nearkin.records.model import Answered, AnyWork, Work, answered, learned, scored, work_on
-from nearkin.records.results import Duplicates, Links, canonical
+from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first
+from nearkin.records.model import (
+    Answered,
+    AnyWork,
+    Work,
+    collect_answers,
+    learn_from_answers,
+    make_work,
+    score_pairs,
+)
+from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
 from nearkin.storage.arrays import StorageError, kind_of, read_arrays, write_arrays
 from nearkin.storage.files import StrPath
@@ -255,7 +263,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         """
         self._validate_params()
         tables = columns_of_both(left, right, self.kinds, self.dates)
-        columns = joined(*tables)
+        columns = join_columns(*tables)
         return self._fit(columns, columns, _sides(*tables), pairs, None)
 
     def teach(self, pairs: Pairs) -> Self:
@@ -367,7 +375,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise InputError(f"left has {n} rows and right {len(side) - n}: give as many.")
         pairs = np.arange(n)[:, None] + np.array([0, n])
         plan = self.comparisons_
-        return compare(plan, prepared(plan, columns), pairs), plan.names
+        return compare_pairs(plan, prepare_columns(plan, columns), pairs), plan.names
 
     def chance_same(self, left: Any, right: Any) -> Doubles:
         """Chance that each row of one table is the same thing as that in its place of another.
@@ -416,10 +424,10 @@ class RecordMatcher(WholeState, BaseEstimator):
             n, known, compared = judged.work.candidates.n_records, judged.known, judged.work.compare
         else:
             columns = self._known(table)
-            n, known = len(columns[0]), answered(_NONE, _NONE)
-            compared = partial(compare, plan, prepared(plan, columns))
+            n, known = len(columns[0]), collect_answers(_NONE, _NONE)
+            compared = partial(compare_pairs, plan, prepare_columns(plan, columns))
         ends = _row_pairs(pairs, n)
-        chance = self.matching_.chances(scored(self.matching_, plan, compared, ends))
+        chance = self.matching_.chances(score_pairs(self.matching_, plan, compared, ends))
         found, same = known.among(ends)
         chance[found] = same
         return chance
@@ -471,7 +479,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise InputError("this matcher was fitted on two tables: give table, and queries.")
         if n_neighbors > self.n_candidates:
             more = self._work(self._columns(), None, n_neighbors)
-            judged = Judged(self.matching_, more, judged.known)
+            judged = JudgedTable(self.matching_, more, judged.known)
         return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
@@ -570,7 +578,7 @@ class RecordMatcher(WholeState, BaseEstimator):
                 "canonical gives records in memory, and those of dask stay on the workers: group "
                 "them by the labels that duplicates gives."
             )
-        return canonical(given, judged.groups(judged.level_for(_share(precision))))
+        return canonical_rows(given, judged.groups(judged.level_for(_share(precision))))
 
     def link(
         self, left: Any = None, right: Any = None, *, one_to_one: bool = True,
@@ -631,7 +639,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = checked_count(n, "n", least=1)
         judged = self._judge(table)
         seed = None if self.random_state is None else self._seed() + len(judged.known.pairs)
-        chosen = questions(
+        chosen = choose_questions(
             judged.pairs,
             judged.scores,
             judged.matching.chances(judged.scores),
@@ -740,31 +748,33 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _on(self, table: Any, work: AnyWork, pairs: Any) -> Self:
         matcher = copy(self)
-        matcher._judged = Judged(self.matching_, work, _answers(pairs, None, work))
+        matcher._judged = JudgedTable(self.matching_, work, _answers(pairs, None, work))
         matcher._table = table
         return matcher
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
-        self.matching_ = learned(work, known, self._seed())
-        self._judged = Judged(self.matching_, work, known)
+        self.matching_ = learn_from_answers(work, known, self._seed())
+        self._judged = JudgedTable(self.matching_, work, known)
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
         n_best = max(self.n_candidates, n_best)
-        return work_on(self.comparisons_, columns, n_best, side, self._seed())
+        return make_work(self.comparisons_, columns, n_best, side, self._seed())
 
-    def _judge(self, table: Any) -> Judged:
+    def _judge(self, table: Any) -> JudgedTable:
         """The candidates of a table, judged; of that of the fit if there is no other."""
         check_is_fitted(self, "matching_")
         if table is not None:
-            return Judged(self.matching_, self._work_of(table), answered(_NONE, _NONE))
+            return JudgedTable(self.matching_, self._work_of(table), collect_answers(_NONE, _NONE))
         if not hasattr(self, "_judged"):
             raise InputError("a matcher from a file knows no table: give one, by on(table) too.")
         return self._judged
 
-    def _judge_columns(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Judged:
+    def _judge_columns(
+        self, columns: list[Column], side: Mask | None, n_best: int = 0
+    ) -> JudgedTable:
         work = self._work(columns, side, n_best)
-        return Judged(self.matching_, work, answered(_NONE, _NONE))
+        return JudgedTable(self.matching_, work, collect_answers(_NONE, _NONE))
 
     def _work_of(self, table: Any) -> AnyWork:
         """Another table than that of the fit, with its candidates."""
@@ -795,7 +805,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         """Two tables as one, and which rows are of the second."""
         check_is_fitted(self, "matching_")
         tables = [self._known(table) for table in (left, right)]
-        return joined(*tables), _sides(*tables)
+        return join_columns(*tables), _sides(*tables)
 
     def _seed(self) -> int:
         seed = self.random_state
@@ -828,7 +838,7 @@ def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
         links = links[(label[links] >= 0).all(axis=1)]
         alike = label[links[:, 0]] == label[links[:, 1]]
         must, cannot = np.concatenate([must, links[alike]]), np.concatenate([cannot, links[~alike]])
-    return answered(must, cannot)
+    return collect_answers(must, cannot)
 
 
 def _row_pairs(pairs: Any, n_rows: int) -> Ints:

@@ -22,9 +22,9 @@ from nearkin.records.comparisons import (
     Comparisons,
     Prepared,
     Table32,
-    compare,
+    compare_pairs,
     n_similarities,
-    prepared,
+    prepare_columns,
 )
 from nearkin.rows.parallel import blocks, compiled, for_each_block
 from nearkin.storage.arrays import StorageError
@@ -702,7 +702,7 @@ class Work:
 
     def compare(self, pairs: Ints) -> Table32:
         """Comparisons of some pairs."""
-        return compare(self.plan, self.table, pairs)
+        return compare_pairs(self.plan, self.table, pairs)
 
     def compared(self, chosen: Ints) -> Table32:
         """Comparisons of some candidates."""
@@ -712,7 +712,7 @@ class Work:
 
     def scored(self, matching: Matching, chosen: Ints) -> Doubles:
         """Scores of some candidates."""
-        return scored(matching, self.plan, self.compared, chosen)
+        return score_pairs(matching, self.plan, self.compared, chosen)
 
 
 class AnyWork(Protocol):
@@ -767,7 +767,7 @@ class Answered:
         return found, self.same[order][place[found]]
 
 
-def answered(must_link: Ints, cannot_link: Ints) -> Answered:
+def collect_answers(must_link: Ints, cannot_link: Ints) -> Answered:
     """Answers as a share for each pair."""
     pairs = np.concatenate([must_link, cannot_link]).astype(np.int64).reshape(-1, 2)
     said = np.repeat([1.0, 0.0], [len(must_link), len(cannot_link)])
@@ -776,17 +776,17 @@ def answered(must_link: Ints, cannot_link: Ints) -> Answered:
     return Answered(pairs[first], np.bincount(which, said) / np.bincount(which))
 
 
-def work_on(
+def make_work(
     plan: Comparisons, columns: Sequence[Column], n_best: int, side: Mask | None, seed: int
 ) -> Work:
     """Find the candidates of a table, and prepare it."""
     names = {column.name for column in plan.columns}
     used = [column for column in columns if column.name in names]
     found = candidates_of(used, n_best, side=side, seed=seed)
-    return Work(plan, list(columns), found, prepared(plan, used), side)
+    return Work(plan, list(columns), found, prepare_columns(plan, used), side)
 
 
-def learned(work: AnyWork, answers: Answered, seed: int) -> Matching:
+def learn_from_answers(work: AnyWork, answers: Answered, seed: int) -> Matching:
     """Learn from a table's candidates, or a sample of them, and from answers."""
     pairs = work.candidates.pairs
     rng = np.random.RandomState(seed)
@@ -803,7 +803,7 @@ def learned(work: AnyWork, answers: Answered, seed: int) -> Matching:
     return learn_matching(work.plan, compared, known, answers.same, most, seed)
 
 
-def scored(
+def score_pairs(
     matching: Matching, plan: Comparisons, compared: Callable[[Ints], Table32], chosen: Ints
 ) -> Doubles:
     """The score of each of some pairs, which are compared block by block."""

@@ -158,7 +158,7 @@ class MatchReport:
 # One record for each thing, with the cells of those that are known of it.
 
 
-def canonical(table: Any, labels: Ints) -> Any:
+def canonical_rows(table: Any, labels: Ints) -> Any:
     """One record for each thing: of each column the cell that most of its records have.
 
     Upper case and spaces make no difference. Of cells that are equally frequent, the longest text
@@ -179,8 +179,8 @@ def canonical(table: Any, labels: Ints) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.records.results import canonical
-    >>> canonical({"name": ["Ann", "ANN ", "Bo"], "size": [None, 7, 8]}, np.array([0, 0, 1]))
+    >>> from nearkin.records.results import canonical_rows
+    >>> canonical_rows({"name": ["Ann", "ANN ", "Bo"], "size": [None, 7, 8]}, np.array([0, 0, 1]))
     {'name': ['Ann', 'Bo'], 'size': [7, 8]}
     """
     if are_columns(table):
@@ -204,10 +204,10 @@ def _chosen(name: str, values: Any, labels: Ints) -> Ints:
     """For each thing, the record whose cell it has."""
     if values.ndim > 1 or names_rows(name):
         return np.unique(labels, return_index=True)[1]
-    return chosen_rows(values, labels)
+    return choose_canonical_rows(values, labels)
 
 
-def chosen_rows(values: Any, labels: Ints) -> Ints:
+def choose_canonical_rows(values: Any, labels: Ints) -> Ints:
     """For each label, the first row with its most frequent value; its first row if all are missing.
 
     Parameters

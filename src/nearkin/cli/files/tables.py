@@ -47,7 +47,7 @@ from nearkin.cli.files.output import refuse_clash
 from nearkin.errors import counted
 from nearkin.records.comparisons import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
-from nearkin.records.results import canonical
+from nearkin.records.results import canonical_rows
 from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, npy_rows, open_stream
 from nearkin.tables.reading import Column, columns_of
@@ -800,7 +800,7 @@ class Records(NamedRows):
         }
         kinds = self._source.kinds
         names = [n for n in kinds if n != self._id_column and kinds[n] != "vector"]
-        once = canonical(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
+        once = canonical_rows(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
         return {**found, **{name: once.column(name).combine_chunks() for name in names}}
 
 
