@@ -43,7 +43,7 @@ from nearkin import (
 )
 from nearkin.learners import fit_steps, metric_learner, selection
 from nearkin.learners.selection import ingredients
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.rows import access, backends, device_math
 from nearkin.scores import pair_auc, separability
 from nearkin.solvers import local_metrics as local
@@ -268,7 +268,7 @@ def test_methods_give_the_same_numbers_where_the_input_is(place, name, dtype):
     assert place.holds(same, "bool")
     assert_array_equal(backends.to_numpy(same), on_host(lambda: host.same(A, B)))
     chance = there.chance_same(a, b)
-    assert backends.home(chance) == backends.home(a)
+    assert backends.describe_place(chance) == backends.describe_place(a)
     expected = on_host(lambda: host.chance_same(A, B))
     assert_allclose(
         backends.to_numpy(chance), expected, atol=1e-3 if A.dtype == np.float32 else 1e-8
@@ -311,7 +311,7 @@ def test_metric_learner_divides_columns_and_sees_axes_where_rows_are(place):
     wide = units[:, :3] @ rng.standard_normal((3, 1100))
     learner = MetricLearner(time_budget=0, random_state=0)
     for X, attribute in ((units, "column_scale_"), (wide, "axes_")):
-        with leaving_out(SelectionWarning):
+        with mute_categories(SelectionWarning):
             host = on_host(lambda X=X: clone(learner).fit(X, pairs=pairs))
             there = clone(learner).fit(place.put(X), pairs=pairs)
         assert_array_equal(getattr(there, attribute), getattr(host, attribute))
@@ -420,7 +420,7 @@ def test_blocks_do_not_change_the_result(place, dtype, monkeypatch):
         whole = backends.to_numpy(metric.transform(X))
         with monkeypatch.context() as patch:
             patch.setattr(access, "_BLOCK_BYTES", {"accelerator": 1, "cpu": 1})
-            assert len(list(access.blocks(X, 1))) > 5
+            assert len(list(access.split_by_memory(X, 1))) > 5
             assert_close(metric.transform(X), whole, dtype)
 
 
@@ -699,7 +699,7 @@ def test_smallest(place, k, monkeypatch):
     for on_the_host in (None, False):  # also as on an accelerator
         if on_the_host is not None:
             monkeypatch.setattr(device_math, "on_host", lambda X: False)
-        found, positions = device_math.smallest(place.put(values), k)
+        found, positions = device_math.find_smallest(place.put(values), k)
         assert_array_equal(backends.to_numpy(positions), expected)
         assert_array_equal(backends.to_numpy(found), np.take_along_axis(values, expected, axis=1))
 
@@ -709,7 +709,9 @@ def test_small_systems(place):
     roots = rng.standard_normal((30, 4, 4))
     matrices, right = roots @ roots.transpose(0, 2, 1) + np.eye(4), rng.standard_normal((30, 4))
     expected = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
-    found = device_math.solved(place.put(matrices.transpose(1, 2, 0)), place.put(right.T), 0.0)
+    found = device_math.solve_small_systems(
+        place.put(matrices.transpose(1, 2, 0)), place.put(right.T), 0.0
+    )
     assert_allclose(backends.to_numpy(found).T, expected, rtol=1e-9)
 
 
@@ -766,14 +768,14 @@ def test_distances(place):
     a, b = place.put(A), place.put(B)
     difference = A[:, None] - B
     exact = np.sqrt((difference**2).sum(axis=2))
-    assert_allclose(backends.to_numpy(device_math.distances(a, b)), exact, rtol=1e-12)
-    city = device_math.distances(a, b, city_block=True)
+    assert_allclose(backends.to_numpy(device_math.exact_distances(a, b)), exact, rtol=1e-12)
+    city = device_math.exact_distances(a, b, city_block=True)
     assert_allclose(backends.to_numpy(city), np.abs(difference).sum(axis=2), rtol=1e-12)
-    squared, rows = device_math.nearest_rows(a, b, 3)
+    squared, rows = device_math.find_nearest_rows(a, b, 3)
     assert_array_equal(backends.to_numpy(rows), np.argsort(exact, axis=1)[:, :3])
     assert_allclose(backends.to_numpy(squared), np.sort(exact, axis=1)[:, :3] ** 2, rtol=1e-10)
     assert backends.to_numpy(squared)[2, 0] == 0
-    _, others = device_math.nearest_rows(b, b, 1, skip_self=True)
+    _, others = device_math.find_nearest_rows(b, b, 1, skip_self=True)
     assert (backends.to_numpy(others)[:, 0] != np.arange(len(B))).all()
 
 

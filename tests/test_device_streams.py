@@ -18,7 +18,7 @@ from nearkin import GMML, ITML, Generative, KernelBeta, MetricLearner, Pairs, op
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.rows import backends, parquet, streams
 from nearkin.rows.backends import Block, block_moments, column_moments
-from nearkin.rows.parallel import ahead, mapped_ahead
+from nearkin.rows.parallel import map_ahead, prefetch
 from tests.cases import each
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None and backends.array_api_compat is not None
@@ -201,7 +201,7 @@ def test_moments_on_a_device_are_those_of_the_host(moments, dtype, device):
     import torch
 
     X = make_rows(dtype=dtype) + 1e3
-    with backends.dispatched():
+    with backends.force_dispatch():
         found = moments(torch.asarray(X, device=device))
     for ours, theirs in zip(found, moments(X), strict=True):
         assert np.asarray(ours).dtype == np.asarray(theirs).dtype
@@ -334,7 +334,7 @@ def test_ahead_keeps_the_order_and_goes_no_further_than_it_may():
             made.append(number)
             yield number
 
-    for number in ahead(items(), 2):
+    for number in prefetch(items(), 2):
         assert len(made) <= number + 1 + 3
     assert made == list(range(10))
     assert number == 9
@@ -345,10 +345,10 @@ def test_the_first_error_of_several_threads_is_raised():
         yield from [1, 2, 0, 4]
         raise KeyError
 
-    found = mapped_ahead(lambda item: 8 // item, items(), 3)
+    found = map_ahead(lambda item: 8 // item, items(), 3)
     with pytest.raises(ZeroDivisionError):
         list(found)
-    later = mapped_ahead(lambda item: 8 // item, (x for x in [1, 2]), 3)
+    later = map_ahead(lambda item: 8 // item, (x for x in [1, 2]), 3)
     assert list(later) == [8, 4]
 
 
@@ -359,8 +359,8 @@ def test_items_before_an_error_are_given():
 
     found = []
     with pytest.raises(KeyError):
-        found.extend(mapped_ahead(abs, items(), 5))
-    for item in (results := mapped_ahead(abs, items(), 5)):
+        found.extend(map_ahead(abs, items(), 5))
+    for item in (results := map_ahead(abs, items(), 5)):
         found.append(item)
         if item == 2:
             break

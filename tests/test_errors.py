@@ -52,14 +52,14 @@ def test_no_error_is_of_an_ordinary_class_alone():
     ],
 )
 def test_what_checks_of_scikit_learn_say_is_said_in_their_words(said, expected):
-    with pytest.raises(expected, match=str(said)) as error, errors.about_input():
+    with pytest.raises(expected, match=str(said)) as error, errors.raise_input_errors():
         raise said
     assert type(error.value) is expected
     assert error.traceback[-1].path == Path(__file__)
 
 
 def test_other_errors_stay_as_they_are():
-    with pytest.raises(ZeroDivisionError), errors.about_input():
+    with pytest.raises(ZeroDivisionError), errors.raise_input_errors():
         _ = 1 / 0
 
 

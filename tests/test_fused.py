@@ -144,7 +144,7 @@ def test_nearest_rows_are_all_compared(dtype, skip_self):
     B = drawn(200, 6).astype(dtype)
     B[50:60] = B[:10]
     A = B if skip_self else drawn(70, 6, seed=2).astype(dtype)
-    squared, places = device_math.nearest_rows(put(A), put(B), 4, skip_self=skip_self)
+    squared, places = device_math.find_nearest_rows(put(A), put(B), 4, skip_self=skip_self)
     exact = ((A[:, None].astype(float) - B[None].astype(float)) ** 2).sum(axis=2)
     if skip_self:
         np.fill_diagonal(exact, np.inf)
@@ -256,7 +256,7 @@ def test_nearest_rows_among_points_in_several_parts(monkeypatch):
     B[[5, 60, 120]] = B[7]  # equals in several parts: the first comes first
     A = np.concatenate([B[:20], rng.standard_normal((5, 3))])
     monkeypatch.setattr(device_math, "_POINTS_AT_ONCE", 64)
-    squared, places = device_math.nearest_rows(put(A), put(B), 4)
+    squared, places = device_math.find_nearest_rows(put(A), put(B), 4)
     apart = ((A[:, None] - B[None]) ** 2).sum(axis=2)
     expected = np.argsort(apart, axis=1, kind="stable")[:, :4]
     assert_array_equal(places.cpu().numpy(), expected)

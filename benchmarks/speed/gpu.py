@@ -212,18 +212,20 @@ def neighbor_sets(on: Device, metric: KernelBeta, X: Any) -> tuple[float, float]
         .fit(points)
         .kneighbors(rows, local.n_neighbors, return_distance=False)
     )
-    if not device_math.usable(X):
+    if not device_math.can_use_kernels(X):
         return 1.0, 1.0
     from nearkin.rows.triton_search import PRECISIONS, Search
 
     there = on.put(np.ascontiguousarray(local.landmarks.rows))
     search = Search(
-        device_math.tensor(there), device_math.tensor(backends.moved(center, X, "float64")), scale
+        device_math.to_tensor(there),
+        device_math.to_tensor(backends.move_to(center, X, "float64")),
+        scale,
     )
     is_open = np.ones(len(X), dtype=bool)
     kept = np.ones(len(X), dtype=bool)  # what stays open is found in another way
     for precision in PRECISIONS:
-        found, still = search.nearest(device_math.tensor(X), local.n_neighbors, precision)
+        found, still = search.nearest(device_math.to_tensor(X), local.n_neighbors, precision)
         same = np.sort(backends.to_numpy(found), axis=1) == np.sort(expected, axis=1)
         settled = is_open & (backends.to_numpy(still) == 0)
         kept[settled] = same.all(axis=1)[settled]

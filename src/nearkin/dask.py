@@ -34,9 +34,9 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError, needing
+from nearkin.errors import InputError, InputTypeError, explain_missing_package
 
-with needing("rows of dask need dask", "dask"):
+with explain_missing_package("rows of dask need dask", "dask"):
     import dask
     import dask.array as da
 
@@ -44,7 +44,7 @@ from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
-from nearkin.rows.dask_rows import DaskRows, client_in_use, explained, is_dask
+from nearkin.rows.dask_rows import DaskRows, explain_failures, find_client, is_dask
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import order_kept
 from nearkin.scores.verdicts import Prevalence, verdicts_of
@@ -427,14 +427,14 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     @property
     def client_(self) -> Any:
         """The client in use; None if dask works without one."""
-        return client_in_use(self.client)
+        return find_client(self.client)
 
     def _labels(self, y: Any) -> Any:
         return np.asarray(self._computed(y)) if is_dask(y) else y
 
     def _computed(self, collection: Any) -> Any:
         client = self.client_
-        with explained(client):
+        with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
 
     def _local_params(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class OutOfMemoryError(NearkinError, MemoryError):
 
 
 @contextmanager
-def about_input() -> Iterator[None]:
+def raise_input_errors() -> Iterator[None]:
     """Raise what scikit-learn's checks of the input say as an error of ours, in their words."""
     try:
         yield
@@ -62,7 +62,7 @@ def about_input() -> Iterator[None]:
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def explain_missing_package(what: str, extra: str) -> Iterator[None]:
     """Say which extra of nearkin brings a package, if an import in the block does not find it.
 
     Parameters

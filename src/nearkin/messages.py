@@ -62,13 +62,13 @@ def hand_on(notes: Iterable[Note]) -> None:
 
 
 @contextmanager
-def noticed() -> Iterator[list[Note]]:
+def collect_notices() -> Iterator[list[Note]]:
     """Listen to what is noticed in a block, in this thread: a list with each note once.
 
     Examples
     --------
-    >>> from nearkin.messages import notice, noticed
-    >>> with noticed() as notes:
+    >>> from nearkin.messages import notice, collect_notices
+    >>> with collect_notices() as notes:
     ...     notice("all rows of X coincide.")
     >>> notes
     [Note(text='all rows of X coincide.', category=<class 'UserWarning'>)]
@@ -82,7 +82,7 @@ def noticed() -> Iterator[list[Note]]:
 
 
 @contextmanager
-def leaving_out(*categories: type[Warning]) -> Iterator[None]:
+def mute_categories(*categories: type[Warning]) -> Iterator[None]:
     """Say nothing of some categories in a block: of what was said already, or is not the user's."""
     before = _left_out.set((*_left_out.get(), *categories))
     try:
@@ -111,7 +111,7 @@ Item = TypeVar("Item")
 _WIDTH = 24
 
 
-def progress(
+def show_progress(
     items: Iterable[Item],
     what: str,
     *,
@@ -158,7 +158,7 @@ def tell(text: str) -> None:
         sys.stderr.flush()
 
 
-def note(message: str) -> None:
+def write_note(message: str) -> None:
     """Write a line to standard error for whoever watches, in a terminal or a notebook.
 
     Nowhere else: neither files nor pipes get it.
@@ -217,14 +217,14 @@ _FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
+def mute_third_party() -> Iterator[None]:
     """Leave out warnings of this thread, while another library works that warns in vain.
 
     Examples
     --------
     >>> import warnings
-    >>> from nearkin.messages import silenced
-    >>> with silenced():
+    >>> from nearkin.messages import mute_third_party
+    >>> with mute_third_party():
     ...     warnings.warn("Number of distinct clusters (2) found smaller than n_clusters (3).")
     """
     _put_first()

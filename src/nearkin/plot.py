@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, needing
+from nearkin.errors import InputError, explain_missing_package
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, checked_count
@@ -836,7 +836,7 @@ def _grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArra
 
 
 def _pyplot() -> Any:
-    with needing("pictures need matplotlib", "plot"):
+    with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt
 

@@ -28,7 +28,7 @@ from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.itml import ITML
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.moving_points import KernelA
-from nearkin.messages import noticed, progress, silenced
+from nearkin.messages import collect_notices, mute_third_party, show_progress
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
@@ -80,21 +80,21 @@ def warm_up(*, verbose: bool = False) -> Outcome:
     InputError
         If nothing that is compiled can be kept.
     """
-    from nearkin.rows.numba_loops import kept_in, n_compiled
+    from nearkin.rows.numba_loops import count_compiled, find_cache_folder
 
     start = time.perf_counter()
     squared_distance(np.ones((2, 2)), 0, 1)  # the smallest of them
-    folder = kept_in()
+    folder = find_cache_folder()
     if folder is None:
         raise InputError(
             "nothing that is compiled can be kept: let NUMBA_CACHE_DIR name a folder that can be "
             "written to, and do not set NUMBA_DISABLE_JIT."
         )
     # What learners think of these rows is of no interest.
-    with noticed(), silenced():
-        for job in progress(jobs(), "compiling", shown=verbose):
+    with collect_notices(), mute_third_party():
+        for job in show_progress(jobs(), "compiling", shown=verbose):
             job()
-    return Outcome(n_compiled(), time.perf_counter() - start, kept_in() or folder)
+    return Outcome(count_compiled(), time.perf_counter() - start, find_cache_folder() or folder)
 
 
 def jobs() -> list[Job]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearkin import warm_up
-from nearkin.messages import noticed, silenced
+from nearkin.messages import collect_notices, mute_third_party
 from nearkin.registry import LEARNERS
 from tests.cases import each
 
@@ -42,7 +42,7 @@ def test_it_says_how_long_it_took_and_where_loops_are(run, monkeypatch):
 
 
 def test_where_nothing_can_be_kept_it_is_said_before_any_work(run, monkeypatch):
-    monkeypatch.setattr("nearkin.rows.numba_loops.kept_in", lambda: None)
+    monkeypatch.setattr("nearkin.rows.numba_loops.find_cache_folder", lambda: None)
     monkeypatch.setattr(warm_up, "jobs", lambda: [lambda: 1 / 0])
     assert "NUMBA_CACHE_DIR" in run("warm-up", status=2).err
 
@@ -59,13 +59,13 @@ def test_every_learner_has_a_job_in_both_precisions():
 @pytest.mark.night
 @each("job", in_double_precision(), ids=name_of)
 def test_every_job_can_be_done(job):
-    with noticed(), silenced():
+    with collect_notices(), mute_third_party():
         job()
 
 
 JOB = """
 import sys, numpy as np, nearkin as nk
-from nearkin.rows.numba_loops import n_compiled
+from nearkin.rows.numba_loops import count_compiled
 rng = np.random.RandomState(1)
 group = rng.randint(9, size=30_000)
 X = 9 * rng.normal(size=(9, 7))[group] + rng.normal(size=(30_000, 7))
@@ -75,7 +75,7 @@ for Y in (X, X.astype(np.float32), np.asfortranarray(X), nk.open_rows(X)):
     for rows in metric.transform(Y):
         pass
 nk.NeighborIndex(metric, search="approximate", random_state=0).add(X).query(X[:99])
-print(n_compiled())
+print(count_compiled())
 """
 
 

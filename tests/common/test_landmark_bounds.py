@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import nearkin as nk
 from nearkin.learners import metric_learner, selection
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.registry import LEARNERS
 from nearkin.spaces import feature_space, maps
 from nearkin.spaces.landmarks import KernelLandmarks
@@ -64,7 +64,7 @@ def test_metric_learner_keeps_no_more_rows_than_its_landmarks(data, tmp_path, mo
     everything = dict.fromkeys(named, 1 / len(named))
     monkeypatch.setattr(metric_learner, "usual_blend", lambda learners: everything)
     learner = nk.MetricLearner(n_landmarks=N_LANDMARKS, time_budget=0, random_state=0)
-    with leaving_out(nk.SelectionWarning):
+    with mute_categories(nk.SelectionWarning):
         metric = learner.fit(X, pairs=pairs)
     assert set(metric.report_.recipe) == set(named)
     assert longest_side(metric, tmp_path / "a.nearkin") <= 60 + len(pairs.points)

@@ -29,7 +29,7 @@ from nearkin import (
 )
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import rowwise_distances
-from nearkin.rows.sparse import MOST_AXES, along, dense, leading_axes
+from nearkin.rows.sparse import MOST_AXES, leading_axes, project_along, to_dense
 from tests.cases import each
 from tests.common.learners import LEARNERS
 
@@ -85,10 +85,10 @@ def test_linear_learners_to_the_last_digits(learner, scale):
         (sp.coo_array, of_pairs, {"pairs": pairs}),
     ):
         of_sparse = clone(learner).fit(form(X), **knowledge)
-        Z = dense(of_sparse.transform(form(X)))
+        Z = to_dense(of_sparse.transform(form(X)))
         assert_allclose(Z, of_dense.transform(X), rtol=1e-9, atol=1e-9)
         # A metric learned from either takes both.
-        assert_allclose(dense(of_dense.transform(form(X))), Z, rtol=1e-9, atol=1e-9)
+        assert_allclose(to_dense(of_dense.transform(form(X))), Z, rtol=1e-9, atol=1e-9)
         assert_allclose(of_sparse.transform(X), Z, rtol=1e-9, atol=1e-9)
 
 
@@ -131,7 +131,7 @@ def test_leading_axes():
     axes = leading_axes(sp.csr_array(low), 0)
     assert axes.shape == (5, 400)  # those that are there
     assert_allclose(axes @ axes.T, np.eye(5), atol=1e-12)
-    assert_allclose(along(sp.csr_array(low), axes) @ axes, low, atol=1e-9)
+    assert_allclose(project_along(sp.csr_array(low), axes) @ axes, low, atol=1e-9)
     assert leading_axes(sp.csr_array(low[:, :MOST_AXES]), 0) is None
     assert leading_axes(sp.csr_array((10, 400)), 0).shape == (1, 400)  # nothing to see
     tiny = leading_axes(sp.csr_array(low * 1e-200), 0)
@@ -214,7 +214,7 @@ def test_distances_keep_the_digits_of_near_rows(dtype):
     X = np.repeat(rng.poisson(0.3, size=(40, 50)) * 1e4, 2, axis=0)
     X[1::2, 0] += 1e-3 * rng.integers(0, 2, size=40)
     S = sp.csr_array(X.astype(dtype))
-    D = sparse_rows.distances(S, S)
+    D = sparse_rows.sparse_distances(S, S)
     A = S.toarray().astype(float)
     expected = np.linalg.norm(A[:, None] - A[None], axis=2)
     assert_allclose(D, expected, rtol=1e-9)

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 import nearkin
 from nearkin import Generative
-from nearkin.rows.sparse import dense
+from nearkin.rows.sparse import to_dense
 from nearkin.storage.models import describe
 from nearkin.storage.schema import pack
 from tests.cases import each
@@ -96,7 +96,7 @@ def test_sparse_rows(learner, form, data, tmp_path):
     other = loaded(metric, tmp_path)
     assert_same(metric, other)
     for rows in (sparse, form(X_new), X_new):
-        assert_array_equal(dense(other.transform(rows)), dense(metric.transform(rows)))
+        assert_array_equal(to_dense(other.transform(rows)), to_dense(metric.transform(rows)))
 
 
 @each_learner_of_rows

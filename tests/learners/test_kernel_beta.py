@@ -510,7 +510,7 @@ def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
     metric = KernelBeta(n_landmarks=40, random_state=0, **options)
     whole = metric.fit(X, y).transform(X)
     monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
-    assert parallel.block_rows(8) == 64
+    assert parallel.rows_per_block(8) == 64
     by_blocks = metric.fit(X, y).transform(X)
     # Products of blocks of other shapes may round differently.
     assert_allclose(by_blocks, whole, atol=1e-10)

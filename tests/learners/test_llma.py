@@ -174,7 +174,7 @@ def test_embedding_by_blocks_changes_nothing(data, monkeypatch):
     X, _, pairs = data
     metric = LLMA().fit(X, pairs=pairs)
     whole = metric.transform(X)
-    monkeypatch.setattr(parallel, "block_rows", lambda bytes_per_row: 7)
+    monkeypatch.setattr(parallel, "rows_per_block", lambda bytes_per_row: 7)
     assert_allclose(metric.transform(X), whole, atol=1e-10)
 
 

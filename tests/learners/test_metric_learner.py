@@ -30,7 +30,7 @@ from nearkin import (
 from nearkin.datasets import make_xor
 from nearkin.learners import itml, metric_learner
 from nearkin.learners.selection import BLEND, ingredients, usual_blend
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.scores import pair_auc
 from tests.cases import each
 
@@ -105,7 +105,7 @@ def test_shuffled_pairs_tell_that_nothing_is_told(wine):
     X, y = wine
     shuffled = np.random.RandomState(0).permutation(y)
     pairs = Pairs.from_labels(shuffled, 80, random_state=0)
-    with leaving_out(SelectionWarning):
+    with mute_categories(SelectionWarning):
         metric = MetricLearner(time_budget=SOME_TIME, random_state=0).fit(X, pairs=pairs)
     assert metric.report_.quality.auc.low < 0.5
     assert abs(metric.chance_same(X[:80], X[80:160]) - 0.5).max() < 0.2

@@ -12,7 +12,7 @@ from nearkin.learners.selection import (
     scales_of_differing,
     view_by_few_axes,
 )
-from nearkin.rows.scaling import scales_of
+from nearkin.rows.scaling import column_scales
 from nearkin.scores import pair_auc
 
 
@@ -36,7 +36,7 @@ def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
 def test_differing_units_are_brought_to_one_scale_and_named(classes):
     wide = classes[0] * [1e6, 1]
     scales, why = scales_of_differing(wide, ["grams", "length"])
-    assert_array_equal(scales, scales_of(wide))
+    assert_array_equal(scales, column_scales(wide))
     assert "column 'grams' reaches" in why
     assert "as far as column 'length'" in why
     assert "column 0" in scales_of_differing(wide)[1]

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
-from nearkin.rows.scaling import scales_of
-from nearkin.tables.reading import columns_of
+from nearkin.rows.scaling import column_scales
+from nearkin.tables.reading import read_columns
 from tests.cases import each
 from tests.common.learners import LEARNERS
 
@@ -51,7 +51,7 @@ def test_units_do_not_matter_to_a_learner_that_scales(name):
 @each_scaled
 def test_scaling_is_dividing_by_the_spreads(name):
     X, _, pairs = example()
-    scale = scales_of(X * UNITS)
+    scale = column_scales(X * UNITS)
     scaled = clone(SCALED[name]).set_params(scale=True).fit(X * UNITS, pairs=pairs)
     plain = clone(SCALED[name]).set_params(scale=False).fit(X * UNITS / scale, pairs=pairs)
     assert plain.column_scale_ is None
@@ -309,7 +309,7 @@ def test_clustering_with_a_fixed_metric():
     # Units do not matter to it.
     nk.MPCKMeans(2, start_metric="variances", random_state=0).fit(wide, pairs=pairs)
     scaled = nk.MPCKMeans(2, learn_metric=False, scale=True, random_state=0).fit(wide, pairs=pairs)
-    divided = wide / scales_of(wide)
+    divided = wide / column_scales(wide)
     plain = nk.MPCKMeans(2, learn_metric=False, random_state=0).fit(divided, pairs=pairs)
     assert_array_equal(scaled.labels_, plain.labels_)
     assert_array_equal(scaled.predict(wide), plain.predict(divided))
@@ -322,10 +322,10 @@ def test_metric_kmeans():
     with pytest.warns(ScaleWarning, match=r"Use MetricKMeans\(scale=True"):
         nk.MetricKMeans(2, random_state=0).fit(wide)
     scaled = nk.MetricKMeans(2, scale=True, random_state=0).fit(wide)
-    plain = nk.MetricKMeans(2, random_state=0).fit(wide / scales_of(wide))
+    plain = nk.MetricKMeans(2, random_state=0).fit(wide / column_scales(wide))
     assert_array_equal(scaled.labels_, plain.labels_)
-    assert_array_equal(scaled.predict(wide), plain.predict(wide / scales_of(wide)))
-    assert_allclose(scaled.cluster_centers_, plain.cluster_centers_ * scales_of(wide))
+    assert_array_equal(scaled.predict(wide), plain.predict(wide / column_scales(wide)))
+    assert_allclose(scaled.cluster_centers_, plain.cluster_centers_ * column_scales(wide))
 
 
 def test_the_energy_classifier_without_a_metric():
@@ -362,7 +362,7 @@ def test_columns_of_rounding_noise_are_not_blown_up():
     assert nk.TableEncoder().fit(table).kinds_["d"] == "ignored"
     written = table.assign(d=[repr(value) for value in dead[:, 3].tolist()])
     assert nk.TableEncoder().fit(written).kinds_["d"] == "ignored"
-    assert {column.name: column.kind for column in columns_of(written)}["d"] == "ignored"
+    assert {column.name: column.kind for column in read_columns(written)}["d"] == "ignored"
 
 
 def test_columns_of_rounding_noise_are_not_blown_up_on_workers():

@@ -56,7 +56,7 @@ def at_home(found):
 def test_some_are_taken_by_their_numbers_in_any_order(rows):
     numbers = np.array([149, 0, 75, 0])
     assert_array_equal(at_home(access.take(rows, numbers)), X[numbers])
-    assert_array_equal(at_home(access.take_home(rows, numbers)), X[numbers])
+    assert_array_equal(at_home(access.take_to_host(rows, numbers)), X[numbers])
     assert_array_equal(access.drawable_numbers(rows), np.arange(150))
 
 
@@ -64,13 +64,13 @@ def test_sums_over_all_go_along_with_what_is_aligned(rows):
     def weighted(block, weights):
         return (weights @ at_home(block), len(weights))
 
-    total, n = access.reduced(rows, weighted, WEIGHTS)
+    total, n = access.reduce_rows(rows, weighted, WEIGHTS)
     assert_allclose(total, WEIGHTS @ X)
     assert n == 150
 
 
 def test_all_are_mapped_where_they_are(rows):
-    found = access.mapped(rows, lambda block: block * 2.0, ["a", "b", "c"])
+    found = access.map_rows(rows, lambda block: block * 2.0, ["a", "b", "c"])
     assert_array_equal(at_home(found), 2 * X)
     assert found.shape == (150, 3)
 

@@ -9,14 +9,14 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from nearkin.rows import parallel as module
-from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_core
+from nearkin.rows.parallel import one_core, rows_per_block, run_in_blocks, split_range
 from tests.cases import each
 from tests.waiting import PATIENCE
 
 
 @given(st.integers(0, 500), st.integers(1, 200))
 def test_blocks_cover_every_row_once_and_in_order(n_rows, size):
-    slices = list(blocks(n_rows, size))
+    slices = list(split_range(n_rows, size))
     covered = [row for rows in slices for row in range(rows.start, rows.stop)]
     assert covered == list(range(n_rows))
     assert all(0 < rows.stop - rows.start <= size for rows in slices)
@@ -24,7 +24,7 @@ def test_blocks_cover_every_row_once_and_in_order(n_rows, size):
 
 @each(("bytes_per_row", "rows"), [(0, 65536), (1, 65536), (8192, 512), (10**12, 64)])
 def test_block_rows_fit_the_memory_within_bounds(bytes_per_row, rows):
-    assert block_rows(bytes_per_row) == rows
+    assert rows_per_block(bytes_per_row) == rows
 
 
 @each(("n_rows", "size"), [(0, 10), (7, 10), (10, 10), (103, 10)])
@@ -34,7 +34,7 @@ def test_every_row_is_worked_on_once(n_rows, size):
     def work(rows):
         visits[rows] += 1
 
-    for_each_block(work, n_rows, size)
+    run_in_blocks(work, n_rows, size)
     assert_array_equal(visits, np.ones(n_rows))
 
 
@@ -44,13 +44,13 @@ def test_an_error_in_a_block_reaches_the_caller():
             raise ValueError("block at 30")
 
     with pytest.raises(ValueError, match="block at 30"):
-        for_each_block(work, 100, 10)
+        run_in_blocks(work, 100, 10)
 
 
 def test_blocks_run_in_several_threads(monkeypatch):
     monkeypatch.setattr(module, "cpu_count", lambda: 2)
     together = threading.Barrier(2, timeout=PATIENCE)  # passes only if two blocks run at once
-    for_each_block(lambda rows: together.wait() and None, 20, 10)
+    run_in_blocks(lambda rows: together.wait() and None, 20, 10)
 
 
 def blas_threads():
@@ -60,7 +60,7 @@ def blas_threads():
 def test_blas_is_single_threaded_meanwhile():
     seen = []
     with threadpool_limits(limits=2, user_api="blas"):
-        for_each_block(lambda rows: seen.append(blas_threads()), 20, 10)
+        run_in_blocks(lambda rows: seen.append(blas_threads()), 20, 10)
         assert blas_threads() == {2}
     assert seen == [{1}, {1}]
 
@@ -70,7 +70,7 @@ def test_on_one_core_blocks_run_in_the_thread_of_the_caller(monkeypatch):
     seen = []
     with threadpool_limits(limits=2, user_api="blas"):
         with one_core():
-            for_each_block(lambda rows: seen.append(threading.get_ident()), 100, 10)
+            run_in_blocks(lambda rows: seen.append(threading.get_ident()), 100, 10)
             assert blas_threads() == {1}
         assert blas_threads() == {2}
     assert seen == 10 * [threading.get_ident()]
@@ -86,7 +86,7 @@ def test_of_several_errors_the_first_is_raised(monkeypatch):
 
     for _ in range(5):
         with pytest.raises(ValueError, match="block at 0"):
-            for_each_block(work, 40, 10)
+            run_in_blocks(work, 40, 10)
 
 
 def test_blocks_within_blocks_end(monkeypatch):
@@ -97,21 +97,21 @@ def test_blocks_within_blocks_end(monkeypatch):
         def inner(columns):
             visits[rows, columns] += 1
 
-        for_each_block(inner, 20, 2)
+        run_in_blocks(inner, 20, 2)
 
-    for_each_block(work, 20, 2)
+    run_in_blocks(work, 20, 2)
     assert (visits == 1).all()
 
 
 def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(module, "cpu_count", lambda: 2)
     together = threading.Barrier(2, timeout=PATIENCE)
-    for_each_block(lambda rows: together.wait() and None, 20, 10)
+    run_in_blocks(lambda rows: together.wait() and None, 20, 10)
     child = os.fork()
     if child == 0:
         together = threading.Barrier(2, timeout=PATIENCE)
         try:
-            for_each_block(lambda rows: together.wait() and None, 20, 10)
+            run_in_blocks(lambda rows: together.wait() and None, 20, 10)
             os._exit(0)
         except BaseException:
             os._exit(1)

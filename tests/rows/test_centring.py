@@ -19,7 +19,7 @@ from nearkin import (
     suggest_pairs,
 )
 from nearkin.datasets import make_xor
-from nearkin.rows.distances import centred, middle, squared_distances
+from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.scores import separability
 from nearkin.spaces.graph import ball_graph, neighbor_graph
 from nearkin.spaces.kernels import resolve_gamma
@@ -46,7 +46,7 @@ def test_sparse_rows_are_filled_up_only_where_they_are_far():
     rows[:, 0] = 1e6 + np.arange(100)
     rows[:60, 1] = 1.0 + np.arange(60)
     rows[:30, 2] = 1e6
-    moved = centred(sp.csr_array(rows), middle(sp.csr_array(rows)))
+    moved = centre(sp.csr_array(rows), middle(sp.csr_array(rows)))
     assert_array_equal(middle(sp.csr_array(rows))[1:], [0, 0])
     assert moved.nnz <= np.count_nonzero(rows)
     assert_array_equal(moved.toarray(), rows - middle(sp.csr_array(rows)))
@@ -54,7 +54,7 @@ def test_sparse_rows_are_filled_up_only_where_they_are_far():
 
 def test_far_only_if_asked_for_spares_rows_near_zero():
     rows = np.random.default_rng(0).normal(5, 1, (300, 2))
-    assert centred(rows, middle(rows, if_far=True)) is rows
+    assert centre(rows, middle(rows, if_far=True)) is rows
     assert_allclose(middle(rows + 1e5, if_far=True), 1e5 + 5, atol=0.5)
 
 

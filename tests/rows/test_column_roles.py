@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from nearkin.tables.roles import Roles, counting, hardly_features, roles_of, sentence
+from nearkin.tables.roles import (
+    Roles,
+    choose_by_kinds,
+    describe_roles,
+    find_counters,
+    find_doubtful_columns,
+)
 from tests.cases import each
 
 NUMBER = "number"
@@ -37,26 +43,26 @@ NUMBER = "number"
     ],
 )
 def test_names(name, why):
-    assert hardly_features({name: NUMBER, "other": NUMBER}).get(name) == why
+    assert find_doubtful_columns({name: NUMBER, "other": NUMBER}).get(name) == why
 
 
 def test_y_beside_x_is_a_coordinate():
-    assert hardly_features({"x": NUMBER, "y": NUMBER}) == {}
-    assert hardly_features({"X": NUMBER, "Y": NUMBER, "label": NUMBER}).keys() == {"label"}
+    assert find_doubtful_columns({"x": NUMBER, "y": NUMBER}) == {}
+    assert find_doubtful_columns({"X": NUMBER, "Y": NUMBER, "label": NUMBER}).keys() == {"label"}
 
 
 def test_yes_and_no_are_learned_from_where_there_is_nothing_else():
-    assert roles_of({"a": "boolean", "b": "boolean", "id": NUMBER}).learned == ["a", "b"]
-    assert roles_of({"a": "boolean", "b": NUMBER}).learned == ["b"]
-    assert roles_of({"a": "boolean", "v": "vector"}).learned == ["v"]
+    assert choose_by_kinds({"a": "boolean", "b": "boolean", "id": NUMBER}).learned == ["a", "b"]
+    assert choose_by_kinds({"a": "boolean", "b": NUMBER}).learned == ["b"]
+    assert choose_by_kinds({"a": "boolean", "v": "vector"}).learned == ["v"]
 
 
 def test_what_is_set_aside_is_not_spoken_of():
     kinds = {"id": NUMBER, "a": NUMBER, "v": "vector", "w": "vector"}
-    assert roles_of(kinds, aside=["id", "v", "w"]) == Roles(["a"], {})
+    assert choose_by_kinds(kinds, aside=["id", "v", "w"]) == Roles(["a"], {})
     with pytest.raises(ValueError, match="2 columns of vectors"):
-        roles_of(kinds)
-    assert roles_of({"id": NUMBER, "when": "date"}) == Roles(
+        choose_by_kinds(kinds)
+    assert choose_by_kinds({"id": NUMBER, "when": "date"}) == Roles(
         [], {"id": "names rows", "when": "date"}
     )
 
@@ -66,13 +72,13 @@ def test_numbers_that_count():
     rng = np.random.default_rng(0)
     gaps = np.sort(rng.choice(1000, n, replace=False))
     X = np.column_stack([gaps, gaps[::-1], gaps + 0.5, rng.permutation(n), rng.normal(size=n)])
-    assert counting(X, list("abcde")) == {"a": "counts rows"}
-    assert counting(X[:, :1], ["a"]) == {}  # or there would be nothing left
-    assert counting(X[:19], list("abcde")) == {}  # so few may do so by chance
+    assert find_counters(X, list("abcde")) == {"a": "counts rows"}
+    assert find_counters(X[:, :1], ["a"]) == {}  # or there would be nothing left
+    assert find_counters(X[:19], list("abcde")) == {}  # so few may do so by chance
 
 
 def test_long_lists_are_cut():
     kinds = {f"a{k}": NUMBER for k in range(12)} | {"id": NUMBER, "text": "text"}
-    said = sentence(roles_of(kinds))
+    said = describe_roles(choose_by_kinds(kinds))
     assert "'a7' and 4 more; set aside 'id' (names rows), 'text' (text)." in said
-    assert sentence(Roles(["a"], {})) == "Learned from 'a'."
+    assert describe_roles(Roles(["a"], {})) == "Learned from 'a'."

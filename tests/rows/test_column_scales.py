@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from nearkin.rows import scaling
 from nearkin.rows.scaling import (
+    column_scales,
     column_spreads,
     column_units,
-    differing_units,
+    find_differing_units,
     ratio_of_spreads,
-    scales_of,
 )
 from tests.cases import each
 
@@ -55,7 +55,7 @@ def test_where_only_outliers_differ_the_plain_deviation_counts() -> None:
 def test_constant_columns_have_no_spread(value: float) -> None:
     X = np.full((50, 2), value)
     assert not column_spreads(X).any()
-    assert (scales_of(X) == 1).all()
+    assert (column_scales(X) == 1).all()
 
 
 def test_rounding_is_no_spread() -> None:
@@ -140,12 +140,12 @@ def test_rare_entries_have_the_unit_of_frequent_ones() -> None:
     ],
 )
 def test_one_unit(rows: np.ndarray) -> None:
-    assert differing_units(rows) is None
+    assert find_differing_units(rows) is None
 
 
 def test_wine_has_several_units() -> None:
     wine = load_wine()
-    found = differing_units(wine.data)
+    found = find_differing_units(wine.data)
     assert found is not None
     assert wine.feature_names[found.widest] == "proline"
     assert found.ratio > 1000
@@ -154,20 +154,20 @@ def test_wine_has_several_units() -> None:
 @each("form", [np.asarray, sparse.csr_array])
 def test_a_column_of_millions_beside_one_of_units(form) -> None:  # type: ignore[no-untyped-def]
     X = rng().random(size=(300, 2)) * [1, 1e6]
-    found = differing_units(form(X))
+    found = find_differing_units(form(X))
     assert found is not None
     assert (found.widest, found.narrowest) == (1, 0)
-    assert differing_units(form(X * [1e6, 1])) is None
+    assert find_differing_units(form(X * [1e6, 1])) is None
 
 
 def test_one_hot_columns_beside_an_income() -> None:
     kinds = np.eye(4)[rng().integers(4, size=300)]
-    assert differing_units(np.c_[kinds, rng().lognormal(10, size=300)]) is not None
-    assert differing_units(np.c_[kinds, rng().normal(40, 10, size=300)]) is None  # ages
+    assert find_differing_units(np.c_[kinds, rng().lognormal(10, size=300)]) is not None
+    assert find_differing_units(np.c_[kinds, rng().normal(40, 10, size=300)]) is None  # ages
 
 
 def test_medical_measurements_have_several_units() -> None:
-    assert differing_units(load_breast_cancer().data) is not None
+    assert find_differing_units(load_breast_cancer().data) is not None
 
 
 @each("dtype", [np.float32, np.float64])
@@ -190,8 +190,8 @@ def test_what_rounding_left_of_a_constant_has_no_spread_and_no_unit() -> None:
     for form in (np.asarray, sparse.csr_array):
         dead = np.c_[X, 3e-33 * X[:, 0], 1e-14 * X[:, 1]]
         assert (column_spreads(form(dead))[4:] == 0).all()
-        assert (scales_of(form(dead))[4:] == 1).all()
-        assert differing_units(form(dead)) is None
+        assert (column_scales(form(dead))[4:] == 1).all()
+        assert find_differing_units(form(dead)) is None
     # A nanosecond is not rounding beside a year, nor is a column because another is wide.
     np.testing.assert_array_equal(column_spreads(X * [1, 1e-11, 1, 1]) > 0, True)
     np.testing.assert_array_equal(column_spreads(X * [1, 1, 1, 1e20]) > 0, True)

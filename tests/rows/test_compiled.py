@@ -17,7 +17,7 @@ from numba import config
 
 import nearkin
 from nearkin.cli import main
-from nearkin.messages import hush, note
+from nearkin.messages import hush, write_note
 from nearkin.rows.numba_loops import Announcer
 from nearkin.rows.parallel import REORDER, compiled
 from nearkin.spaces.local_weights import combine
@@ -65,21 +65,21 @@ def test_a_terminal_is_told_once(monkeypatch):
 
 def test_notes_are_for_terminals_and_notebooks(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    note("in passing")
+    write_note("in passing")
     assert sys.stderr.getvalue() == ""
     monkeypatch.setattr(builtins, "__IPYTHON__", True, raising=False)
-    note("in passing")
+    write_note("in passing")
     assert sys.stderr.getvalue() == "in passing\n"
     monkeypatch.delattr(builtins, "__IPYTHON__")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    note("in passing")
+    write_note("in passing")
     assert sys.stderr.getvalue() == "\r\x1b[Kin passing\n"
     hush()
-    note("not wanted")
+    write_note("not wanted")
     hush(False)
     assert "not wanted" not in sys.stderr.getvalue()
     monkeypatch.setattr(sys, "stderr", None)
-    note("in passing")
+    write_note("in passing")
 
 
 def test_the_command_line_is_silent_if_asked_to_be(monkeypatch):
@@ -87,7 +87,7 @@ def test_the_command_line_is_silent_if_asked_to_be(monkeypatch):
     for words, shown in ((["--quiet", "info"], ""), (["info"], "in passing\n")):
         assert main([*words, "no such file"]) == 2
         sys.stderr.seek(sys.stderr.truncate(0))
-        note("in passing")
+        write_note("in passing")
         assert sys.stderr.getvalue().removeprefix("\r\x1b[K") == shown
 
 
@@ -177,7 +177,7 @@ def test_loops_are_pickled_by_name_and_numba_waits_for_the_first_call():
     assert pickle.loads(pickle.dumps(combine)) is combine
     code = (
         "import sys, nearkin.spaces.local_weights as w; assert 'numba' not in sys.modules; "
-        "from nearkin.rows.parallel import get_ready; get_ready().join(); "
+        "from nearkin.rows.parallel import start_loading_numba; start_loading_numba().join(); "
         "assert 'numba' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

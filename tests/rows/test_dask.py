@@ -30,7 +30,7 @@ from nearkin import dask as on_dask  # noqa: E402
 from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E402
 from nearkin.rows import dask_rows as dask_rows  # noqa: E402
 from nearkin.rows import dask_rows as dask_workers  # noqa: E402
-from nearkin.rows.backends import block_moments, merged_moments  # noqa: E402
+from nearkin.rows.backends import block_moments, merge_moments  # noqa: E402
 from tests.cases import each  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
 from tests.waiting import PATIENCE, until  # noqa: E402
@@ -287,7 +287,7 @@ def test_sums_are_made_in_the_order_of_rows_with_what_is_aligned():
     mean, covariance = rows.moments()
     assert_allclose(mean, X.mean(axis=0))
     assert_allclose(covariance, np.cov(X.T, bias=True))
-    again = rows.reduced(block_moments, combine=merged_moments)
+    again = rows.reduced(block_moments, combine=merge_moments)
     assert_array_equal(again[1], mean)  # to the last bit
 
 
@@ -599,7 +599,7 @@ def test_a_task_keeps_to_one_core(client):
         from nearkin.rows import parallel
 
         seen = set()
-        parallel.for_each_block(lambda rows: seen.add(threading.get_ident()), 100, 1)
+        parallel.run_in_blocks(lambda rows: seen.add(threading.get_ident()), 100, 1)
         blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         return (len(seen) - 1 + max(blas) - 1,)
 
@@ -625,7 +625,7 @@ main([address, "--no-nanny", "--nthreads=1", "--no-dashboard", f"--local-directo
 
 
 def failing(error, client):
-    with dask_workers.explained(client):
+    with dask_workers.explain_failures(client):
         raise error
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import nearkin
 from nearkin import ITML, Blend, Chain, ContradictionWarning, Pairs
-from nearkin.messages import Note, hand_on, is_heard, leaving_out, notice, noticed
+from nearkin.messages import Note, collect_notices, hand_on, is_heard, mute_categories, notice
 from tests.cases import each
 
 SOURCES = Path(nearkin.__file__).parent
@@ -23,9 +23,9 @@ def test_what_is_noticed_is_a_warning_where_nobody_listens():
 
 
 def test_who_listens_has_each_note_once_and_may_hand_it_on():
-    with noticed() as notes:
+    with collect_notices() as notes:
         notice("this")
-        with noticed() as inner:
+        with collect_notices() as inner:
             notice("that", ConvergenceWarning)
         hand_on(inner)
         notice("this")
@@ -35,8 +35,8 @@ def test_who_listens_has_each_note_once_and_may_hand_it_on():
 
 
 def test_nothing_is_said_of_categories_that_are_left_out():
-    with leaving_out(ConvergenceWarning), noticed() as notes:
-        with leaving_out(ContradictionWarning):
+    with mute_categories(ConvergenceWarning), collect_notices() as notes:
+        with mute_categories(ContradictionWarning):
             notice("a", ContradictionWarning)
         notice("b", ConvergenceWarning)
         notice("c", ContradictionWarning)
@@ -48,12 +48,12 @@ def test_nothing_is_said_of_categories_that_are_left_out():
 
 def test_other_threads_are_not_listened_to():
     def work():
-        with noticed() as notes:
+        with collect_notices() as notes:
             notice("of another thread")
         heard.extend(notes)
 
     heard: list[Note] = []
-    with noticed() as notes:
+    with collect_notices() as notes:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nearkin import ITML
-from nearkin.messages import Note, notice, noticed
-from nearkin.rows.memo import keeping_results, once
+from nearkin.messages import Note, collect_notices, notice
+from nearkin.rows.memo import call_once, keep_results
 from tests.cases import each
 
 
@@ -38,19 +38,19 @@ class Counted:
 )
 def test_equal_arguments_are_worked_on_once(first, second, calls):
     function = Counted()
-    with keeping_results(), noticed():
-        once(function, first)
-        once(function, second)
+    with keep_results(), collect_notices():
+        call_once(function, first)
+        call_once(function, second)
     assert function.calls == calls
 
 
 def test_a_second_call_leaves_generators_and_notes_as_the_first_did():
     function = Counted()
     first, second = (np.random.RandomState(0) for _ in range(2))
-    with keeping_results():
+    with keep_results():
         for rng in (first, second):
-            with noticed() as notes:
-                found = once(function, rng)
+            with collect_notices() as notes:
+                found = call_once(function, rng)
             assert notes == [Note("seen")]
             assert found == [684]
     assert function.calls == 1
@@ -59,23 +59,23 @@ def test_a_second_call_leaves_generators_and_notes_as_the_first_did():
 
 def test_nothing_is_kept_outside_a_block_or_for_other_threads():
     function = Counted()
-    with noticed():
-        once(function, 1)
-        once(function, 1)
+    with collect_notices():
+        call_once(function, 1)
+        call_once(function, 1)
         assert function.calls == 2
-        with keeping_results():
-            once(function, 1)
+        with keep_results():
+            call_once(function, 1)
 
             def work():
-                with noticed():
-                    once(function, 1)
+                with collect_notices():
+                    call_once(function, 1)
 
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
         assert function.calls == 4
-        with keeping_results():
-            once(function, 1)
+        with keep_results():
+            call_once(function, 1)
     assert function.calls == 5
 
 
@@ -83,7 +83,7 @@ def test_errors_are_not_kept():
     def refused(value):
         raise ValueError(f"{value}")
 
-    with keeping_results():
+    with keep_results():
         for _ in range(2):
             with pytest.raises(ValueError, match="3"):
-                once(refused, 3)
+                call_once(refused, 3)

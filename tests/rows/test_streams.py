@@ -37,7 +37,7 @@ from nearkin import (
     suggest_pairs,
 )
 from nearkin.rows.backends import RemoteRows
-from nearkin.rows.streams import RowStream, Sample
+from nearkin.rows.streams import RowStream, UniformSample
 from nearkin.spaces import feature_space
 from tests.cases import each
 from tests.common.learners import firsts, learners
@@ -553,7 +553,7 @@ def test_few_rows_of_an_iterator_are_all_kept():
 
 def test_memory_of_the_sample_does_not_grow_with_the_number_of_blocks():
     blocks = (np.full((1, 1), float(i)) for i in range(3000))
-    sample = Sample(5, np.random.RandomState(0))
+    sample = UniformSample(5, np.random.RandomState(0))
     for block in open_rows(blocks).blocks():
         sample.add(block)
         assert len(sample._parts) <= 11

@@ -168,10 +168,10 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
     whole = extension.embed(X, coordinates)
     sizes = []
     monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
-    work = parallel.for_each_block
+    work = parallel.run_in_blocks
     monkeypatch.setattr(
         parallel,
-        "for_each_block",
+        "run_in_blocks",
         lambda call, n, size: sizes.append(size) or work(call, n, size),
     )
     # Products of blocks of other shapes may round differently.

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin.tables import differences
-from nearkin.tables.differences import differing_spans, marked_parts, plain
+from nearkin.tables.differences import find_differences, fold_text, split_marked
 from tests.cases import each
 
 
 def marked(left, right):
     """What is marked in each of two texts."""
-    spans = differing_spans(left, right)
+    spans = find_differences(left, right)
     return [
-        [part for part, differs in marked_parts(text, found) if differs]
+        [part for part, differs in split_marked(text, found) if differs]
         for text, found in zip((left, right), spans, strict=True)
     ]
 
@@ -41,15 +41,15 @@ def test_typos_are_marked_by_letters_and_others_by_words(left, right, expected):
 @settings(max_examples=15)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_texts_are_whole_and_differ_where_they_are_marked(left, right):
-    spans = differing_spans(left, right)
+    spans = find_differences(left, right)
     rest = []
     for text, found in zip((left, right), spans, strict=True):
-        parts = marked_parts(text, found)
+        parts = split_marked(text, found)
         assert "".join(part for part, _ in parts) == text
         assert all(part for part, _ in parts)
         rest.append("".join(part.lower() for part, differs in parts if not differs))
         assert found == sorted(found)
-    if plain(left) == plain(right):
+    if fold_text(left) == fold_text(right):
         assert spans == ([], [])
     # What is left is equal, but for spaces.
     assert "".join(rest[0].split()) == "".join(rest[1].split())
@@ -67,5 +67,5 @@ def test_long_texts_are_not_compared_letter_by_letter(signs, monkeypatch):
 
     monkeypatch.setattr(differences, "SequenceMatcher", Counting)
     left, right = (sign * (2000 // len(sign)) for sign in signs)
-    assert any(differing_spans(left, right))
+    assert any(find_differences(left, right))
     assert max(sizes) < 40_000

@@ -6,26 +6,26 @@ import numpy as np
 import pytest
 
 from nearkin import TableWarning
-from nearkin.messages import noticed
+from nearkin.messages import collect_notices
 from nearkin.tables.reading import (
     KINDS,
     MOST_CHARACTERS,
     ORDERS,
     WORDS,
-    column_of,
-    columns_of,
-    date_of,
-    is_missing,
-    kinds_of,
-    plain_text,
+    find_missing,
+    normalise_text,
+    read_column,
+    read_columns,
+    read_date,
     read_dates,
     read_table,
+    recognise_kinds,
 )
 from tests.cases import each
 
 
 def kind(values, name="column"):
-    return kinds_of(read_table({name: values}))[name]
+    return recognise_kinds(read_table({name: values}))[name]
 
 
 @each(
@@ -85,34 +85,36 @@ def test_kinds_by_name(name, values, expected):
 
 def test_numbers_that_count_rows_are_ignored_beside_others():
     table = {"n": list(range(100, 130)), "word": ["a", "b", "c"] * 10}
-    assert kinds_of(read_table(table)) == {"n": "ignored", "word": "category"}
-    assert kinds_of(read_table(table), {"n": "number"})["n"] == "number"
-    assert kinds_of(read_table({**table, "n": [1, *range(29)]}))["n"] == "number"
+    assert recognise_kinds(read_table(table)) == {"n": "ignored", "word": "category"}
+    assert recognise_kinds(read_table(table), {"n": "number"})["n"] == "number"
+    assert recognise_kinds(read_table({**table, "n": [1, *range(29)]}))["n"] == "number"
     numbered = [f"{i:04}" for i in range(1, 31)]
-    assert kinds_of(read_table({**table, "key": numbered}))["key"] == "ignored"
-    assert kinds_of(read_table({**table, "key": [*numbered[:-1], "0099"]}))["key"] == "code"
+    assert recognise_kinds(read_table({**table, "key": numbered}))["key"] == "ignored"
+    assert recognise_kinds(read_table({**table, "key": [*numbered[:-1], "0099"]}))["key"] == "code"
 
 
 def test_stated_kinds_are_checked():
     table = read_table({"a": ["1", "2"]})
-    assert kinds_of(table, {"a": "code"}) == {"a": "code"}
+    assert recognise_kinds(table, {"a": "code"}) == {"a": "code"}
     with pytest.raises(ValueError, match=r"no column 'b'; the table has 'a'"):
-        kinds_of(table, {"b": "code"})
+        recognise_kinds(table, {"b": "code"})
     with pytest.raises(ValueError, match=r"kinds\['a'\] is 'phone', but must be one of 'number'"):
-        kinds_of(table, {"a": "phone"})
+        recognise_kinds(table, {"a": "phone"})
 
 
 def test_texts_are_plain():
-    assert plain_text(" Ada\n\u00a0LOVELACE ") == "ada lovelace"
-    assert plain_text("e\u0301") == plain_text("É") == "é"
-    assert plain_text("７") == "7"
-    assert plain_text(7.0) == plain_text(7) == plain_text(np.int8(7)) == "7"
-    assert plain_text(0.5) == "0.5"
-    assert plain_text(10**400) == "1" + "0" * 400
-    assert plain_text(b"\xff ok") == "\ufffd ok"
-    assert "\ud800".encode("utf-8", "replace").decode() == plain_text("\ud800")
-    assert [plain_text(gap) for gap in (None, "", "  ", "NaN", "null", "N/A", "<NA>")] == [None] * 7
-    assert len(plain_text("ab " * 10**6)) <= MOST_CHARACTERS
+    assert normalise_text(" Ada\n\u00a0LOVELACE ") == "ada lovelace"
+    assert normalise_text("e\u0301") == normalise_text("É") == "é"
+    assert normalise_text("７") == "7"
+    assert normalise_text(7.0) == normalise_text(7) == normalise_text(np.int8(7)) == "7"
+    assert normalise_text(0.5) == "0.5"
+    assert normalise_text(10**400) == "1" + "0" * 400
+    assert normalise_text(b"\xff ok") == "\ufffd ok"
+    assert "\ud800".encode("utf-8", "replace").decode() == normalise_text("\ud800")
+    assert [normalise_text(gap) for gap in (None, "", "  ", "NaN", "null", "N/A", "<NA>")] == [
+        None
+    ] * 7
+    assert len(normalise_text("ab " * 10**6)) <= MOST_CHARACTERS
 
 
 DAY = datetime.date(2024, 3, 4)
@@ -121,18 +123,18 @@ DAY = datetime.date(2024, 3, 4)
 @each("order", ORDERS)
 @each("text", ["2024-03-04", "2024/3/4", "20240304", "4 march 2024", "mar 4, 2024", "4th-mar-2024"])
 def test_plain_dates_are_the_same_in_any_order(order, text):
-    assert date_of(text, order) == (DAY - datetime.date(1970, 1, 1)).days
+    assert read_date(text, order) == (DAY - datetime.date(1970, 1, 1)).days
 
 
 def test_the_order_of_dates():
-    assert date_of("4/3/2024", "day first") == date_of("3/4/2024", "month first")
-    assert date_of("24-3-4", "year first") == date_of("2024-03-04", "day first")
-    assert date_of("4.3.69", "day first") == date_of("1969-03-04", "day first")
-    assert date_of("4.3.68", "day first") == date_of("2068-03-04", "day first")
-    assert date_of("2024-03-04 06:00", "day first") == date_of("20240304", "day first") + 0.25
-    assert date_of("2024-03-04t12:00:00.5z", "day first") % 1 == 0.5
+    assert read_date("4/3/2024", "day first") == read_date("3/4/2024", "month first")
+    assert read_date("24-3-4", "year first") == read_date("2024-03-04", "day first")
+    assert read_date("4.3.69", "day first") == read_date("1969-03-04", "day first")
+    assert read_date("4.3.68", "day first") == read_date("2068-03-04", "day first")
+    assert read_date("2024-03-04 06:00", "day first") == read_date("20240304", "day first") + 0.25
+    assert read_date("2024-03-04t12:00:00.5z", "day first") % 1 == 0.5
     for no_date in ("31/2/2024", "2024-13-01", "4 foo 2024", "1234", "2024-03-04 25:00", ""):
-        assert date_of(no_date, "day first") is None
+        assert read_date(no_date, "day first") is None
 
 
 @each(
@@ -155,20 +157,20 @@ def test_most_dates_say_the_order(texts, order, ambiguous):
 def test_ambiguous_dates_are_told_and_settled():
     table = {"born": ["1/2/1970", "3/4/1970"]}
     with pytest.warns(TableWarning, match="'born', such as '1/2/1970', are read day first"):
-        [column] = columns_of(table)
+        [column] = read_columns(table)
     assert column.values.tolist() == [31, 92]
-    [column] = columns_of(table, dates="month first")
+    [column] = read_columns(table, dates="month first")
     assert column.values.tolist() == [1, 62]
 
 
 def test_dates_in_two_orders_are_read_and_told():
     table = {"born": ["31/1/1970", "1/2/1970", "1/31/1970", "30/1/1970"]}
     with pytest.warns(TableWarning, match=r"'born' are written in two orders: row 2 .* day first"):
-        [column] = columns_of(table)
+        [column] = read_columns(table)
     assert (column.kind, column.order) == ("date", "day first")
     assert column.values.tolist() == [30, 31, 30, 29]
     with pytest.warns(TableWarning, match=r"read month first\.$"):
-        [column] = columns_of(table, dates="month first")
+        [column] = read_columns(table, dates="month first")
     assert column.values.tolist() == [30, 1, 30, 29]
 
 
@@ -178,36 +180,36 @@ def test_an_order_is_remembered_where_it_makes_a_difference():
         ("3/25/2024", "month first"),
         ("3.4.2024", "day first"),
     ):
-        [column] = columns_of({"born": [dates, None, "2023-05-06"]})
+        [column] = read_columns({"born": [dates, None, "2023-05-06"]})
         assert column.order == order
 
 
 def test_cells_of_another_kind_count_as_missing_and_are_told():
     [cells] = read_table({"size": [*map(str, range(19)), "large"]})
-    with noticed() as notes:
-        column = column_of(cells, "number")
+    with collect_notices() as notes:
+        column = read_column(cells, "number")
     assert np.isnan(column.values[19])
     assert column.values[:19].tolist() == list(range(19))
     assert "1 cell of column 'size' cannot be read, the first in row 19: 'large'" in notes[0].text
     with pytest.raises(ValueError, match=r"20 cells of column 'size' cannot .* row 0: '0'"):
-        column_of(cells, "date")
+        read_column(cells, "date")
 
 
 @each("kind", WORDS)
 def test_words_of_any_form(kind):
     [cells] = read_table({"x": [1, 0, None]})
     expected = ["yes", "no", None] if kind == "yes or no" else ["1", "0", None]
-    assert column_of(cells, kind).values.tolist() == expected
+    assert read_column(cells, kind).values.tolist() == expected
     [cells] = read_table({"x": [datetime.date(2024, 1, 1), None]})
     if kind != "yes or no":
-        assert column_of(cells, kind).values.tolist() == ["2024-01-01", None]
+        assert read_column(cells, kind).values.tolist() == ["2024-01-01", None]
 
 
 @each("kind", KINDS)
 def test_nothing_but_gaps_is_of_any_kind(kind):
     for gaps in ([None, None], [np.nan, np.nan], ["", "NaN"]):
         [cells] = read_table({"x": gaps})
-        assert is_missing(column_of(cells, kind)).tolist() == [True, True]
+        assert find_missing(read_column(cells, kind)).tolist() == [True, True]
 
 
 def test_forms_that_are_no_values_of_a_kind():
@@ -215,4 +217,4 @@ def test_forms_that_are_no_values_of_a_kind():
     [texts] = read_table({"x": ["a", "b"]})
     for cells, kind in ((vectors, "number"), (vectors, "name"), (texts, "vector")):
         with pytest.raises(ValueError, match="column 'x' holds"):
-            column_of(cells, kind)
+            read_column(cells, kind)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin.studio.records import records_of
-from nearkin.tables.reading import columns_of, read_numerals
+from nearkin.tables.reading import read_columns, read_numerals
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 120)
@@ -34,7 +34,7 @@ def test_categories_of_any_library_are_categories_though_their_values_are_number
         metric = nk.ITML(random_state=0).fit(frame, pairs=pairs)
         assert metric.table_.kinds_ == {"kind": "category", "x": "number"}, library
         assert metric.score(frame, Y) > 0.95, library
-        assert [column.kind for column in columns_of(frame)] == ["category", "number"], library
+        assert [column.kind for column in read_columns(frame)] == ["category", "number"], library
         # The studio: beside numbers, kinds of things may well be the classes.
         records = records_of(frame)
         assert records.choice.left_out == {"kind": "kinds of things"}, library

@@ -20,14 +20,14 @@ from nearkin.cli.files.tables import NamedRows, Table
 from nearkin.cli.models import Model
 from nearkin.errors import counted
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.messages import noticed, tell
+from nearkin.messages import collect_notices, tell
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.outlook import outlook
 from nearkin.questions.strategies import in_balance, suggest_pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.scores.verdicts import usual_distance
 from nearkin.storage.files import is_written_through
-from nearkin.tables.differences import differing_spans, plain
+from nearkin.tables.differences import find_differences, fold_text
 
 # Which pairs of a file's rows to ask about, given what has been answered.
 
@@ -104,7 +104,7 @@ class Questions:
         is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
         if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
             told = in_balance(pairs, np.random.RandomState(self._seed))
-            with noticed():  # of a metric that is there for the questions only
+            with collect_notices():  # of a metric that is there for the questions only
                 self._metric = MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
             self._n_learned = len(pairs)
 
@@ -237,9 +237,9 @@ def marked_cells(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
 
     a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
     shown = Text(a), Text(b)
-    if left is None or right is None or plain(a) == plain(b):
+    if left is None or right is None or fold_text(a) == fold_text(b):
         return Text(f"  {name}"), *shown
-    for text, spans in zip(shown, differing_spans(a, b), strict=True):
+    for text, spans in zip(shown, find_differences(a, b), strict=True):
         for span in spans:
             text.stylize(_DIFFERENT, *span)
     return Text(f"≠ {name}"), *shown

@@ -12,7 +12,7 @@ from typing import Any
 
 from nearkin.cli.common import UserError, is_watched, say
 from nearkin.rows.streams import RowStream
-from nearkin.rows.validation import rows_of_a_block
+from nearkin.rows.validation import rows_per_read
 
 # Numbers of rows from which on somebody who looks on waits two seconds to learn how long it takes.
 _MANY_NUMBERS = 2**28
@@ -110,7 +110,7 @@ def refuse_embedding_that_cannot_fit(
 
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
     # Files are often read by fewer rows than that, which only the first block tells.
-    if needed_by(min(n, rows_of_a_block(rows.n_columns, rows.dtype))) > free:
+    if needed_by(min(n, rows_per_read(rows.n_columns, rows.dtype))) > free:
         block = _first_block(rows)
         if needed_by(block) > free:
             raise UserError(

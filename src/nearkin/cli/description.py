@@ -16,7 +16,7 @@ from nearkin import plot as pictures
 from nearkin.cli.common import UserError
 from nearkin.cli.judging import distances_of
 from nearkin.cli.models import USES, Model
-from nearkin.errors import counted, few, needing
+from nearkin.errors import counted, explain_missing_package, few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
 from nearkin.scores.verdicts import verdicts_of
@@ -234,7 +234,7 @@ def draw(
     path: Path,
 ) -> None:
     """Draw one kind of picture to a file."""
-    with needing("pictures need matplotlib", "plot"):
+    with explain_missing_package("pictures need matplotlib", "plot"):
         from matplotlib.figure import Figure
     figure = Figure(figsize=(7, 5.5), layout="constrained")  # without a window
     ax = figure.subplots()

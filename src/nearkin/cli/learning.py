@@ -35,13 +35,13 @@ from nearkin.cli.options import landmarks_for
 from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
-from nearkin.rows.parallel import get_ready
-from nearkin.rows.scaling import ScaleWarning, fitted_scaler, warn_of_units
+from nearkin.rows.parallel import start_loading_numba
+from nearkin.rows.scaling import ScaleWarning, fit_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
 from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.models import Marks, with_marks_of, without_marks
@@ -114,7 +114,7 @@ def learned(
             )
     refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
     if by_blocks:
-        get_ready()
+        start_loading_numba()
     start = time.perf_counter()
     X: Any = rows if by_blocks else rows.to_numpy()
     if not standardise and encoder is None and getattr(learner, "scale", None) is False:
@@ -122,7 +122,7 @@ def learned(
         warn_of_units(named, X, "--standardise gives all columns the same say.")
     if by_blocks:
         announce(learner, rows, _number_of(pairs), time.perf_counter() - start)
-    with leaving_out(ScaleWarning):
+    with mute_categories(ScaleWarning):
         if standardise:
             metric = _standardised(learner, X, y, pairs)
         else:
@@ -153,7 +153,7 @@ def _reduced(
 
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
-    with leaving_out(ContradictionWarning, ScaleWarning):  # of which the metric has a word
+    with mute_categories(ContradictionWarning, ScaleWarning):  # of which the metric has a word
         reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
     is_chain = isinstance(metric, Chain)
     given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])
@@ -164,10 +164,10 @@ def _standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
     """A chain that standardises rows first, in memory or block by block."""
     d = X.shape[1]
     if isinstance(X, RowStream):
-        scaler = fitted_scaler(X)
+        scaler = fit_scaler(X)
         seen: Any = X.mapped(scaler.transform, [f"x{j}" for j in range(d)])
     else:
-        scaler = fitted_scaler([X])
+        scaler = fit_scaler([X])
         seen = scaler.transform(X)
     fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's

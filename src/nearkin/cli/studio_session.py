@@ -27,7 +27,7 @@ from nearkin.cli.models import remembered
 from nearkin.cli.options import landmarks_for, learner_class, parameters
 from nearkin.errors import InputError, counted, few
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.streams import mapped_array
+from nearkin.rows.streams import map_array_file
 from nearkin.studio.journal import JournalError, JournalInUse
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.notebook import among_shown, with_labels
@@ -48,12 +48,12 @@ from nearkin.tables.choice import (
     NOT_CHOSEN,
     ColumnChoice,
     are_records,
-    only,
-    roles_by_cells,
-    said_of_choice,
+    choose_by_cells,
+    describe_doubts,
+    restrict_roles,
 )
 from nearkin.tables.reading import CategoryCells
-from nearkin.tables.roles import Roles, counting, roles_of, sentence
+from nearkin.tables.roles import Roles, choose_by_kinds, describe_roles, find_counters
 
 # What tells the rows of a file apart, whatever their order.
 
@@ -167,7 +167,7 @@ def records_of_file(
     """Records of a file, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.tables.choice.roles_by_cells`; all columns but vectors are shown. Of
+    :func:`nearkin.tables.choice.choose_by_cells`; all columns but vectors are shown. Of
     more rows than ``most``, an even sample is taken, and with it all rows that are named in pairs.
     """
     opened = _opened(path, wishes)
@@ -254,10 +254,13 @@ def _records_of(
         is_vector=table.vector is not None,
     )
     if table.encoder is not None and roles is not None:
-        roles = only(roles, table.encoder.columns_)
+        roles = restrict_roles(roles, table.encoder.columns_)
     records, roles = _without_counters(records, roles, wishes.choice)
     if roles is not None:
-        told = [sentence(roles), *(said_of_choice(roles.learned) if wishes.choice.columns else ())]
+        told = [
+            describe_roles(roles),
+            *(describe_doubts(roles.learned) if wishes.choice.columns else ()),
+        ]
         say(f"{told[0]}{_HOW if roles.left_out else ''}")
         for note in told[1:]:
             say(f"note: {note}")
@@ -323,7 +326,7 @@ def _opened(path: Path, wishes: Wishes) -> _Opened:
     if choice.columns:
         chosen = chosen_columns(kinds, choice, named, wishes.labels, str(path))[0]
     try:
-        roles = roles_by_cells(left, cells)
+        roles = choose_by_cells(left, cells)
     except InputError as error:
         if not chosen:
             raise UserError(f"{path}: {error} (--columns)") from error
@@ -412,7 +415,7 @@ def _roles(kinds: Kinds, one_hot: Sequence[str], path: Path) -> Roles:
     """What is learned from; beside columns of text that are asked for, no vectors are."""
     vectors = [name for name, kind in kinds.items() if kind == "vector"] if one_hot else []
     try:
-        roles = roles_of(kinds, aside=[*one_hot, *vectors])
+        roles = choose_by_kinds(kinds, aside=[*one_hot, *vectors])
     except ValueError as error:
         raise UserError(f"{path}: {error} (--columns)") from error
     return Roles(roles.learned, {**dict.fromkeys(vectors, "vectors"), **roles.left_out})
@@ -424,7 +427,7 @@ def _without_counters(
     """Records that do not learn from numbers that only count rows, unless these are asked for."""
     if roles is None or not records.named or choice.columns:
         return records, roles
-    aside = counting(records.X, records.features)
+    aside = find_counters(records.X, records.features)
     shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
     kept = [name not in aside for name in records.features]
     learned = [name for name in records.features if name not in aside]
@@ -506,7 +509,7 @@ def of_pictures(records: Records, vectors: Path | None) -> Records:
 
 def _with_vectors(records: Records, path: Path) -> Records:
     try:
-        X = mapped_array(path, str(path))
+        X = map_array_file(path, str(path))
     except (OSError, ValueError) as error:
         raise UserError(
             f"--vectors: {path} cannot be read as an array of numbers: {error}"

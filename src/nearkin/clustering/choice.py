@@ -17,11 +17,11 @@ from nearkin.clustering.partitions import (
     coordinates,
     learned_without,
 )
-from nearkin.messages import silenced
+from nearkin.messages import mute_third_party
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
-from nearkin.rows.parallel import for_each_block, one_thread
+from nearkin.rows.parallel import one_thread, run_in_blocks
 from nearkin.scores.held_out import new_point_folds
 
 # How good groupings are, by pairs that neither the metric nor the groups were told of.
@@ -220,8 +220,8 @@ class Comparison:
 
         # Families are silent themselves, but the filter for that must be there before threads are:
         # a library that sets filters in one of them would put back a list without it.
-        with silenced():
-            for_each_block(group, len(spaces), 1)
+        with mute_third_party():
+            run_in_blocks(group, len(spaces), 1)
 
     def _judge(self, key: Key) -> Judged | None:
         found = self.whole.found(*key)

@@ -44,14 +44,14 @@ from nearkin.clustering.partitions import (
 )
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState
-from nearkin.messages import progress, tell
+from nearkin.messages import show_progress, tell
 from nearkin.pairs.closure import in_order_of_appearance
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, refuse_triplets
 from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.validation import count_rows
 
 # What is known of rows to be grouped, as pairs.
 
@@ -520,7 +520,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
-        n = n_rows_of(X)
+        n = count_rows(X)
         known = known_pairs(n, y, pairs)
         strength = self.strength if self.keep == "soft" else None
         blocks = blocks_of(known, n, strict=strength is None)
@@ -639,7 +639,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return tuple(names)
 
     def _shown(self, numbers: Sequence[int]) -> Iterable[int]:
-        return progress(numbers, "comparing groups", shown=self.verbose)
+        return show_progress(numbers, "comparing groups", shown=self.verbose)
 
     def predict(self, X: Any) -> Ints:
         """Group of each row, by the groups of the rows that were given to ``fit``.

@@ -20,9 +20,9 @@ from nearkin.errors import InputError
 from nearkin.learners.base import WholeState
 from nearkin.messages import notice
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle, squared_distances
+from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.rows.scaling import divided, scales_of, warn_of_units
+from nearkin.rows.scaling import column_scales, divide_columns, warn_of_units
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
@@ -174,18 +174,18 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = validation.validated(self, X, reset=True)
+        X = validation.validate_rows(self, X, reset=True)
         if len(X) < self.n_clusters:
             raise InputError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
         if self.scale:
-            column_scale = scales_of(X)
-            X = divided(X, column_scale)
+            column_scale = column_scales(X)
+            X = divide_columns(X, column_scale)
         else:
             column_scale = np.ones(X.shape[1])
             remedy = "Use MetricKMeans(scale=True, ...), which divides columns by their spread."
             warn_of_units(self, X, remedy)
         origin = middle(X)
-        X = centred(X, origin)
+        X = centre(X, origin)
         rng = check_random_state(self.random_state)
         with one_blas_thread():
             first = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng).fit(X)
@@ -236,9 +236,9 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        X = validation.validated(self, X, reset=False)
+        X = validation.validate_rows(self, X, reset=False)
         centers, origin = self.cluster_centers_, middle(self.cluster_centers_)
-        Z, centers = (centred(rows, origin) @ self.components_.T for rows in (X, centers))
+        Z, centers = (centre(rows, origin) @ self.components_.T for rows in (X, centers))
         return np.asarray(squared_distances(Z, centers).argmin(axis=1))
 
     def score(self, X: Any, y: Any) -> float:

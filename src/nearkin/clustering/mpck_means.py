@@ -31,10 +31,10 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles, example_pairs, gather_evidence
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle
-from nearkin.rows.parallel import REORDER, block_rows, blocks, compiled, for_each_block
-from nearkin.rows.scaling import scales_of, warn_of_units
-from nearkin.rows.sparse import dense, is_sparse, variances
+from nearkin.rows.distances import centre, middle
+from nearkin.rows.parallel import REORDER, compiled, rows_per_block, run_in_blocks, split_range
+from nearkin.rows.scaling import column_scales, warn_of_units
+from nearkin.rows.sparse import is_sparse, to_dense, variances
 
 # Where the clusters of k-means with pairs start.
 
@@ -67,7 +67,7 @@ def squared_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     def work(rows: slice) -> None:
         fill_distances(X[rows], points, weights, squared[rows])
 
-    for_each_block(work, len(X), block_rows(8 * (len(points) + X.shape[1])))
+    run_in_blocks(work, len(X), rows_per_block(8 * (len(points) + X.shape[1])))
     return squared
 
 
@@ -113,11 +113,11 @@ class Seeds:
         closest = np.full(len(sizes), np.inf)
         while len(chosen) < min(n_clusters, len(sizes)):
             chosen.append(int(score.argmax()))
-            to_last = squared_distances(centroids, dense(centroids[chosen[-1:]]), weights)[:, 0]
+            to_last = squared_distances(centroids, to_dense(centroids[chosen[-1:]]), weights)[:, 0]
             closest = np.minimum(closest, to_last)
             score = sizes * np.sqrt(closest)
             score[chosen] = -1.0
-        seeds, missing = dense(centroids[chosen]), n_clusters - len(chosen)
+        seeds, missing = to_dense(centroids[chosen]), n_clusters - len(chosen)
         others = self.points[self.n_components :]
         if others.shape[0] < missing:
             others = self.rows.astype(np.float64)
@@ -128,7 +128,7 @@ class Seeds:
         points, sizes = self.points, self.sizes
         if points.shape[0] < n_clusters:
             points, sizes = self.rows.astype(np.float64), np.ones(self.rows.shape[0])
-        return draw_apart(points, sizes, dense(points[:0]), n_clusters, weights, rng)
+        return draw_apart(points, sizes, to_dense(points[:0]), n_clusters, weights, rng)
 
 
 def draw_apart(
@@ -160,12 +160,12 @@ def draw_apart(
         cumulated = np.cumsum(potential)
         drawn = rng.uniform(size=n_trials) * cumulated[-1]
         trials = np.searchsorted(cumulated, drawn, side="right").clip(max=points.shape[0] - 1)
-        from_trials = squared_distances(points, dense(points[trials]), weights)
+        from_trials = squared_distances(points, to_dense(points[trials]), weights)
         if step or len(chosen):
             np.minimum(from_trials, closest[:, None], out=from_trials)
         best = int((sizes @ from_trials).argmin())
         closest = from_trials[:, best]
-        chosen = np.concatenate([chosen, dense(points[trials[[best]]])])
+        chosen = np.concatenate([chosen, to_dense(points[trials[[best]]])])
     return chosen
 
 
@@ -204,7 +204,7 @@ def refilled(
         counts[labels[first]] -= len(rows)
         counts[cluster] = len(rows)
         labels[rows], gain[rows] = cluster, 0.0
-        centers[cluster] = dense(problem.X[rows]).astype(np.float64).mean(axis=0)
+        centers[cluster] = to_dense(problem.X[rows]).astype(np.float64).mean(axis=0)
     return labels, centers
 
 
@@ -233,7 +233,7 @@ def _gains_of_leaving(
     if len(shared):
         numbers, first, member = np.unique(unit[shared], return_index=True, return_inverse=True)
         away = np.zeros((len(numbers), centers.shape[1]))
-        np.add.at(away, member, dense(problem.X[shared]) - centers[labels[shared]])
+        np.add.at(away, member, to_dense(problem.X[shared]) - centers[labels[shared]])
         gain[shared] = 0.0
         gain[shared[first]] = (away**2 @ weights) / sizes[numbers]
     return gain, unit
@@ -301,7 +301,7 @@ def nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
             fill_distances(X[rows], centers, weights, squared)
         np.argmin(squared, axis=1, out=labels[rows])
 
-    for_each_block(work, X.shape[0], block_rows(8 * len(centers)))
+    run_in_blocks(work, X.shape[0], rows_per_block(8 * len(centers)))
     return labels
 
 
@@ -349,7 +349,7 @@ class Problem:
         self._start = start if learn_metric else "identity"
         self._hold = hold if learn_metric else 0.0
         self._scale = np.ones(X.shape[1]) if scale is None else scale
-        low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
+        low, high = (to_dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
         largest = np.maximum(np.abs(low), np.abs(high))
         if origin is not None:
             largest += np.abs(origin)
@@ -407,7 +407,7 @@ class Problem:
             return np.ones(self.X.shape[1])
         weight = self.weight[links] / self.weight[links].mean()
         apart = np.zeros(self.X.shape[1])
-        for block in blocks(len(links), _BLOCK):
+        for block in split_range(len(links), _BLOCK):
             apart += self._squares(links[block]).T @ weight[block]
         return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
@@ -426,7 +426,7 @@ class Problem:
     def penalties(self, weights: Floats) -> Floats:
         """What breaking each link costs."""
         apart = np.empty(len(self.ends))
-        for block in blocks(len(apart), _BLOCK):
+        for block in split_range(len(apart), _BLOCK):
             apart[block] = self._squares(np.arange(block.start, block.stop)) @ weights
         apart[self.cannot] = self.squared_range @ weights - apart[self.cannot]
         return np.asarray(self.weight * apart)
@@ -440,7 +440,7 @@ class Problem:
         """
         _, spread = self._deviations(labels, centers)
         broken = np.flatnonzero(self.violated(labels))
-        for block in blocks(len(broken), _BLOCK):
+        for block in split_range(len(broken), _BLOCK):
             links = broken[block]
             weight = np.where(self.cannot[links], -self.weight[links], self.weight[links])
             spread += self._squares(links).T @ weight
@@ -511,7 +511,7 @@ class Problem:
         empty = np.flatnonzero(counts == 0)
         if len(empty):
             own = self.own_distances(labels, centers, weights)
-            centers[empty] = dense(self.X[np.argsort(-own, kind="stable")[: len(empty)]])
+            centers[empty] = to_dense(self.X[np.argsort(-own, kind="stable")[: len(empty)]])
         if self.learn_metric:
             n = self.X.shape[0]
             spread = np.maximum(self.spread(labels, centers), LEAST_SPREAD * n * self.variance)
@@ -531,7 +531,7 @@ class Problem:
             block = rows.start // _BLOCK
             _add_deviations(self.X[rows], labels[rows], centers, sums[block], squares[block])
 
-        for_each_block(work, len(self.X), _BLOCK)
+        run_in_blocks(work, len(self.X), _BLOCK)
         return sums.sum(axis=0), squares.sum(axis=0)
 
     def _sparse_deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
@@ -548,7 +548,7 @@ class Problem:
         """Squared distance of each row to its own centre."""
         n = self.X.shape[0]
         own = np.empty(n)
-        for rows in blocks(n, _BLOCK):
+        for rows in split_range(n, _BLOCK):
             if is_sparse(self.X):
                 squared = squared_distances(self.X[rows], centers, weights)
                 own[rows] = squared[np.arange(len(squared)), labels[rows]]
@@ -745,7 +745,7 @@ class MPCKMeans(
         -------
         self
         """
-        X = validation.validated(self, X, reset=True, accept_sparse="csr", order="C")
+        X = validation.validate_rows(self, X, reset=True, accept_sparse="csr", order="C")
         n = X.shape[0]
         if self.n_clusters > n:
             raise InputError(
@@ -767,9 +767,9 @@ class MPCKMeans(
             evidence = gather_evidence(n, y, pairs)
             links = example_pairs(evidence, rng)
             rows, component = chunklets(evidence.pairs.must_link, evidence.classes)
-        scale = scales_of(X) if self.scale else None
+        scale = column_scales(X) if self.scale else None
         origin = middle(X)
-        X = centred(X, origin)
+        X = centre(X, origin)
         problem = Problem(
             X, links, self.learn_metric, scale, origin, self.start_metric, float(self.hold)
         )
@@ -873,11 +873,13 @@ class MPCKMeans(
 
     def _around_middle(self, X: Floats) -> tuple[Floats, Floats]:
         """Rows and centres, less what training rows were moved by."""
-        return centred(X, self._middle), self.cluster_centers_ - self._middle
+        return centre(X, self._middle), self.cluster_centers_ - self._middle
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self)
-        rows: Floats = validation.validated(self, X, accept_sparse="csr", order="C", reset=False)
+        rows: Floats = validation.validate_rows(
+            self, X, accept_sparse="csr", order="C", reset=False
+        )
         return rows
 
     @property

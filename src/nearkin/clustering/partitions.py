@@ -39,15 +39,15 @@ from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.selection import SelectionWarning, scales_of_differing
-from nearkin.messages import leaving_out, noticed, silenced
+from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.closure import in_order_of_appearance, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows import validation
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.scaling import divided
-from nearkin.rows.sparse import about
-from nearkin.rows.validation import types_of_words
+from nearkin.rows.scaling import divide_columns
+from nearkin.rows.sparse import project_if_wide
+from nearkin.rows.validation import find_word_columns
 from nearkin.scores.verdicts import estimated_prevalence, verdicts_of
 from nearkin.tables.encoder import TableEncoder
 
@@ -410,7 +410,7 @@ def mixture(there: Coordinates) -> Cut:
 
     def cut(k: int) -> Ints | None:
         kind = "full" if len(Z) > 5 * k * Z.shape[1] else "diag"
-        with silenced():
+        with mute_third_party():
             found = GaussianMixture(
                 k, covariance_type=kind, reg_covar=floor, random_state=there.seed
             ).fit_predict(Z)
@@ -443,7 +443,7 @@ FAMILIES: dict[str, Callable[[Coordinates], Cut]] = {
 def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
     if k > len(Z):
         return None
-    with silenced():  # there may be fewer distinct rows than groups
+    with mute_third_party():  # there may be fewer distinct rows than groups
         n_init = _N_INIT if k <= _MANY else 1
         found = KMeans(k, n_init=n_init, random_state=seed).fit_predict(Z)
     return in_order_of_appearance(found)
@@ -485,19 +485,19 @@ class PlainRows(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> PlainRows:
         """Find the spreads of columns."""
-        self.table_ = TableEncoder().fit(X) if types_of_words(X) else None
+        self.table_ = TableEncoder().fit(X) if find_word_columns(X) else None
         rows = self._numbers(X, reset=True)
         self.column_scale_, _ = scales_of_differing(rows, None)
         return self
 
     def transform(self, X: Any) -> Any:
         """Divide columns."""
-        return divided(self._numbers(X, reset=False), self.column_scale_)
+        return divide_columns(self._numbers(X, reset=False), self.column_scale_)
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
         if self.table_ is not None:
             X = self.table_.transform(X)
-        return validation.validated(self, X, reset=reset, accept_sparse="csr")
+        return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
 
 def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
@@ -509,13 +509,15 @@ def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) 
     if pairs is not None:
         pairs = some_of_each_kind(pairs, _MOST_LEARNED_FROM, np.random.RandomState(seed))
     learner = MetricLearner(random_state=seed) if metric is None else clone(as_metric(metric))
-    with leaving_out(SelectionWarning):  # of which groups say more
+    with mute_categories(SelectionWarning):  # of which groups say more
         return learner.fit(X, y, pairs=pairs)
 
 
 def coordinates(metric: Any, X: Any, seed: int) -> Floats:
     """Where rows are, as an array."""
-    return np.asarray(about(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64)
+    return np.asarray(
+        project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
+    )
 
 
 def learned_without(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
@@ -523,7 +525,7 @@ def learned_without(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
     if isinstance(given, FrozenEstimator):
         return metric
     try:
-        with noticed():
+        with collect_notices():
             if isinstance(metric, MetricLearner):
                 return metric.relearned(X, pairs)
             return clone(metric).fit(X, pairs=pairs)

@@ -22,15 +22,15 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import linked_distances, rowwise_distances
-from nearkin.rows.scaling import scaled
-from nearkin.rows.sparse import is_sparse, plain
+from nearkin.rows.scaling import scale_rows
+from nearkin.rows.sparse import is_sparse, to_plain
 from nearkin.rows.validation import (
-    frame_of,
+    count_rows,
+    find_word_columns,
     matrix_of_rows,
-    n_rows_of,
-    refuse_what_is_no_table,
+    refuse_non_tables,
     row_by_row,
-    types_of_words,
+    to_frame,
 )
 from nearkin.scores import order_kept
 from nearkin.scores.quality import Quality, quality_of
@@ -322,7 +322,7 @@ class JudgingMixin:
         self, X: Any, y: Any, pairs: Pairs | None, purpose: str
     ) -> tuple[Pairs, Floats, Floats, Evidence]:
         """Known pairs of both kinds, by positions among their rows, and their distances."""
-        evidence = gather_evidence(n_rows_of(X), y, pairs)
+        evidence = gather_evidence(count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = example_pairs(evidence, rng, most=MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
@@ -342,7 +342,7 @@ class JudgingMixin:
     def _random_distances(self, X: Any) -> Floats:
         """Learned distances of random pairs of rows of X."""
         rng = check_random_state(getattr(self, "random_state", None))
-        links = random_pairs(n_rows_of(X), rng, _RANDOM_PAIRS)
+        links = random_pairs(count_rows(X), rng, _RANDOM_PAIRS)
         rows, places = np.unique(links, return_inverse=True)
         if not len(rows):
             return np.empty(0)
@@ -363,7 +363,7 @@ class JudgingMixin:
         """
         for name in VERDICTS:
             self.__dict__.pop(name, None)
-        self.learned_from_ = evidence.counts(n_rows_of(X))
+        self.learned_from_ = evidence.counts(count_rows(X))
         drawable, own = access.drawable(X), getattr(self, "random_state", None)
         few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
         if few and not isinstance(own, np.random.RandomState):
@@ -585,7 +585,7 @@ class MetricMixin(
         5.0
         """
         Z_a, Z_b = self._embedded_both(X_a, X_b)
-        return _in_their_type(device_math.distances(Z_a, Z_b), Z_a, Z_b)
+        return _in_their_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
 
     @row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
@@ -684,9 +684,9 @@ class MetricMixin(
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         if not self._sees_any_rows:
-            refuse_what_is_no_table(X)
+            refuse_non_tables(X)
         if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(n_rows_of(X))
+            pairs.check_rows(count_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
             return order_kept(self._embedded_rows(X, rows), pairs=pairs)
@@ -738,19 +738,19 @@ class MetricMixin(
         """
         if reset:
             given = getattr(self, "table", None)
-            if frame_of(X) is None or (given is None and not types_of_words(X)):
+            if to_frame(X) is None or (given is None and not find_word_columns(X)):
                 return X
             if getattr(self, "kernel", None) == "precomputed":
                 return X
             from nearkin.tables.encoder import TableEncoder  # with much of scikit-learn
 
             self.table_ = TableEncoder() if given is None else clone(given)
-            return plain(self.table_.fit_transform(X))
+            return to_plain(self.table_.fit_transform(X))
         table = getattr(self, "table_", None)
         if table is None:
             return X
-        if frame_of(X) is not None:
-            return plain(table.transform(X))
+        if to_frame(X) is not None:
+            return to_plain(table.transform(X))
         if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
             raise InputError(
                 f"X has no names of columns, by which {type(self).__name__} knows them: give a "
@@ -760,7 +760,7 @@ class MetricMixin(
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         """Rows as they are given, which the learner can take: ``reset`` in ``fit``."""
-        return validation.validated(
+        return validation.validate_rows(
             self,
             X,
             reset=reset,
@@ -771,7 +771,7 @@ class MetricMixin(
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
         """Rows as the learner sees them, checked and with their columns divided."""
-        return scaled(self, self._checked(X, reset=reset), reset=reset)
+        return scale_rows(self, self._checked(X, reset=reset), reset=reset)
 
     def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
         """Embedding of some rows of an X that is not checked yet, as a plain array."""
@@ -789,17 +789,17 @@ class MetricMixin(
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
         Z = self.map_.apply(X)
-        found: Floats = Z if backends.is_foreign(Z) else plain(Z)
+        found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
         return found
 
     def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
         """Embeddings of two sets of rows that are in one place; the first again if X_b is None."""
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
-        if backends.home(Z_a) != backends.home(Z_b):
+        if backends.describe_place(Z_a) != backends.describe_place(Z_b):
             raise InputError(
-                f"X_a is an array of {backends.home(Z_a) or 'NumPy'} and X_b one of "
-                f"{backends.home(Z_b) or 'NumPy'}: bring both to one place."
+                f"X_a is an array of {backends.describe_place(Z_a) or 'NumPy'} and X_b one of "
+                f"{backends.describe_place(Z_b) or 'NumPy'}: bring both to one place."
             )
         return Z_a, Z_b
 

@@ -16,18 +16,18 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, InputTypeError, about_input
+from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_metric
 from nearkin.learners.explain import TaughtPart
-from nearkin.messages import hand_on, leaving_out, noticed
+from nearkin.messages import collect_notices, hand_on, mute_categories
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, backends, validation
-from nearkin.rows.memo import once
+from nearkin.rows.memo import call_once
 from nearkin.rows.scaling import ScaleWarning, warn_of_units
-from nearkin.rows.sparse import dense, is_sparse, plain, variances
-from nearkin.rows.validation import in_order_of_fit, n_rows_of, refuse_what_is_no_table
+from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
+from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
 from nearkin.spaces.maps import Joined, Map, Transformed, compose
 from nearkin.storage.schema import estimator, floats, list_of
 from nearkin.storage.sklearn_schema import is_stored_transformer
@@ -68,7 +68,7 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
         Whether this is ``fit``.
     """
     if backends.is_remote(X) or backends.is_foreign(X) or not whole._sees_any_rows:
-        return validation.validated(
+        return validation.validate_rows(
             whole,
             X,
             accept_sparse="csr" if _all_take_sparse(parts) else False,
@@ -77,10 +77,10 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
         )
     backends.refuse_stranded(X)
     if not hasattr(X, "__len__") and not hasattr(X, "shape"):
-        refuse_what_is_no_table(X)
+        refuse_non_tables(X)
     if not reset:
-        X = in_order_of_fit(whole, X)
-    with about_input():
+        X = reorder_columns(whole, X)
+    with raise_input_errors():
         validate_data(whole, X, reset=reset, skip_check_array=True)
     return X
 
@@ -88,7 +88,7 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
 def passed_on(Z: Any, step: Any) -> Any:
     """What a step gave, for the next: sparse as it is, and with names if they were there in fit."""
     wants_names = not isinstance(step, MetricMixin) or hasattr(step, "feature_names_in_")
-    return Z if wants_names else plain(Z)
+    return Z if wants_names else to_plain(Z)
 
 
 def with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
@@ -190,15 +190,15 @@ class Chain(MetricMixin, BaseEstimator):
         self._check_steps()
         X = self._checked(X, reset=True)
         told = pairs.pairs if isinstance(pairs, Answers) else pairs
-        gather_evidence(n_rows_of(X), y, told, triplets=True)  # steps refuse what they do not take
+        gather_evidence(count_rows(X), y, told, triplets=True)  # steps refuse what they do not take
         fitted: list[Any] = []
-        with noticed() as notes:
+        with collect_notices() as notes:
             for step in self.steps:
                 if fitted:
-                    X = passed_on(once(fitted[-1].transform, X), step)
+                    X = passed_on(call_once(fitted[-1].transform, X), step)
                 # Units of later steps are not the user's.
-                with leaving_out(ScaleWarning) if fitted else nullcontext():
-                    fitted.append(once(_fit, step, X, y, pairs))
+                with mute_categories(ScaleWarning) if fitted else nullcontext():
+                    fitted.append(call_once(_fit, step, X, y, pairs))
         hand_on(notes)  # once, even if several steps noticed the same
         return self._made_of(fitted, getattr(self, "n_features_in_", None))
 
@@ -270,7 +270,7 @@ class Chain(MetricMixin, BaseEstimator):
         """New rows as the first step takes them: with names, if they were there in fit."""
         checked = seen_first_by(self, X, self.steps[:1], reset=False)
         with_names = hasattr(self.steps_[0], "feature_names_in_")
-        return in_order_of_fit(self, X) if with_names else checked
+        return reorder_columns(self, X) if with_names else checked
 
     def _seen_by_last(self, X: Any) -> Any:
         """Rows as the last step takes them."""
@@ -310,7 +310,7 @@ class Chain(MetricMixin, BaseEstimator):
     def _checked_columns(self, X: Any) -> Floats:
         if self._first_seer is None:
             return super()._checked_columns(X)
-        return np.asarray(dense(plain(self._first_seer.transform(self._checked(X)))))
+        return np.asarray(to_dense(to_plain(self._first_seer.transform(self._checked(X)))))
 
     def _map_of_columns(self) -> tuple[Map, Any]:
         first = self._first_seer
@@ -436,14 +436,14 @@ class Blend(MetricMixin, BaseEstimator):
         """
         weights = self._checked_weights()
         X = self._checked(X, reset=True)
-        n_rows = n_rows_of(X)
+        n_rows = count_rows(X)
         evidence = gather_evidence(n_rows, y, pairs, triplets=True)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
         if not self._sees_any_rows and _see_columns_as_they_are(counted):
             remedy = "Give the learners scale=True, which divides columns by their spread"
             warn_of_units(self, X, f"{remedy}, or give columns the weight they should have.")
-        with noticed() as notes, leaving_out(ScaleWarning):
-            fitted = [once(_fit, learner, X, y, pairs) for learner in counted]
+        with collect_notices() as notes, mute_categories(ScaleWarning):
+            fitted = [call_once(_fit, learner, X, y, pairs) for learner in counted]
         hand_on(notes)  # once, even if several learners noticed the same
         rng = check_random_state(self.random_state)
         sample = X
@@ -521,7 +521,7 @@ def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:
         return clone(step).fit(X)
     if isinstance(pairs, Answers) and not step._takes_answers:
         pairs = pairs.pairs
-    with leaving_out(ContradictionWarning):  # of which the whole has a word
+    with mute_categories(ContradictionWarning):  # of which the whole has a word
         return clone(step).fit(X, y, pairs=pairs)
 
 

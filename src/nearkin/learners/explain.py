@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, counted
 from nearkin.learners.fit_steps import Reader, Taught
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, backends
-from nearkin.rows.parallel import blocks, one_blas_thread, one_core
-from nearkin.rows.sparse import dense
-from nearkin.rows.validation import as_rows, frame_of, n_rows_of
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.parallel import one_blas_thread, one_core, split_range
+from nearkin.rows.sparse import to_dense
+from nearkin.rows.validation import count_rows, to_frame, to_rows
 from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, compose
 
 # Why two rows are as far apart as a metric says: columns, words and answers.
@@ -379,7 +380,7 @@ def _parts(
         return found
     moves = _moves(matrix, difference, groups, differing)
     ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
-    images = np.asarray(dense(rest.apply(ends)), dtype=np.float64)
+    images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
     towards = images[1] - images[0]
     orders = list(_orders(len(differing), most_orders))
     ways = _heights(rest, ends[:1], moves, orders, towards)
@@ -398,18 +399,18 @@ def _heights(
         for order in orders:
             yield _heights_of_one(rest, start, moves, order[:-1], towards)
         return
-    for part in blocks(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
+    for part in split_range(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
         ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
         rows = np.concatenate(ways)
-        heights = dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
+        heights = to_dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
         yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
 
 
 def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
     found = np.empty(len(order))
-    for part in blocks(len(order), max(1, _BLOCK // at.shape[1])):
+    for part in split_range(len(order), max(1, _BLOCK // at.shape[1])):
         rows = at + np.cumsum(moves(order[part]), axis=0)
-        found[part] = dense(rest.apply(rows)) @ towards
+        found[part] = to_dense(rest.apply(rows)) @ towards
         at = rows[-1:]
     return found
 
@@ -593,7 +594,7 @@ def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
         Negative where an answer pulled them together. NaN where nothing can be learned without it.
     """
     found = np.zeros(len(links))
-    with one_core(), leaving_out(Warning), config_context(skip_parameter_validation=True):
+    with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
         for part in parts:
             for k, (i, j) in enumerate(links.tolist()):
                 try:
@@ -634,14 +635,14 @@ def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> t
 
     def seen(learner: Any) -> tuple[Floats, Floats]:
         parts = [access.take(X, points), *rows]
-        Z, first, second = (backends.at_home(dense(learner._embedded(part))) for part in parts)
+        Z, first, second = (backends.to_host(to_dense(learner._embedded(part))) for part in parts)
         return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
 
     Z, difference = seen(metric)
     along = ((Z[ends[:, 0]] - Z[ends[:, 1]]) @ difference) ** 2
     tried = _first(links, along, _LEAST_TRIED)
     found = np.full(len(tried), np.nan)
-    with leaving_out(Warning), one_blas_thread():
+    with mute_categories(Warning), one_blas_thread():
         for k, link in enumerate(tried):
             try:
                 other = clone(metric).fit(X, pairs=pairs.without([tuple(link)]))
@@ -709,7 +710,7 @@ def _squared(table: Any, learned: Map, left: dict[str, Any], right: dict[str, An
     """Squared distances of cells row by row; a column of one cell is the same in all rows."""
     n = max(len(cells) for cells in [*left.values(), *right.values()])
     images = [
-        dense(
+        to_dense(
             learned.apply(
                 table.coordinates_of(
                     {
@@ -818,7 +819,7 @@ class ExplainingMixin:
             given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
             raise InputError(f"{given} is given without {missing}: answers take both.")
         # Two rows are explained on the host, wherever they are.
-        rows = [backends.at_home(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
+        rows = [backends.to_host(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
         A, B = (self._checked_columns(row) for row in rows)
         learned, groups = self._map_of_columns()
         names, at = numbered_groups(groups)
@@ -867,7 +868,7 @@ class ExplainingMixin:
         {'name': 0.0, 'city': 1.0}
         """
         check_is_fitted(self)
-        rows = [as_rows(self, X) for X in (X_a, X_b)]
+        rows = [to_rows(self, X) for X in (X_a, X_b)]
         A, B = (self._checked_columns(X) for X in rows)
         if A.shape[0] != B.shape[0]:
             raise InputError(
@@ -922,15 +923,15 @@ class ExplainingMixin:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
         if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
             return
-        if hasattr(X, "__array__") and frame_of(X) is None:  # it may have no rows to take
+        if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
             X = np.asarray(X)
-        n = n_rows_of(X)
-        self._some_rows = access.take(X, access.evenly_spaced(n, _SOME_ROWS))
+        n = count_rows(X)
+        self._some_rows = access.take(X, evenly_spaced(n, _SOME_ROWS))
 
     def _one_row(self, row: Any, name: str) -> Any:
         """One row as rows; an error if there are others."""
-        rows = [row] if isinstance(row, str) else as_rows(self, row)
-        if (n := n_rows_of(rows)) != 1:
+        rows = [row] if isinstance(row, str) else to_rows(self, row)
+        if (n := count_rows(rows)) != 1:
             raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
         return rows
 
@@ -968,7 +969,7 @@ class ExplainingMixin:
 
     def _taught_again(self, X: Any, pairs: Pairs) -> Any:
         """A copy that was learned from these rows and pairs."""
-        pairs.check_rows(n_rows_of(X))
+        pairs.check_rows(count_rows(X))
         with one_blas_thread():
             return clone(self).fit(X, pairs=pairs)
 
@@ -994,7 +995,7 @@ class ExplainingMixin:
 
     def _checked_columns(self, X: Any) -> Floats:
         """Rows as ``_map_of_columns`` takes them, dense."""
-        return np.asarray(dense(backends.to_numpy(self._checked(X))))
+        return np.asarray(to_dense(backends.to_numpy(self._checked(X))))
 
     def _map_of_columns(self) -> tuple[Map, Any]:
         """What was learned, of rows of numbers, and for each number the column that it is of."""

@@ -20,7 +20,7 @@ from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, backends
-from nearkin.rows.memo import once
+from nearkin.rows.memo import call_once
 from nearkin.scores.verdicts import draw_examples
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
@@ -243,7 +243,7 @@ def embedding(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
     """
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
-    taught = once(find_space, learner, X, named, rng)
+    taught = call_once(find_space, learner, X, named, rng)
     result = learn(learner, taught, evidence, taught.reads(X), rng, judges=False)
     return np.asarray(result.map.apply(X))
 
@@ -256,7 +256,9 @@ def _embedded(
     Without labels these are the points of pairs, and random rows beside them: few enough to keep.
     """
     if taught.evidence.has_labels:
-        return taught, access.filled(len(rows), _BLOCK, lambda block: image(read(rows[block])))
+        return taught, access.fill_by_blocks(
+            len(rows), _BLOCK, lambda block: image(read(rows[block]))
+        )
     taught = taught.holding(rows, read)
     return taught, image(taught.at(rows))
 

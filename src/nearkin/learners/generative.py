@@ -278,7 +278,7 @@ class Generative(MetricMixin, BaseEstimator):
             classes = _in_place(rows, classes, X.shape[0])
             rows = rows[:0]  # none is kept
         elif backends.is_foreign(X):
-            self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.home(X)}")
+            self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.describe_place(X)}")
             known = access.take(X, rows)
         else:
             known = access.take(X, rows).astype(np.float64)
@@ -348,7 +348,7 @@ class Generative(MetricMixin, BaseEstimator):
         ((1, 3), 0)
         """
         distances, positions = self._neighbors(X, n_neighbors)
-        return distances, device_math.gathered(backends.moved(self._rows, positions), positions)
+        return distances, device_math.gather(backends.move_to(self._rows, positions), positions)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class by the vote of the nearest training rows of known class.
@@ -372,7 +372,7 @@ class Generative(MetricMixin, BaseEstimator):
         """
         _, positions = self._neighbors(X, None)
         voted = majority_vote(self._classes[backends.to_numpy(positions)])
-        found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
+        found: NDArray[Any] = device_math.look_up_labels(self.classes_, voted, positions)
         return found
 
     @one_blas_thread()
@@ -390,15 +390,17 @@ class Generative(MetricMixin, BaseEstimator):
         k = min(wanted, self._known.shape[0])
         if self._metric_at_each_row:
             if backends.is_foreign(X):
-                self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.home(X)}")
+                self._refuse_other_than_uniform(
+                    "NumPy arrays", f"one of {backends.describe_place(X)}"
+                )
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
         learned = Affine(self.components_, self.mean_)
-        known = backends.beside(self._known, X)
+        known = backends.move_kept(self._known, X)
         if backends.is_foreign(X):
             known = backends.as_type(known, X.dtype)
         Z, known = learned.apply(X), learned.apply(known)
         if backends.is_foreign(X):
-            squared, positions = device_math.nearest_rows(Z, known, k)
+            squared, positions = device_math.find_nearest_rows(Z, known, k)
             xp = backends.namespace(X)
             return xp.astype(xp.sqrt(squared), X.dtype), positions
         distances, positions = NearestNeighbors(n_neighbors=k).fit(known).kneighbors(Z)
@@ -407,7 +409,7 @@ class Generative(MetricMixin, BaseEstimator):
     def __getstate__(self) -> Any:
         state = super().__getstate__()
         if "_known" in state:  # devices differ from machine to machine
-            state["_known"] = backends.at_home(state["_known"])
+            state["_known"] = backends.to_host(state["_known"])
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:

@@ -17,7 +17,7 @@ from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.memo import once
+from nearkin.rows.memo import call_once
 from nearkin.scores.held_out import average_precision, new_point_folds, ranks
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
@@ -535,7 +535,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
-        self.eigenvalues_, V = once(functions_along, self, X, rng)
+        self.eigenvalues_, V = call_once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
         V = average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
@@ -557,7 +557,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Data-dependent family: a kernel for any row."""
-        self.eigenvalues_, V = once(functions_along, self, X, rng)
+        self.eigenvalues_, V = call_once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, links.points, rank_tol, rng)

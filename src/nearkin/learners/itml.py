@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Taught, at_home
 from nearkin.learners.teachable import (
@@ -25,7 +25,7 @@ from nearkin.learners.teachable import (
 )
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
-from nearkin.rows.memo import once
+from nearkin.rows.memo import call_once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
@@ -68,7 +68,7 @@ def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Flo
 
 
 def _checked_prior(prior: ArrayLike, d: int) -> Floats:
-    with about_input():
+    with raise_input_errors():
         matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
     if matrix.shape != (d, d):
         raise InputError(
@@ -271,7 +271,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
         bounds = check_distance_bounds(self.bounds)
         if bounds is None:
-            bounds = once(_drawn_bounds, space, X, prior, rng)
+            bounds = call_once(_drawn_bounds, space, X, prior, rng)
         return prior, bounds
 
     def _metric(

@@ -137,7 +137,7 @@ class Weighted:
 
     def __call__(self, U: Any) -> Any:
         """Of rows, where they are and in their type."""
-        Z = U * backends.moved(self.weight, U)
+        Z = U * backends.move_to(self.weight, U)
         for stage in self.later:
             Z = stage.apply(Z)
         return Z

@@ -175,5 +175,5 @@ class LiveView:
         axes = principal_axes(learned, n_axes)
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens
-        found: Floats = rows @ backends.moved(lens, rows) - backends.moved(origin, rows)
+        found: Floats = rows @ backends.move_to(lens, rows) - backends.move_to(origin, rows)
         return found

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
@@ -263,7 +263,7 @@ def starting_map(
             return first if axes is None else first @ axes.T
         seen = X if axes is None else X @ axes.T
         return np.ascontiguousarray(principal_axes(seen.T @ seen)[:, :q].T)
-    with about_input():
+    with raise_input_errors():
         start: Floats = check_array(init, dtype=np.float64, input_name="init")
     rows = "n" if n_components is None else str(q)
     if start.shape[1] != d or (n_components is not None and len(start) != q):

@@ -39,18 +39,18 @@ from nearkin.learners.selection import (
     unseen_copies,
     usual_blend,
 )
-from nearkin.messages import leaving_out, notice, progress, tell
+from nearkin.messages import mute_categories, notice, show_progress, tell
 from nearkin.pairs.answers import Answerer, Answers
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, Evidence, example_pairs, gather_evidence
 from nearkin.rows import access, backends
-from nearkin.rows.distances import centred, mean_row, middle
-from nearkin.rows.memo import keeping_results
+from nearkin.rows.distances import centre, mean_row, middle
+from nearkin.rows.memo import keep_results
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.rows.scaling import ScaleWarning, divided, scales_of
-from nearkin.rows.sparse import along, axes_of_wide_rows, dense, is_sparse, leading_axes
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
+from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
+from nearkin.rows.validation import count_rows
 from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
@@ -116,7 +116,7 @@ def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostS
     if n <= SAMPLE_ROWS and not (backends.is_foreign(X) or backends.is_remote(X)):
         return HostSample(X, None, n)
     numbers = _drawn(X, evidence, rng)
-    return HostSample(access.take_home(X, numbers), numbers, n)
+    return HostSample(access.take_to_host(X, numbers), numbers, n)
 
 
 def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np.int64]:
@@ -341,7 +341,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         X = self._checked(opened(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
         # Answers that contradict each other are what a rate of wrong ones is estimated from.
-        with nullcontext() if answers is None else leaving_out(ContradictionWarning):
+        with nullcontext() if answers is None else mute_categories(ContradictionWarning):
             evidence = gather_evidence(X.shape[0], y, told, triplets=True)
         judges = evidence
         if answers is not None and not answers.tell_nothing:
@@ -350,15 +350,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
         X = sample.X
         examples = example_pairs(sample.renumbered(judges), rng)
         self.column_scale_, remark = self._scales(X)
-        X = divided(X, self.column_scale_)
+        X = divide_columns(X, self.column_scale_)
         if is_sparse(X):
-            self.axes_ = leading_axes(centred(X, middle(X)), rng)
+            self.axes_ = leading_axes(centre(X, middle(X)), rng)
         else:
             self.axes_ = axes_of_wide_rows(X, mean_row(X), rng)
-        rows = along(X, self.axes_) if is_sparse(X) or self.axes_ is not None else X
+        rows = project_along(X, self.axes_) if is_sparse(X) or self.axes_ is not None else X
         X = np.asarray(rows, dtype=X.dtype)
         # Many small matrices; blocks of rows are on all cores.
-        with keeping_results(), one_blas_thread():
+        with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
             groups = None if self.axes_ is not None else known_groups(self, X.shape[1])
             trial = Trial(X, examples, rng, new_classes=self.new_classes, groups=groups)
@@ -387,7 +387,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)
         # Of contradictions there was a warning already.
-        with leaving_out(ContradictionWarning, ScaleWarning, FewRowsWarning):
+        with mute_categories(ContradictionWarning, ScaleWarning, FewRowsWarning):
             told, answerers = self._trusted(given, answers, rank)
             told = sample.renumbered(told)
             triplets = Pairs(closer=told.closer, closer_weight=told.closer_weight)
@@ -466,7 +466,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        evidence = gather_evidence(n_rows_of(X), None, pairs, triplets=True)
+        evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
         sample = host_sample(self._checked(X), evidence, check_random_state(self.random_state))
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
@@ -485,7 +485,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         return [replace(part, numbers=numbers) for part in parts]
 
     def _taught_again(self, X: Any, pairs: Pairs) -> Any:
-        pairs.check_rows(n_rows_of(X))
+        pairs.check_rows(count_rows(X))
         return self.relearned(X, pairs)
 
     @property
@@ -500,7 +500,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         X = super()._checked(X, reset=reset)
         # Of few columns the metric was learned from dense rows.
         few = not reset and getattr(self, "axes_", None) is None
-        return dense(X) if few else X
+        return to_dense(X) if few else X
 
     def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
@@ -511,7 +511,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         if self.scale == "auto":
             return scales_of_differing(X, getattr(self, "feature_names_in_", None))
         if self.scale:
-            return scales_of(X), "Columns are divided by their spreads, as asked for."
+            return column_scales(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
     def _report(self, trial: Trial) -> SelectionReport:
@@ -521,7 +521,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         elif not names:
             why = "There is no time to compare metrics"
         else:
-            shown = progress(names, "comparing metrics", shown=self.verbose)
+            shown = show_progress(names, "comparing metrics", shown=self.verbose)
             return trial.choice(shown)
         if tells_copies(trial.X, trial.pairs):
             return unseen_copies(why)

@@ -20,7 +20,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, backends
 from nearkin.rows.distances import class_sums, mean_row, within_scatters
-from nearkin.rows.sparse import along, is_sparse
+from nearkin.rows.sparse import is_sparse, project_along
 from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
@@ -60,7 +60,7 @@ def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.
     counts = np.bincount(number[rows])[:, None]
     # Around the first row of each: equal rows of a chunklet differ by exactly zero.
     first = rows[np.unique(chunklet, return_index=True)[1]]
-    origins = backends.wide(access.take_home(X, first))
+    origins = backends.widen(access.take_to_host(X, first))
     means = origins + class_sums(X, number, len(counts), origins=origins)[0] / counts
     weight = np.full((len(counts), 1), 1 / len(rows))
     return np.asarray(within_scatters(X, number, means, weight)[0])
@@ -224,14 +224,14 @@ class RCA(MetricMixin, BaseEstimator):
         if backends.is_remote(X) or backends.is_foreign(X):
             mean, of_all = access.moments(X)
             if evidence.classes is None:
-                linked = backends.wide(access.take_home(X, rows))
+                linked = backends.widen(access.take_to_host(X, rows))
             else:  # perhaps all rows
                 covariance = covariance_in_place(X, rows, chunklet)
         else:
             mean = mean_row(X)
             axes = axes_of(X, mean, rng)
             if is_sparse(X):
-                linked = along(X[rows], axes)
+                linked = project_along(X[rows], axes)
             else:
                 linked = X[rows].astype(np.float64, copy=False)
                 linked = linked if axes is None else (linked - mean) @ axes.T

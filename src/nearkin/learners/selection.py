@@ -26,16 +26,16 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.plda import PLDA
 from nearkin.learners.rca import RCA
 from nearkin.learners.teachable import TeachableMixin
-from nearkin.messages import leaving_out
+from nearkin.messages import mute_categories
 from nearkin.pairs import answers as who
 from nearkin.pairs.answers import Answerer
 from nearkin.pairs.closure import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.memo import once
+from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_core
-from nearkin.rows.scaling import differing_units, scales_of
+from nearkin.rows.scaling import column_scales, find_differing_units
 from nearkin.scores.held_out import Comparison, compare, new_point_folds, ranks
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.scores.suspects import trusted
@@ -558,8 +558,8 @@ def _embedded(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floa
     """
     first, *others = learner.steps if isinstance(learner, Chain) else [learner]
     # What is worth a warning shows in the final fit.
-    with leaving_out(Warning):
-        rows = once(_taught, first, rows, pairs, named)
+    with mute_categories(Warning):
+        rows = call_once(_taught, first, rows, pairs, named)
         for step in others:
             rows = _taught(step, rows, pairs, named)
     return rows
@@ -802,7 +802,7 @@ def scales_of_differing(X: Any, names: Any = None) -> tuple[NDArray[np.float64] 
     names : sequence of str or None
         Of the columns.
     """
-    units = differing_units(X)
+    units = find_differing_units(X)
     if units is None:
         return None, ""
     wide, narrow = (
@@ -810,7 +810,7 @@ def scales_of_differing(X: Any, names: Any = None) -> tuple[NDArray[np.float64] 
         for i in (units.widest, units.narrowest)
     )
     why = f"{wide} reaches {units.ratio:.2g} times as far as {narrow}"
-    return scales_of(X), f"Columns are divided by their spreads: {why}."
+    return column_scales(X), f"Columns are divided by their spreads: {why}."
 
 
 class View:

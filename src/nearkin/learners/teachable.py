@@ -29,11 +29,17 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
 from nearkin.rows import access, backends, sparse
-from nearkin.rows.distances import centred, mean_row, middle
-from nearkin.rows.memo import once
-from nearkin.rows.parallel import blocks, one_blas_thread, one_core
-from nearkin.rows.sparse import all_equal, along, axes_of_wide_rows, is_sparse, leading_axes
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.distances import centre, mean_row, middle
+from nearkin.rows.memo import call_once
+from nearkin.rows.parallel import one_blas_thread, one_core, split_range
+from nearkin.rows.sparse import (
+    are_all_equal,
+    axes_of_wide_rows,
+    is_sparse,
+    leading_axes,
+    project_along,
+)
+from nearkin.rows.validation import count_rows
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     Extension,
@@ -169,10 +175,10 @@ class TeachableMixin(MetricMixin):
         taught = taught_of(self)
         check_roles(y, pairs, triplets=self._takes_triplets)
         check_roles(None, withdrawn, "withdrawn", triplets=self._takes_triplets)
-        if n_rows_of(X) != taught.n_rows:
+        if count_rows(X) != taught.n_rows:
             raise InputError(
-                f"X has {n_rows_of(X)} rows, but fit had {taught.n_rows}: pairs are numbers of its "
-                "rows, so give the same X."
+                f"X has {count_rows(X)} rows, but fit had {taught.n_rows}: pairs are numbers of "
+                "its rows, so give the same X."
             )
 
         self._validated(access.take(X, np.array([0])), reset=False)  # even if no row of X is needed
@@ -257,7 +263,7 @@ def retaught(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
     pairs : Pairs
         All that there are now, instead of those that it learned from. There may be none.
     """
-    evidence = with_other_pairs(Evidence(Pairs(), None), n_rows_of(X), pairs, None)
+    evidence = with_other_pairs(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
 
@@ -321,9 +327,9 @@ class Columns:
         """Coordinates of rows in this space, in float64."""
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
-            return along(X, self.axes) - center
-        centred: Floats = X - backends.moved(self.mean, backends.wide(X[:0, :]))
-        return centred if self.axes is None else centred @ backends.moved(self.axes, centred).T
+            return project_along(X, self.axes) - center
+        centred: Floats = X - backends.move_to(self.mean, backends.widen(X[:0, :]))
+        return centred if self.axes is None else centred @ backends.move_to(self.axes, centred).T
 
     def in_columns(self, components: Floats) -> Floats:
         """A linear map of coordinates, of shape (q, r), as one of centred rows."""
@@ -364,7 +370,7 @@ class Directions:
 
     def coordinates(self, X: Rows) -> Floats:
         """Coordinates of rows in this space, in float64."""
-        found: Floats = backends.wide(self.extension.embed(X, self.landmarks))
+        found: Floats = backends.widen(self.extension.embed(X, self.landmarks))
         return found
 
     @property
@@ -396,7 +402,7 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
 def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
     """The few axes that rows of very many columns are seen along; None if there are none."""
     if is_sparse(X):
-        return leading_axes(centred(X, middle(X)), deepcopy(rng))
+        return leading_axes(centre(X, middle(X)), deepcopy(rng))
     if X.shape[1] <= sparse.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
         return None
     return axes_of_wide_rows(X, mean, deepcopy(rng))
@@ -406,7 +412,7 @@ def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
     """The columns of rows in memory as a space, along axes that are known."""
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)
-    for block in blocks(X.shape[0], _BLOCK):
+    for block in split_range(X.shape[0], _BLOCK):
         centered = space.coordinates(X[block])
         space.covariance[:] += centered.T @ centered
     return replace(space, covariance=space.covariance / X.shape[0])
@@ -416,7 +422,7 @@ def _all_equal(X: Any, space: Columns) -> bool:
     if backends.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
     if is_sparse(X):
-        return all_equal(X)
+        return are_all_equal(X)
     first, xp = X[:1, :], backends.namespace(X)
     if not xp.all(first == X[-1:, :]):  # as nearly always, without a look at the others
         return False
@@ -453,7 +459,7 @@ class Projection:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return F @ backends.moved(self.matrix, F)
+        return F @ backends.move_to(self.matrix, F)
 
     @property
     def matrix(self) -> Floats:
@@ -469,7 +475,7 @@ class Direction:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return unit_rows(F @ backends.moved(self.components.T, F))
+        return unit_rows(F @ backends.move_to(self.components.T, F))
 
     @property
     def matrix(self) -> None:
@@ -502,7 +508,7 @@ class LinearInSpaceMixin(TeachableMixin):
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
             return directions_of(found, found.extension(self.extension, self.n_neighbors))
-        space = once(columns_of, X, rng)
+        space = call_once(columns_of, X, rng)
         if not _all_equal(X, space):
             return space
         notice(

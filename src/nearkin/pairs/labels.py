@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError, raise_input_errors
 from nearkin.messages import notice
 from nearkin.pairs.closure import draw_numbers, pairs_across, pairs_within
 from nearkin.rows import backends
@@ -214,14 +214,14 @@ def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise InputError("a classifier requires y to be passed, but the target y is None.")
     labels = as_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        with about_input():
+        with raise_input_errors():
             labels = column_or_1d(labels, warn=True)
     number = class_numbers(labels)
     known = np.flatnonzero(number >= 0)
     told = np.asarray(labels)[known]
     if not hasattr(y, "__array__"):
         told = np.array(told.tolist())
-    with about_input():
+    with raise_input_errors():
         check_classification_targets(told)
     names, number[known] = np.unique(told, return_inverse=True)
     if len(names) < 2:

@@ -34,8 +34,8 @@ from nearkin.pairs.closure import (
     sorted_once,
 )
 from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
-from nearkin.rows.ids import plain_values
-from nearkin.rows.validation import refuse_what_is_no_table
+from nearkin.rows.ids import list_values
+from nearkin.rows.validation import refuse_non_tables
 
 # Checks of what a person enters as pairs: errors name the pair and say what would be right.
 
@@ -714,7 +714,7 @@ def read_triplets(
 
 
 def _table(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
-    refuse_what_is_no_table(frame, "frame")
+    refuse_non_tables(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         raise InputTypeError(
@@ -815,7 +815,7 @@ def _written(columns: dict[str, Any], backend: str | None) -> Any:
 def row_of_id(ids: Any) -> dict[Hashable, int]:
     """Map each identifier to its row number, in order."""
     position: dict[Hashable, int] = {}
-    for row, name in enumerate(plain_values(ids)):
+    for row, name in enumerate(list_values(ids)):
         if position.setdefault(name, row) != row:
             raise InputError(
                 f"ids must differ, but {name!r} is both row {position[name]} and {row}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError, counted
-from nearkin.messages import is_heard, notice, noticed
+from nearkin.messages import collect_notices, is_heard, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import contradictions
 from nearkin.pairs.labels import class_numbers, renumbered
@@ -281,7 +281,7 @@ def example_pairs(
         n_examples = min(n_examples, most)
     for kind in ("must", "cannot"):
         try:
-            with noticed():  # fewer pairs than asked for are all of them
+            with collect_notices():  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
                     evidence.classes,
                     n_examples,

@@ -22,7 +22,7 @@ from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.messages import leaving_out, notice, noticed, tell
+from nearkin.messages import collect_notices, mute_categories, notice, tell
 from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.questions.outlook import Outlook, outlook
 from nearkin.questions.strategies import (
@@ -37,8 +37,8 @@ from nearkin.questions.strategies import (
     with_inferred,
 )
 from nearkin.rows import access, validation
-from nearkin.rows.sparse import about
-from nearkin.rows.validation import types_of_words
+from nearkin.rows.sparse import project_if_wide
+from nearkin.rows.validation import find_word_columns
 from nearkin.scores.verdicts import usual_distance
 from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import TableWarning
@@ -65,7 +65,7 @@ def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Rando
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
     told = in_balance(pairs, rng)
-    with noticed():  # the last fit warns
+    with collect_notices():  # the last fit warns
         metric = clone(learner).fit(X, pairs=told)
     rows = candidate_rows(pairs, n_rows, 1, rng)
     fewest = fewest_groups(metric, coordinates(metric, access.take(X, rows), seed), pairs, seed)
@@ -444,9 +444,11 @@ def _seen(
     pairs = interview.pairs
     rows = askable[candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
-        with noticed():  # the last fit warns
+        with collect_notices():  # the last fit warns
             metric = learned(pairs)
-        return _View(rows, about(metric.transform(access.take(X, rows)), rng), metric.threshold_)
+        return _View(
+            rows, project_if_wide(metric.transform(access.take(X, rows)), rng), metric.threshold_
+        )
     Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
     return _View(rows, Z, usual_distance(Z, rng))
 
@@ -456,15 +458,15 @@ def _before_learning(learner: Any, X: Any) -> Any:
     steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
     for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
         X = clone(step).fit_transform(X)
-    if types_of_words(X):
-        with leaving_out(TableWarning):  # of which the learner has a word
+    if find_word_columns(X):
+        with mute_categories(TableWarning):  # of which the learner has a word
             return clone(getattr(learner, "table", None) or TableEncoder()).fit_transform(X)
     return X
 
 
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    found: Floats = about(validation.checked_rows(X, accept_sparse="csr"), rng)
+    found: Floats = project_if_wide(validation.check_rows(X, accept_sparse="csr"), rng)
     return found
 
 

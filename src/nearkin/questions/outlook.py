@@ -13,7 +13,7 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import begun, retaught
-from nearkin.messages import noticed
+from nearkin.messages import collect_notices
 from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.pairs.closure import draw_numbers, random_pairs
 from nearkin.pairs.pairs import Pairs
@@ -21,8 +21,8 @@ from nearkin.questions.strategies import checked_knowledge, with_inferred
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause
-from nearkin.rows.scaling import differing_units
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.scaling import find_differing_units
+from nearkin.rows.validation import count_rows
 from nearkin.scores.held_out import ranks
 from nearkin.scores.quality import quality_of
 
@@ -251,8 +251,8 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     some = _some_answers(known, rng)
     rows = _some_rows(some, n_rows, rng)
     some = some.restrict(rows)
-    with noticed():  # what is worth a note is one of the learner that is asked for
-        taken = validation.checked_rows(access.take_home(X, rows), accept_sparse="csr")
+    with collect_notices():  # what is worth a note is one of the learner that is asked for
+        taken = validation.check_rows(access.take_to_host(X, rows), accept_sparse="csr")
         halves = _halves(taken, some, rng)
     if halves is None:
         return _open(len(known), "halves of the answers are too few to learn from.")
@@ -331,7 +331,7 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     judged = with_inferred(pairs, rng, _MOST_TOLD)
     links = np.concatenate([judged.must_link, judged.cannot_link])
     n = len(links)
-    both = np.concatenate([links, random_pairs(n_rows_of(X), rng)])
+    both = np.concatenate([links, random_pairs(count_rows(X), rng)])
     metric = begun(_stand_in(X), X, pairs)
     view = LiveView(metric, X)
 
@@ -369,7 +369,7 @@ def _auc(total: Floats, count: Floats, same: Mask, links: Ints) -> tuple[Estimat
 
 def _stand_in(X: Any) -> ITML:
     """A learner that takes milliseconds, for whichever is used in the end."""
-    scale = differing_units(X) is not None
+    scale = find_differing_units(X) is not None
     return ITML(kernel="rbf", n_landmarks=_MOST_ROWS, scale=scale, random_state=0)
 
 

@@ -18,14 +18,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
-from nearkin.messages import notice, silenced
+from nearkin.messages import mute_third_party, notice
 from nearkin.pairs.closure import draw_numbers, ends_of, keys_of, pairs_within, random_pairs
 from nearkin.pairs.pairs import Pairs, checked_count, checked_pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
-from nearkin.rows.distances import centred, linked_distances, middle
-from nearkin.rows.sparse import about
-from nearkin.rows.validation import refuse_what_is_no_table
+from nearkin.rows.distances import centre, linked_distances, middle
+from nearkin.rows.sparse import project_if_wide
+from nearkin.rows.validation import refuse_non_tables
 
 # What is known of the rows that questions may be about.
 
@@ -120,7 +120,7 @@ def scene_of(
     left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
     Z = np.asarray(Z, dtype=np.float64)
     return Scene(
-        centred(Z, middle(Z)),
+        centre(Z, middle(Z)),
         float(threshold),
         np.where(found >= 0, found, groups.count + np.arange(len(rows))),
         groups.count,
@@ -164,7 +164,7 @@ def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 def cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
     """Cell of each row, and the row in the middle of each cell; half as many as rows at most."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
-    with silenced():  # there may be fewer different rows than cells
+    with mute_third_party():  # there may be fewer different rows than cells
         found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)
     offset = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)
     order = np.lexsort((offset, found.labels_))
@@ -520,7 +520,7 @@ def suggest_pairs(
     n_rows, pairs, closed = checked_knowledge(metric, X, pairs, exclude)
     rng = check_random_state(random_state)
     rows = candidate_rows(pairs, n_rows, n, rng)
-    Z = about(metric.transform(access.take(X, rows)), rng)
+    Z = project_if_wide(metric.transform(access.take(X, rows)), rng)
     scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
     found = questions(scene, rule, n, rng)
     if len(found) < n:
@@ -554,7 +554,7 @@ def checked_knowledge(
     """How many rows X has, what is known of them, and what is not to be asked."""
     check_roles(None, pairs)
     if not getattr(metric, "_sees_any_rows", False):
-        refuse_what_is_no_table(X)
+        refuse_non_tables(X)
     n_rows = int(_num_samples(X))
     if n_rows < 2:
         raise InputError(f"a pair takes two rows, but X has {n_rows}.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.answers import Estimate
 from nearkin.pairs.closure import ends_of, keys_of, pairs_across, pairs_within, sorted_once
-from nearkin.rows.parallel import blocks, compiled, for_each_block
+from nearkin.rows.parallel import compiled, run_in_blocks, split_range
 from nearkin.tables.reading import WORDS, Column
 
 # Records as sets of weighed character trigrams, in arrays.
@@ -128,7 +128,7 @@ def weighed_grams(cells: Sequence[TextCells], weights: Bytes, n: int) -> Grams:
             )  # fmt: skip
         _sort(words, starts, filled, rows.start, rows.stop)
 
-    for_each_block(fill, n, _BLOCK)
+    run_in_blocks(fill, n, _BLOCK)
     ends = np.cumsum(filled)
     _close_ranks(words, starts, filled, ends)
     return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
@@ -540,7 +540,7 @@ def overlaps(grams: Grams, pairs: Ints) -> Halves:
     def fill(part: slice) -> None:
         _cosines(grams.words, grams.ends, lengths, pairs[part], out[part])
 
-    for_each_block(fill, len(pairs), BLOCK)
+    run_in_blocks(fill, len(pairs), BLOCK)
     return out
 
 
@@ -625,7 +625,7 @@ def _best(grams: Grams, n_best: int, sides: NDArray[np.int8], seed: int) -> Cand
                 grams.words, grams.ends, lengths, sides, keys, order[places], around, *best
             )  # fmt: skip
 
-        for_each_block(compare, n, BLOCK)
+        run_in_blocks(compare, n, BLOCK)
     return each_once(best)
 
 
@@ -644,7 +644,7 @@ def order_keys(grams: Grams, seed: int, number: int) -> NDArray[np.uint64]:
     def fill(rows: slice) -> None:
         _order_keys(grams.words, grams.ends, rows.start, rows.stop, salt, keys)
 
-    for_each_block(fill, len(grams), BLOCK)
+    run_in_blocks(fill, len(grams), BLOCK)
     return keys
 
 
@@ -662,7 +662,7 @@ def meetings(
     i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
     cosine = np.empty(room, dtype=np.float32)
     filled = 0
-    for places in blocks(len(order), BLOCK):
+    for places in split_range(len(order), BLOCK):
         filled = _meetings(
             grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
         )
@@ -702,7 +702,7 @@ def lengths_of(grams: Grams) -> Halves:
     def fill(rows: slice) -> None:
         _lengths(grams.words, grams.ends, rows.start, rows.stop, lengths)
 
-    for_each_block(fill, len(grams), BLOCK)
+    run_in_blocks(fill, len(grams), BLOCK)
     return lengths
 
 

@@ -19,24 +19,24 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.errors import InputError, InputTypeError, few, needing
+from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
 from nearkin.records.blocking import texts_of
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
-from nearkin.tables.choice import kindred
+from nearkin.tables.choice import find_swappable
 from nearkin.tables.reading import (
     WORDS,
-    Cells,
     Column,
     Order,
+    RawColumn,
     Reading,
-    column_of,
-    columns_of,
-    kinds_of,
-    present,
+    find_present,
+    read_column,
+    read_columns,
     read_table,
-    words_of,
+    read_words,
+    recognise_kinds,
 )
 
 Table32 = NDArray[np.float32]
@@ -149,7 +149,7 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
             "dates with two different values."
         )
     given = [column for column, _ in kept]
-    return Comparisons([plan for _, plan in kept], kindred(given), len(given[0]))
+    return Comparisons([plan for _, plan in kept], find_swappable(given), len(given[0]))
 
 
 def value_counts(columns: Sequence[Column]) -> Doubles:
@@ -310,7 +310,7 @@ def similarity(
     scorer: Callable[[Any], Any], left: NDArray[np.object_], right: NDArray[np.object_]
 ) -> Table32:
     """Similarities of texts, each with the one in the same place, on all cores."""
-    with needing("comparing records needs rapidfuzz", "records"):
+    with explain_missing_package("comparing records needs rapidfuzz", "records"):
         import rapidfuzz
     if not len(left):
         return np.zeros(0, dtype=np.float32)
@@ -405,7 +405,7 @@ def columns_given(
     """
     if not are_columns(table):
         _refuse_dask(table)
-        return columns_of(table, kinds, dates)
+        return read_columns(table, kinds, dates)
     if len({len(column) for column in table}) > 1:
         raise InputError("columns of the table differ in length.")
     return list(table)
@@ -430,8 +430,8 @@ def columns_known(
         return [column for column in columns_given(table) if column.name in kinds]
     _refuse_dask(table)
     cells = [one for one in read_table(table) if kinds.get(one.name, "ignored") != "ignored"]
-    found = kinds_of(cells, {one.name: kinds[one.name] for one in cells})
-    return [column_of(one, found[one.name], orders.get(one.name)) for one in cells]
+    found = recognise_kinds(cells, {one.name: kinds[one.name] for one in cells})
+    return [read_column(one, found[one.name], orders.get(one.name)) for one in cells]
 
 
 def columns_of_both(
@@ -455,13 +455,15 @@ def columns_of_both(
         _refuse_dask(table)
     first, second = ({one.name: one for one in read_table(table)} for table in (left, right))
     both = _in_common(list(first), list(second))
-    found, there = (kinds_of([one[n] for n in both], kinds, dates) for one in (first, second))
+    found, there = (
+        recognise_kinds([one[n] for n in both], kinds, dates) for one in (first, second)
+    )
     differ = [name for name in both if found[name] != there[name]]
-    found |= kinds_of([_beneath(first[name], second[name]) for name in differ], None, dates)
+    found |= recognise_kinds([_beneath(first[name], second[name]) for name in differ], None, dates)
     columns = []
     for side, cells in (("left", first), ("right", second)):
         try:
-            columns.append([column_of(cells[name], found[name], dates) for name in both])
+            columns.append([read_column(cells[name], found[name], dates) for name in both])
         except InputError as error:
             raise InputError(f"the {side} table: {error}") from None
     return columns[0], columns[1]
@@ -524,13 +526,13 @@ def _wide(vectors: Any, width: int, name: str) -> Any:
     return np.full((len(vectors), width), np.nan)
 
 
-def _beneath(left: Cells, right: Cells) -> Cells:
+def _beneath(left: RawColumn, right: RawColumn) -> RawColumn:
     """Cells of two tables, one beneath the other; as texts where their forms differ."""
-    there = [one for one in (left, right) if present(one).any()]
+    there = [one for one in (left, right) if find_present(one).any()]
     if len(there) == 1:
         return there[0]
     if left.form == right.form != "vector":
-        return Cells(left.name, left.form, np.concatenate([left.values, right.values]))
+        return RawColumn(left.name, left.form, np.concatenate([left.values, right.values]))
     if left.form == right.form:
         return left  # vectors, whose widths are compared later
-    return Cells(left.name, "text", np.concatenate([words_of(left), words_of(right)]))
+    return RawColumn(left.name, "text", np.concatenate([read_words(left), read_words(right)]))

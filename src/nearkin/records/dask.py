@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError
-from nearkin.messages import noticed
+from nearkin.messages import collect_notices
 from nearkin.records.blocking import (
     BLOCK,
     Best,
@@ -52,17 +52,17 @@ from nearkin.records.comparisons import (
     with_counts,
 )
 from nearkin.records.model import Matching
-from nearkin.rows.access import evenly_spaced
-from nearkin.rows.dask_rows import check_processes, client_in_use, explained
-from nearkin.rows.parallel import blocks, one_core
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.dask_rows import check_processes, explain_failures, find_client
+from nearkin.rows.parallel import one_core, split_range
 from nearkin.tables.reading import (
     WORDS,
     Column,
     Kind,
     Order,
     Reading,
-    column_of,
-    columns_of,
+    read_column,
+    read_columns,
     read_table,
 )
 
@@ -131,8 +131,8 @@ class DaskParts:
         ``parts`` are the records of a block, and ``pairs`` has their numbers among these.
         """
         sent = self._sent(shared)
-        cuts = list(blocks(len(pairs), size))
-        for few in blocks(len(cuts), _BLOCKS_AT_A_TIME):
+        cuts = list(split_range(len(pairs), size))
+        for few in split_range(len(cuts), _BLOCKS_AT_A_TIME):
             tasks = []
             for cut in cuts[few]:
                 records, local = np.unique(pairs[cut], return_inverse=True)
@@ -148,13 +148,13 @@ def make_task(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def compute_tasks(tasks: Sequence[Any], client: Any) -> list[Any]:
     """What tasks give, in this process."""
-    with explained(client), _large_graphs():
+    with explain_failures(client), _large_graphs():
         return list(dask.compute(*tasks, scheduler=client))
 
 
 def persist_tasks(tasks: Sequence[Any], client: Any) -> list[Any]:
     """Tasks whose results the workers keep as long as somebody here refers to them."""
-    with explained(client), _large_graphs():
+    with explain_failures(client), _large_graphs():
         if client is None:
             return list(dask.persist(*tasks))
         return list(client.persist(list(tasks)))
@@ -338,7 +338,7 @@ def dask_table(
     kinds : mapping, optional
         What columns hold, where it is known; others are recognised by up to 20,000 records.
     dates : str or mapping, optional
-        As of :func:`nearkin.tables.reading.columns_of`.
+        As of :func:`nearkin.tables.reading.read_columns`.
 
     Notes
     -----
@@ -347,7 +347,7 @@ def dask_table(
     """
     if not hasattr(frame, "map_partitions") or getattr(frame, "ndim", 0) != 2:
         raise InputTypeError(f"a table of dask is a data frame, not {type(frame).__name__}.")
-    client = client_in_use()
+    client = find_client()
     if client is not None:
         check_processes(client)
     partitions = frame.to_delayed()
@@ -365,7 +365,7 @@ def dask_table(
         ],
         client,
     )
-    sample = columns_of(pandas.concat(some), kinds, dates)
+    sample = read_columns(pandas.concat(some), kinds, dates)
     found = {column.name: column.kind for column in sample}
     vectors = [name for name, kind in found.items() if kind == "vector"]
     if vectors:
@@ -388,12 +388,12 @@ def _rows(frame: Any, rows: Ints) -> Any:
 def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> PackedTable:
     """A partition as bytes and numbers; what is ignored is left out."""
     # What is to be noticed was, in the sample.
-    with one_core(), noticed():
+    with one_core(), collect_notices():
         used = {name for name, kind in kinds.items() if kind != "ignored"}
         cells = read_table(frame, used)
         return pack_columns(
             [
-                column_of(one, kinds[one.name], orders.get(one.name, _USUAL.get(kinds[one.name])))
+                read_column(one, kinds[one.name], orders.get(one.name, _USUAL.get(kinds[one.name])))
                 for one in cells
             ]
         )

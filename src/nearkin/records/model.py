@@ -26,7 +26,7 @@ from nearkin.records.comparisons import (
     n_similarities,
     prepare_columns,
 )
-from nearkin.rows.parallel import blocks, compiled, for_each_block
+from nearkin.rows.parallel import compiled, run_in_blocks, split_range
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import chance, floats, ints, maybe, numbers, share, stored
@@ -221,7 +221,7 @@ class Trees:
                 self.below, self.column, self.limit, self.share, self.roots, rows[part], out[part]
             )
 
-        for_each_block(vote, len(rows), _BLOCK)
+        run_in_blocks(vote, len(rows), _BLOCK)
         return out
 
 
@@ -808,7 +808,7 @@ def score_pairs(
 ) -> Doubles:
     """The score of each of some pairs, which are compared block by block."""
     out = np.empty(len(chosen))
-    for part in blocks(len(chosen), _PAIRS_OF_A_BLOCK):
+    for part in split_range(len(chosen), _PAIRS_OF_A_BLOCK):
         out[part] = matching.scores(plan, compared(chosen[part]))
     return out
 

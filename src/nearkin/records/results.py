@@ -13,11 +13,11 @@ from nearkin._types import Doubles, Ints
 from nearkin.errors import counted
 from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.records.comparisons import are_columns
-from nearkin.rows.validation import frame_of
+from nearkin.rows.validation import to_frame
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, real, stored, whole
 from nearkin.tables.reading import read_table
-from nearkin.tables.roles import names_rows
+from nearkin.tables.roles import recognise_id_name
 
 _TERMS = f"Intervals hold the true figure in {CONFIDENCE:.0%} of cases."
 
@@ -189,7 +189,7 @@ def canonical_rows(table: Any, labels: Ints) -> Any:
     if isinstance(table, Mapping):
         chosen = zip(table.items(), rows, strict=True)
         return {name: [list(values)[row] for row in places] for (name, values), places in chosen}
-    frame = frame_of(table)
+    frame = to_frame(table)
     if frame is None:
         return np.asarray(table, dtype=object)[np.column_stack(rows), np.arange(len(rows))]
     columns = {
@@ -202,7 +202,7 @@ def canonical_rows(table: Any, labels: Ints) -> Any:
 
 def _chosen(name: str, values: Any, labels: Ints) -> Ints:
     """For each thing, the record whose cell it has."""
-    if values.ndim > 1 or names_rows(name):
+    if values.ndim > 1 or recognise_id_name(name):
         return np.unique(labels, return_index=True)[1]
     return choose_canonical_rows(values, labels)
 

@@ -16,18 +16,19 @@ from nearkin.rows import parallel as host_blocks
 from nearkin.rows.backends import (
     Parts,
     Rows,
-    added,
+    add_parts,
     empty,
+    evenly_spaced,
     is_foreign,
     is_remote,
     library,
-    moved,
+    move_to,
     namespace,
     on_host,
     to_numpy,
-    wide,
+    widen,
 )
-from nearkin.rows.validation import frame_of
+from nearkin.rows.validation import to_frame
 
 Array = Any  # an array of NumPy, torch or CuPy
 # Working memory of a block of rows: on an accelerator at most this, and this share of all it has;
@@ -57,8 +58,8 @@ class HeldRows:
         """Some rows by their numbers, in that order, where they are."""
         X = self.X
         if is_foreign(X):
-            return namespace(X).take(X, moved(rows, X), axis=0)
-        frame = frame_of(X)
+            return namespace(X).take(X, move_to(rows, X), axis=0)
+        frame = to_frame(X)
         if frame is not None:
             return frame[rows].to_native()
         if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
@@ -69,12 +70,12 @@ class HeldRows:
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined in their order."""
         found = (
-            function(cut(self.X, part), *(array[part] for array in aligned))
-            for part in host_blocks.blocks(self.X.shape[0], _SUMMED_ROWS)
+            function(slice_rows(self.X, part), *(array[part] for array in aligned))
+            for part in host_blocks.split_range(self.X.shape[0], _SUMMED_ROWS)
         )
         return reduce(combine, found)
 
@@ -83,12 +84,12 @@ class HeldRows:
         return function(self.X)
 
 
-def cut(X: Any, rows: slice) -> Any:
+def slice_rows(X: Any, rows: slice) -> Any:
     """Consecutive rows of what memory holds; the array standard wants all axes to be named."""
     return X[rows, ...] if is_foreign(X) else X[rows]
 
 
-def rows_of(X: Any) -> Rows:
+def wrap_rows(X: Any) -> Rows:
     """X as rows: itself if it is in a file or on other machines, or else what memory holds."""
     rows: Rows = X if is_remote(X) else HeldRows(X)
     return rows
@@ -96,10 +97,10 @@ def rows_of(X: Any) -> Rows:
 
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows of X, whatever it is, by their numbers on the host."""
-    return rows_of(X).take(rows)
+    return wrap_rows(X).take(rows)
 
 
-def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
+def take_to_host(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows of X, few enough for the host, as NumPy's (or sparse, if X is)."""
     return to_numpy(take(X, rows)) if is_foreign(X) else take(X, rows)
 
@@ -120,25 +121,25 @@ def drawable_numbers(X: Any) -> NDArray[np.integer]:
     return np.arange(found) if isinstance(found, int) else found
 
 
-def reduced(
+def reduce_rows(
     X: Any,
     function: Callable[..., Parts],
     *aligned: NDArray[Any],
-    combine: Callable[[Parts, Parts], Parts] = added,
+    combine: Callable[[Parts, Parts], Parts] = add_parts,
 ) -> Parts:
     """What ``function`` gives for blocks of rows of X, whatever that is, combined.
 
     See :meth:`nearkin.rows.backends.Rows.reduced`.
     """
-    return rows_of(X).reduced(function, *aligned, combine=combine)
+    return wrap_rows(X).reduced(function, *aligned, combine=combine)
 
 
-def mapped(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
+def map_rows(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
     """X after a function of blocks of its rows: now if memory holds X, or else as it is read."""
-    return rows_of(X).mapped(function, names)
+    return wrap_rows(X).mapped(function, names)
 
 
-def filled(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
+def fill_by_blocks(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
     """``part(rows)`` for blocks of rows, one below the other; NumPy's or foreign.
 
     Beside the whole, one part is held at a time.
@@ -160,9 +161,9 @@ def for_each_block(work: Callable[[slice], None], X: Any, bytes_per_row: int) ->
     ``work`` must write to its own rows only, so that the result does not depend on the order.
     """
     if not is_foreign(X):
-        host_blocks.for_each_block(work, X.shape[0], host_blocks.block_rows(bytes_per_row))
+        host_blocks.run_in_blocks(work, X.shape[0], host_blocks.rows_per_block(bytes_per_row))
         return
-    for rows in blocks(X, bytes_per_row):
+    for rows in split_by_memory(X, bytes_per_row):
         _with_less_memory(work, rows, X)
 
 
@@ -184,7 +185,7 @@ def _with_less_memory(work: Callable[[slice], None], rows: slice, X: Any) -> Non
         _with_less_memory(work, part, X)
 
 
-def blocks(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
+def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
     """Consecutive slices of rows, as many at a time as X's device should hold at once.
 
     ``most`` bytes on an accelerator, if it has room: a gigabyte by default.
@@ -194,7 +195,9 @@ def blocks(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slic
     else:
         room = int(_SHARE_OF_MEMORY * _memory(X))
         budget = min(most or _BLOCK_BYTES["accelerator"], room)
-    yield from host_blocks.blocks(X.shape[0], max(_LEAST_ROWS, budget // max(1, bytes_per_row)))
+    yield from host_blocks.split_range(
+        X.shape[0], max(_LEAST_ROWS, budget // max(1, bytes_per_row))
+    )
 
 
 def _memory(X: Array) -> int:
@@ -218,24 +221,19 @@ def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return mean, covariance
     xp = namespace(X)
     n, d = X.shape
-    origin = wide(X[:1, :])  # equal rows now differ by exactly zero
+    origin = widen(X[:1, :])  # equal rows now differ by exactly zero
     total: Any = 0.0
-    for rows in blocks(X, 24 * d):
-        total = total + xp.sum(wide(X[rows, :]) - origin, axis=0)
+    for rows in split_by_memory(X, 24 * d):
+        total = total + xp.sum(widen(X[rows, :]) - origin, axis=0)
     shift = total / n
     squares: Any = 0.0
-    for rows in blocks(X, 24 * d):
-        centered = wide(X[rows, :]) - origin - shift
+    for rows in split_by_memory(X, 24 * d):
+        centered = widen(X[rows, :]) - origin - shift
         squares = squares + centered.T @ centered
     return to_numpy(origin[0, :] + shift), to_numpy(squares / n)
 
 
-def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
-    """Numbers of that many rows, or of all if there are fewer."""
-    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)
-
-
-def middle(X: Array) -> Array:
+def column_medians(X: Array) -> Array:
     """Median of each column over some evenly spaced rows."""
     some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
     return namespace(X).sort(some, axis=0)[some.shape[0] // 2, :]

@@ -48,13 +48,13 @@ class Block:
     carried: Any = None
 
 
-def added(a: Parts, b: Parts) -> Parts:
+def add_parts(a: Parts, b: Parts) -> Parts:
     """Sums of two results, part by part."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 class Rows(Protocol):
-    """Rows wherever they are; :func:`nearkin.rows.access.rows_of` finds them for any X."""
+    """Rows wherever they are; :func:`nearkin.rows.access.wrap_rows` finds them for any X."""
 
     def take(self, rows: NDArray[np.integer]) -> Any:
         """Some rows by their numbers, in that order."""
@@ -63,7 +63,7 @@ class Rows(Protocol):
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined.
 
@@ -101,7 +101,7 @@ def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     if not isinstance(block, np.ndarray):
         # which knows of remote rows
 
-        return moments_there(block, scatter)
+        return device_moments(block, scatter)
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
     def of_piece(start: int) -> Parts:
@@ -113,10 +113,10 @@ def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
         shifted -= shift
         return len(rows), origin + shift, scatter(shifted)
 
-    return reduce(merged_moments, map(of_piece, range(0, len(block), size)))
+    return reduce(merge_moments, map(of_piece, range(0, len(block), size)))
 
 
-def merged_moments(a: Parts, b: Parts) -> Parts:
+def merge_moments(a: Parts, b: Parts) -> Parts:
     """Moments of two sets of rows together, without cancellation."""
     (n_a, mean_a, scatter_a), (n_b, mean_b, scatter_b) = a, b
     n, apart = n_a + n_b, mean_b - mean_a
@@ -126,8 +126,8 @@ def merged_moments(a: Parts, b: Parts) -> Parts:
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
-    """So many of the numbers from 0 to n - 1, the first and the last among them."""
-    return np.linspace(0, n - 1, most).astype(np.int64)
+    """So many of the numbers from 0 to n - 1, the first and the last among them, or all."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
 class RemoteRows(ABC):
@@ -161,7 +161,7 @@ class RemoteRows(ABC):
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined."""
 
@@ -180,7 +180,7 @@ class RemoteRows(ABC):
         >>> rows.moments()
         (array([2.]), array([[2.66666667]]))
         """
-        n, mean, scatter = self.reduced(block_moments, combine=merged_moments)
+        n, mean, scatter = self.reduced(block_moments, combine=merge_moments)
         return mean, scatter / n
 
     def squared_deviations(self) -> float:
@@ -194,7 +194,7 @@ class RemoteRows(ABC):
         >>> rows.squared_deviations()
         8.0
         """
-        return float(self.reduced(column_moments, combine=merged_moments)[2].sum())
+        return float(self.reduced(column_moments, combine=merge_moments)[2].sum())
 
     @property
     def n_columns(self) -> int:
@@ -280,7 +280,7 @@ def is_foreign(X: Any) -> bool:
 
 
 @contextmanager
-def dispatched() -> Iterator[None]:
+def force_dispatch() -> Iterator[None]:
     """Have arrays of torch and CuPy be foreign in a block, whatever scikit-learn's setting is.
 
     For rows that the house itself has put on a device, and functions of its own: scikit-learn's
@@ -321,7 +321,7 @@ def namespace(X: Any) -> Any:
     return array_api_compat.array_namespace(X)
 
 
-def home(X: Any) -> str | None:
+def describe_place(X: Any) -> str | None:
     """Library and device of a foreign array in words, None for all others."""
     return f"{library(X)} on {X.device}" if is_foreign(X) else None
 
@@ -365,7 +365,7 @@ def to_numpy(X: Any) -> NDArray[Any]:
     return np.asarray(X)
 
 
-def moved(values: Any, like: Any, dtype: str | None = None) -> Array:
+def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
     """A small array of the host, where ``like`` is.
 
     Parameters
@@ -386,7 +386,7 @@ def moved(values: Any, like: Any, dtype: str | None = None) -> Array:
     return xp.asarray(values, device=like.device)
 
 
-def at_home(X: Any) -> NDArray[Any]:
+def to_host(X: Any) -> NDArray[Any]:
     """An array that a fitted learner keeps, on the host: whether dispatch is on or not.
 
     Sparse matrices and arrays of NumPy as they are.
@@ -394,22 +394,22 @@ def at_home(X: Any) -> NDArray[Any]:
     if library(X) is None:
         found: NDArray[Any] = X
         return found
-    with dispatched():
+    with force_dispatch():
         return to_numpy(X)
 
 
-def beside(kept: Any, X: Any) -> Array:
+def move_kept(kept: Any, X: Any) -> Array:
     """An array that a fitted learner keeps, where the rows X are that it is asked about.
 
     It is copied if it is elsewhere, whether dispatch is on or not. Its type stays.
     """
     if library(kept) == library(X) and (library(X) is None or kept.device == X.device):
         return kept
-    kept = at_home(kept)
-    return moved(kept, X, str(kept.dtype)) if isinstance(kept, np.ndarray) else kept
+    kept = to_host(kept)
+    return move_to(kept, X, str(kept.dtype)) if isinstance(kept, np.ndarray) else kept
 
 
-def wide(X: Any) -> Array:
+def widen(X: Any) -> Array:
     """X in float64, if its device knows that; X itself if it is that already."""
     xp = namespace(X)
     if xp is np:  # sparse too
@@ -458,12 +458,12 @@ def has_fast_float64(X: Array) -> bool:
 # Moments of rows that are on a device.
 
 
-def moments_there(block: Array, scatter: Callable[[Array], Array]) -> Parts:
+def device_moments(block: Array, scatter: Callable[[Array], Array]) -> Parts:
     """Number, mean, and scatter of centred rows: summed up on their device, and then at home.
 
     Memory for the rows in float64, three times.
     """
-    origin = wide(block[:1, :])  # equal rows now differ by exactly zero
-    shifted = wide(block) - origin
+    origin = widen(block[:1, :])  # equal rows now differ by exactly zero
+    shifted = widen(block) - origin
     shift = namespace(block).mean(shifted, axis=0)
     return block.shape[0], to_numpy(origin[0, :] + shift), to_numpy(scatter(shifted - shift))

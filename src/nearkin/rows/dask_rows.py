@@ -20,15 +20,14 @@ from numpy.typing import NDArray
 from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import ClusterError, InputError, InputTypeError, few
-from nearkin.rows.backends import Parts, RememberingRows, added
+from nearkin.rows.backends import Parts, RememberingRows, add_parts
 from nearkin.rows.parallel import one_core
-from nearkin.rows.validation import checked_dtype
-from nearkin.rows.validation import require_finite_block as checked_rows
+from nearkin.rows.validation import check_dtype, require_finite_block
 
 # The cluster that dask would use, and whether its processes can run nearkin.
 
 
-def client_in_use(client: Any = None) -> Any:
+def find_client(client: Any = None) -> Any:
     """The client that is given, or the one that dask would use; None for its local schedulers."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, "dask.distributed", "distributed"):
@@ -79,7 +78,7 @@ def check_processes(client: Any) -> None:
 
 
 @contextmanager
-def explained(client: Any) -> Iterator[None]:
+def explain_failures(client: Any) -> Iterator[None]:
     """Say so if work fails since a worker that came after the check has no nearkin.
 
     Such a worker ends when it is sent a task, and others do its work, unless that was tried often.
@@ -129,7 +128,7 @@ class _Work:
         """Rows of a chunk as learners take them, or an error that says what is wrong where."""
         where = f"chunk {number} of {_SOURCE}"
         rows = np.asarray(chunk)
-        found = checked_dtype(rows.dtype, where)
+        found = check_dtype(rows.dtype, where)
         if found != self.dtype:
             raise InputTypeError(
                 f"{where} is of type {rows.dtype}, but {_SOURCE} is declared as {self.dtype}: give "
@@ -143,8 +142,8 @@ class _Work:
             )
         rows = rows.astype(self.dtype, copy=False)
         if self.starts is None:
-            return checked_rows(rows, 0, where, self.names)
-        return checked_rows(rows, int(self.starts[number]), _SOURCE, self.names)
+            return require_finite_block(rows, 0, where, self.names)
+        return require_finite_block(rows, int(self.starts[number]), _SOURCE, self.names)
 
 
 # What the workers run. These functions change nothing, so that a lost worker's tasks can run again
@@ -223,7 +222,7 @@ class DaskRows(RememberingRows):
     _source = _SOURCE
 
     def __init__(self, X: Any, *, client: Any = None) -> None:
-        self._client = client_in_use(client)
+        self._client = find_client(client)
         if self._client is not None:
             check_processes(self._client)
         self._given = X
@@ -282,7 +281,7 @@ class DaskRows(RememberingRows):
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each chunk on the workers, all results combined there in their order.
 
@@ -343,7 +342,7 @@ class DaskRows(RememberingRows):
         return _sent(work, self._client)
 
     def _computed(self, *tasks: Any) -> tuple[Any, ...]:
-        with explained(self._client):
+        with explain_failures(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
 
@@ -358,7 +357,7 @@ def is_dask(X: Any) -> bool:
     return bool(dask.is_dask_collection(X)) and hasattr(type(X), "ndim")
 
 
-def checked_frame(X: Any) -> None:
+def check_frame(X: Any) -> None:
     """Raise unless X is a dask data frame of numbers."""
     if not (is_dask(X) and hasattr(X, "map_partitions") and X.ndim == 2):
         raise InputTypeError(
@@ -391,7 +390,7 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     if is_dask_array(X):
         if X.ndim != 2 or X.shape[1] == 0:
             raise InputError(f"rows must have shape (n, d), got {X.shape}.")
-        dtype = checked_dtype(X.dtype, _SOURCE)
+        dtype = check_dtype(X.dtype, _SOURCE)
         if np.isnan(X.shape[1]):
             raise InputError(
                 "the number of X's columns is not known: call X.compute_chunk_sizes() first."
@@ -399,13 +398,13 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
         if len(X.chunks[1]) > 1:
             X = X.rechunk({1: -1})
     else:
-        checked_frame(X)
+        check_frame(X)
         if X.shape[1] == 0:
             raise InputError(f"{_SOURCE} has no columns.")
         types = [_number_type(dtype) for dtype in X.dtypes]
         for name, found in zip(X.columns, types, strict=True):
-            checked_dtype(np.dtype(found), f"column {name!r} of {_SOURCE}")
-        dtype = checked_dtype(np.result_type(*types), _SOURCE)
+            check_dtype(np.dtype(found), f"column {name!r} of {_SOURCE}")
+        dtype = check_dtype(np.result_type(*types), _SOURCE)
         if isinstance(X.columns[0], str):
             names = list(X.columns)
         meta = np.empty((0, len(types)), dtype=dtype)

@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from nearkin.messages import note
+from nearkin.messages import write_note
 from nearkin.rows import backends
-from nearkin.rows.access import blocks, for_each_block, middle
+from nearkin.rows.access import column_medians, for_each_block, split_by_memory
 from nearkin.rows.backends import (
     dtype_name,
     is_foreign,
     library,
-    moved,
+    move_to,
     namespace,
     on_host,
     to_numpy,
-    wide,
+    widen,
 )
-from nearkin.rows.sparse import distances as sparse_distances
 from nearkin.rows.sparse import is_sparse
+from nearkin.rows.sparse import sparse_distances as sparse_distances
 
 # Kernels of our own on CUDA devices: whether they can run, and arrays as they read them.
 
@@ -39,16 +39,16 @@ Found = TypeVar("Found")
 FEW_ROWS = 4096
 
 
-def usable(X: Any, dtype: str = "float32") -> bool:
+def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
     """Whether kernels can be tried on an array: foreign, of that type, on a CUDA device."""
     if not backends.is_foreign(X) or backends.dtype_name(X) != dtype or _state.broken:
         return False
     if backends.library(X) not in ("torch", "cupy") or not _is_there():
         return False
-    return interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
+    return is_interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
 
-def interpreted() -> bool:
+def is_interpreted() -> bool:
     """Whether Triton runs kernels as Python on the host, as tests do without a device."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -58,7 +58,7 @@ def _is_there() -> bool:
     return find_spec("torch") is not None and find_spec("triton") is not None
 
 
-def tensor(X: Any) -> Any:
+def to_tensor(X: Any) -> Any:
     """The array as a tensor of torch, in the same memory."""
     if backends.library(X) == "torch":
         return X
@@ -67,7 +67,7 @@ def tensor(X: Any) -> Any:
     return torch.from_dlpack(X)
 
 
-def as_given(found: Any, like: Any) -> Any:
+def from_tensor(found: Any, like: Any) -> Any:
     """A tensor as an array of ``like``'s library, in the same memory."""
     if backends.library(like) == "torch":
         return found
@@ -76,19 +76,19 @@ def as_given(found: Any, like: Any) -> Any:
     return cupy.from_dlpack(found)
 
 
-def marks(like: Any) -> Any:
+def make_marks(like: Any) -> Any:
     """A tensor for a mark of each row, to be filled."""
     import torch
 
-    return torch.empty(like.shape[0], dtype=torch.int8, device=tensor(like[:0, :]).device)
+    return torch.empty(like.shape[0], dtype=torch.int8, device=to_tensor(like[:0, :]).device)
 
 
-def marked(marks: Any, like: Any) -> Any:
+def find_marked(marks: Any, like: Any) -> Any:
     """Numbers of the rows that have a mark, as an array of ``like``'s library."""
-    return as_given(marks.nonzero().ravel(), like)
+    return from_tensor(marks.nonzero().ravel(), like)
 
 
-def attempted(X: Any, work: Callable[[], Found]) -> Found | None:
+def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
     """What kernels find for X, on its device and stream; None if one cannot be compiled there.
 
     That is said once, and not tried again in this process.
@@ -102,7 +102,9 @@ def attempted(X: Any, work: Callable[[], Found]) -> Found | None:
     except (CompilationError, OutOfResources, PTXASError, ImportError) as error:
         _state.broken = True
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        note(f"nearkin: slower functions are used, since Triton does not compile here: {lines[0]}")
+        write_note(
+            f"nearkin: slower functions are used, since Triton does not compile here: {lines[0]}"
+        )
         return None
 
 
@@ -145,27 +147,27 @@ _POINTS_AT_ONCE = 2**16
 _ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
 
-def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
+def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
     """Labels of class numbers: where ``like`` is if they are numbers, NumPy's if they are not."""
     if not is_foreign(like) or classes.dtype.kind not in "biuf":
         return classes[to_numpy(numbers)]
-    numbers = moved(numbers, like) if isinstance(numbers, np.ndarray) else numbers
-    return gathered(moved(classes, like, classes.dtype.name), numbers)
+    numbers = move_to(numbers, like) if isinstance(numbers, np.ndarray) else numbers
+    return gather(move_to(classes, like, classes.dtype.name), numbers)
 
 
-def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
+def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
     """Squared Euclidean distances through a product, in float64 around an origin near B.
 
     With them, for each row of A, the size below which they are rounding.
     """
     xp = namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
-    origin = wide(origin)
-    A, B = wide(A) - origin, wide(B) - origin
+    origin = widen(origin)
+    A, B = widen(A) - origin, widen(B) - origin
     own, other = xp.sum(A * A, axis=1), xp.sum(B * B, axis=1)
     squared = -2.0 * (A @ B.T)
     squared = squared + own[:, None] + other
-    return clipped(squared, 0.0), 8 * eps * (own + xp.max(other))
+    return clip(squared, 0.0), 8 * eps * (own + xp.max(other))
 
 
 def products(A: Any, B: Any) -> Array:
@@ -181,7 +183,7 @@ def rowwise_products(A: Array, B: Array) -> Array:
     return namespace(A).sum(A * B, axis=2).T
 
 
-def distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
+def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
     """Distances from differences, without cancellation: O(n_A n_B) memory beside a block.
 
     In float64 on the host, where rows may be sparse.
@@ -197,7 +199,7 @@ def distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
         return torch.cdist(A, B, p=1.0 if city_block else 2.0, compute_mode=exact)
     xp = namespace(A)
     out = xp.empty((A.shape[0], B.shape[0]), dtype=A.dtype, device=A.device)
-    for rows in blocks(A, 16 * B.shape[0] * B.shape[1]):
+    for rows in split_by_memory(A, 16 * B.shape[0] * B.shape[1]):
         difference = A[rows, None, :] - B[None, :, :]
         if city_block:
             out[rows, :] = xp.sum(xp.abs(difference), axis=2)
@@ -206,7 +208,7 @@ def distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
     return out
 
 
-def clipped(X: Array, least: float, most: float | None = None) -> Array:
+def clip(X: Array, least: float, most: float | None = None) -> Array:
     """X with entries raised to ``least`` and lowered to ``most``.
 
     In the libraries' own words: the layer's ``clip`` goes by masks, which makes an accelerator wait
@@ -224,7 +226,7 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
     return A @ B + row
 
 
-def smallest(values: Array, k: int) -> tuple[Array, Array]:
+def find_smallest(values: Array, k: int) -> tuple[Array, Array]:
     """The k smallest of each row and their positions, in increasing order.
 
     Parameters
@@ -252,11 +254,11 @@ def smallest(values: Array, k: int) -> tuple[Array, Array]:
         columns.append(place)
         taken.append(values[rows, place])
         if turn + 1 < k:
-            values = left_out(values, place)
+            values = leave_out(values, place)
     return xp.stack(taken, axis=1), xp.stack(columns, axis=1)
 
 
-def left_out(values: Array, positions: Array) -> Array:
+def leave_out(values: Array, positions: Array) -> Array:
     """``values`` (n, m) with ∞ at one position of each row; it may be overwritten."""
     xp = namespace(values)
     if library(values) in _ASSIGN_BY_NUMBERS:
@@ -266,7 +268,7 @@ def left_out(values: Array, positions: Array) -> Array:
     return xp.where(each[None, :] == positions[:, None], xp.inf, values)
 
 
-def replaced(X: Array, places: Array, values: Array) -> Array:
+def replace_rows(X: Array, places: Array, values: Array) -> Array:
     """``X`` (n, ...) with other values at some places of its first axis; it may be overwritten."""
     if library(X) in _ASSIGN_BY_NUMBERS:
         X[places] = values
@@ -274,10 +276,12 @@ def replaced(X: Array, places: Array, values: Array) -> Array:
     number = np.arange(X.shape[0])
     number[to_numpy(places)] = X.shape[0] + np.arange(values.shape[0])
     xp = namespace(X)
-    return xp.take(xp.concat([X, values]), moved(number, X), axis=0)
+    return xp.take(xp.concat([X, values]), move_to(number, X), axis=0)
 
 
-def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tuple[Array, Array]:
+def find_nearest_rows(
+    A: Array, B: Array, k: int, *, skip_self: bool = False
+) -> tuple[Array, Array]:
     """Squared distances to, and row numbers of, the k nearest rows of B for each row of A.
 
     Parameters
@@ -292,20 +296,20 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     O(n m q) time; memory for a block of distances. They are in float64, and those of the k
     nearest are computed again from differences.
     """
-    if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and usable(A, dtype_name(A)):
-        found = attempted(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
+    if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and can_use_kernels(A, dtype_name(A)):
+        found = try_kernels(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
         if found is not None:
             return found
     xp = namespace(A)
-    squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
+    squared = xp.empty((A.shape[0], k), dtype=widen(A[:0, :]).dtype, device=A.device)
     places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
-    origin = middle(B)
+    origin = column_medians(B)
 
     def work(rows: slice) -> None:
-        found, _ = squared_distances(A[rows, :], B, origin)
+        found, _ = squared_distances_around(A[rows, :], B, origin)
         if skip_self:
-            found = left_out(found, xp.arange(rows.start, rows.stop, device=A.device))
-        listed = smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
+            found = leave_out(found, xp.arange(rows.start, rows.stop, device=A.device))
+        listed = find_smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
         near, place = _in_order(A[rows, :], B, listed)
         squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
@@ -320,18 +324,18 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
     xp, wanted = namespace(A), k + skip_self
     starts = range(0, B.shape[0], _POINTS_AT_ONCE)
     parts = [B[start : start + _POINTS_AT_ONCE, :] for start in starts]
-    center = tensor(wide(middle(B)))
-    searches = [Search(tensor(part), center, 1.0) for part in parts]
-    squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
+    center = to_tensor(widen(column_medians(B)))
+    searches = [Search(to_tensor(part), center, 1.0) for part in parts]
+    squared = xp.empty((A.shape[0], k), dtype=widen(A[:0, :]).dtype, device=A.device)
     places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
 
     def among(block: Array, part: Array, search: Search) -> tuple[Array, Array]:
         least = min(wanted, len(search))
-        found, is_open = search.nearest(tensor(block), least, PRECISIONS[-1])
-        found, left = as_given(found, A), marked(is_open, A)
+        found, is_open = search.nearest(to_tensor(block), least, PRECISIONS[-1])
+        found, left = from_tensor(found, A), find_marked(is_open, A)
         if left.shape[0]:
-            exact, _ = squared_distances(block[left, :], part, middle(part))
-            found = replaced(found, left, smallest(exact, least)[1])
+            exact, _ = squared_distances_around(block[left, :], part, column_medians(part))
+            found = replace_rows(found, left, find_smallest(exact, least)[1])
         return _in_order(block, part, found)
 
     def work(rows: slice) -> None:
@@ -356,20 +360,20 @@ def _in_order(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
     """Exact squared distances of proposed rows, the least first, and the rows."""
     xp = namespace(A)
     found = xp.sort(found, axis=1)  # of equals the first comes first
-    difference = wide(A)[:, None, :] - wide(gathered(B, found))
+    difference = widen(A)[:, None, :] - widen(gather(B, found))
     exact = xp.sum(difference * difference, axis=2)
     order = xp.argsort(exact, axis=1, stable=True)
     return xp.take_along_axis(exact, order, axis=1), xp.take_along_axis(found, order, axis=1)
 
 
-def gathered(B: Array, positions: Array) -> Array:
+def gather(B: Array, positions: Array) -> Array:
     """``B[positions]`` for positions of any shape."""
     xp = namespace(B)
     flat = xp.take(B, xp.reshape(positions, (-1,)), axis=0)
     return xp.reshape(flat, (*positions.shape, *B.shape[1:]))
 
 
-def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
+def solve_small_systems(matrices: Array, right: Array, least_pivot: float) -> Array:
     """Solutions of many small positive definite systems, by Cholesky's factorisation.
 
     Parameters
@@ -389,7 +393,7 @@ def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
     columns, forward = [], []
     rest, values = matrices, right
     for _ in range(k):
-        pivot = xp.sqrt(clipped(rest[0, 0, :], least_pivot))
+        pivot = xp.sqrt(clip(rest[0, 0, :], least_pivot))
         column, value = rest[1:, 0, :] / pivot, values[0, :] / pivot
         columns.append((pivot, column))
         forward.append(value)

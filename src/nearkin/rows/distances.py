@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from nearkin._types import Doubles, Floats, Integers
 from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.sparse import is_sparse, squared_norms
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
@@ -52,17 +53,17 @@ def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = 
     if sparse_rows.is_sparse(A):
         rows_A = np.arange(A.shape[0]) if rows_A is None else rows_A
         rows_B = np.arange(B.shape[0]) if rows_B is None else rows_B
-        return sparse_rows.squared_rowwise_distances(A, B, rows_A, rows_B)
+        return sparse_rows.squared_pair_distances(A, B, rows_A, rows_B)
     xp = backends.namespace(A)
-    numbers = [None if rows is None else backends.moved(rows, A) for rows in (rows_A, rows_B)]
+    numbers = [None if rows is None else backends.move_to(rows, A) for rows in (rows_A, rows_B)]
     n = A.shape[0] if rows_A is None else len(rows_A)
-    out = backends.empty((n,), A, backends.wide(A[:0, :]).dtype)
-    for block in access.blocks(out, 40 * A.shape[1]):
+    out = backends.empty((n,), A, backends.widen(A[:0, :]).dtype)
+    for block in access.split_by_memory(out, 40 * A.shape[1]):
         left, right = (
             Z[block, :] if rows is None else xp.take(Z, rows[block], axis=0)
             for Z, rows in zip((A, B), numbers, strict=True)
         )
-        difference = backends.wide(left) - backends.wide(right)
+        difference = backends.widen(left) - backends.widen(right)
         out[block] = xp.sum(difference * difference, axis=1)
     return out
 
@@ -95,8 +96,8 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
     if n == 0:
         return np.zeros(d)
     if backends.is_foreign(X):
-        return backends.to_numpy(access.middle(X)).astype(np.float64)
-    rows = access.evenly_spaced(n, access.MIDDLE_ROWS)
+        return backends.to_numpy(access.column_medians(X)).astype(np.float64)
+    rows = evenly_spaced(n, access.MIDDLE_ROWS)
     if not is_sparse(X):
         return _medians(X[rows], if_far)
     X = sp.csr_array(X)[rows]
@@ -119,7 +120,7 @@ def _medians(rows: Floats, if_far: bool) -> Doubles:
     return np.where(np.abs(found) > _FAR * width, found, 0.0)
 
 
-def centred(X: Any, middle: Floats) -> Any:
+def centre(X: Any, middle: Floats) -> Any:
     """Rows less their middle, in their own type; sparse ones stay sparse.
 
     A sparse matrix gets an entry in each row for the columns whose middle is not 0.
@@ -127,7 +128,7 @@ def centred(X: Any, middle: Floats) -> Any:
     if not middle.any():
         return X
     if backends.is_foreign(X):
-        return X - backends.moved(middle, X)
+        return X - backends.move_to(middle, X)
     if is_sparse(X):
         columns = np.flatnonzero(middle)
         n, k = X.shape[0], len(columns)
@@ -144,10 +145,10 @@ def mean_row(X: Any) -> Doubles:
     origin = middle(X)
 
     def sums(rows: Any) -> tuple[Doubles]:
-        moved = centred(rows, origin)
+        moved = centre(rows, origin)
         return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
 
-    return np.asarray(origin + access.reduced(X, sums)[0] / X.shape[0])
+    return np.asarray(origin + access.reduce_rows(X, sums)[0] / X.shape[0])
 
 
 def squared_distances(A: Any, B: Any) -> Any:
@@ -162,7 +163,7 @@ def squared_distances(A: Any, B: Any) -> Any:
     array of shape (n_a, n_b)
     """
     if backends.is_foreign(A):
-        return device_math.squared_distances(A, B, access.middle(B))[0]
+        return device_math.squared_distances_around(A, B, access.column_medians(B))[0]
     return _squared_distances_and_lengths(A, B)[0]
 
 
@@ -173,7 +174,7 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
     out does not hide the differences of others.
     """
     if backends.is_foreign(A):
-        return device_math.squared_distances(A, B, access.middle(B))
+        return device_math.squared_distances_around(A, B, access.column_medians(B))
     squared, own, others = _squared_distances_and_lengths(A, B)
     rounding = 8 * float(np.finfo(squared.dtype).eps)
     squared[squared <= rounding * (own[:, None] + others)] = 0.0
@@ -182,7 +183,7 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
 
 def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Doubles]:
     origin = middle(B)
-    A, B = centred(A, origin), centred(B, origin)
+    A, B = centre(A, origin), centre(B, origin)
     own, others = squared_lengths(A), squared_lengths(B)
     magnitude = own + others.max(initial=0.0)
     is_plain = all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in (A, B))
@@ -199,7 +200,7 @@ def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Double
 def squared_lengths(X: Any) -> Doubles:
     """Squared length of each row, in float64."""
     if backends.is_foreign(X):
-        X = backends.wide(X)
+        X = backends.widen(X)
         found: Doubles = backends.namespace(X).sum(X * X, axis=1)
         return found
     if is_sparse(X):
@@ -239,7 +240,7 @@ def class_sums(
         z, own = _of_known_class(block, number, coordinates)
         sums, squares = _Sum(), _Sum()
         for rows in _pieces(z, 8 * (n_classes + 3 * z.shape[1])):
-            piece = backends.wide(z[rows, :])
+            piece = backends.widen(z[rows, :])
             if origins is not None:
                 piece = piece - _taken(origins, own[rows], piece)
             members = _indicator(own[rows], n_classes, piece)
@@ -247,7 +248,7 @@ def class_sums(
             squares.add(members @ (piece * piece))
         return sums.at_home, squares.at_home
 
-    sums, squares = access.reduced(X, of_block, classes)
+    sums, squares = access.reduce_rows(X, of_block, classes)
     return sums, squares
 
 
@@ -277,13 +278,13 @@ def within_scatters(
         z, own = _of_known_class(block, number, coordinates)
         totals = [_Sum() for _ in weight.T]
         for rows in _pieces(z, 40 * z.shape[1]):
-            piece = backends.wide(z[rows, :])
+            piece = backends.widen(z[rows, :])
             centered = piece - _taken(means, own[rows], piece)
             for total, weights in zip(totals, weight.T, strict=True):
                 total.add((_taken(weights, own[rows], piece)[:, None] * centered).T @ centered)
         return (np.stack([total.at_home for total in totals]),)
 
-    return np.asarray(access.reduced(X, of_block, classes)[0])
+    return np.asarray(access.reduce_rows(X, of_block, classes)[0])
 
 
 class _Sum:
@@ -310,13 +311,17 @@ def _of_known_class(
 
 def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
     """As much at a time as a device should hold; on the host a block is that already."""
-    return access.blocks(z, bytes_per_row) if backends.is_foreign(z) else [slice(0, z.shape[0])]
+    return (
+        access.split_by_memory(z, bytes_per_row)
+        if backends.is_foreign(z)
+        else [slice(0, z.shape[0])]
+    )
 
 
 def _taken(values: Floats, own: Integers, like: Any) -> Any:
     """What belongs to the class of each row, where the rows are."""
-    there = backends.moved(values, like)
-    return backends.namespace(like).take(there, backends.moved(own, like), axis=0)
+    there = backends.move_to(values, like)
+    return backends.namespace(like).take(there, backends.move_to(own, like), axis=0)
 
 
 def _indicator(own: Integers, n_classes: int, like: Any) -> Any:
@@ -324,5 +329,5 @@ def _indicator(own: Integers, n_classes: int, like: Any) -> Any:
     if not backends.is_foreign(like):
         n = len(own)
         return sp.csr_array((np.ones(n), (own, np.arange(n))), shape=(n_classes, n))
-    numbers, each = backends.moved(own, like), backends.moved(np.arange(n_classes), like)
+    numbers, each = backends.move_to(own, like), backends.move_to(np.arange(n_classes), like)
     return backends.as_type(each[:, None] == numbers[None, :], like.dtype)

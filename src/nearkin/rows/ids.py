@@ -14,7 +14,7 @@ from nearkin.errors import InputError, InputTypeError
 Ids: TypeAlias = NDArray[Any]  # int64, or object with str in it
 
 
-def checked_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
+def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
     """Ids of new rows as int64, or as str in an object array; or say which one is wrong.
 
     Parameters
@@ -47,7 +47,7 @@ def _id_array(ids: Any) -> Ids:
     """Ids as int64, or as str in an object array, where nothing is cut off."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return ids.astype(np.int64)
-    names = plain_values(ids)
+    names = list_values(ids)
     kind = str if names and isinstance(names[0], str) else Integral
     for row, name in enumerate(names):
         if not isinstance(name, kind) or isinstance(name, bool):
@@ -61,7 +61,7 @@ def _id_array(ids: Any) -> Ids:
         raise InputError("ids must fit into 64 bits with a sign; make strings of them.") from None
 
 
-def plain_values(values: Any) -> list[Any]:
+def list_values(values: Any) -> list[Any]:
     """Values of a list, an array or a data frame's column, as plain Python has them."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -81,7 +81,7 @@ def are_distinct(ids: Ids) -> bool:
     return ids.dtype.kind == "O" and len(set(ids)) == len(ids)
 
 
-def with_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
+def add_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
     """Ids that are known when new ones came in, or an error if one of these is not new.
 
     Row numbers, as long as there is nothing else, are a range, which takes no memory. A set is

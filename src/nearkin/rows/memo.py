@@ -1,7 +1,7 @@
 """Work that is done once, while somebody keeps its results.
 
-Who fits many learners to the same rows opens a block (:func:`keeping_results`). In it, functions
-that are called by way of :func:`once` are not called again for arguments that they had before.
+Who fits many learners to the same rows opens a block (:func:`keep_results`). In it, functions
+that are called by way of :func:`call_once` are not called again for arguments that they had before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearkin.messages import Note, hand_on, noticed
+from nearkin.messages import Note, collect_notices, hand_on
 
 Result = TypeVar("Result")
 # Arrays up to this many bytes are compared by what they hold, larger ones must be the same.
@@ -37,8 +37,8 @@ _results: ContextVar[dict[Hashable, _Done] | None] = ContextVar("results", defau
 
 
 @contextmanager
-def keeping_results() -> Iterator[None]:
-    """Keep the results of :func:`once`, and what they are of, until the block ends."""
+def keep_results() -> Iterator[None]:
+    """Keep the results of :func:`call_once`, and what they are of, until the block ends."""
     before = _results.set({})
     try:
         yield
@@ -46,7 +46,7 @@ def keeping_results() -> Iterator[None]:
         _results.reset(before)
 
 
-def once(function: Callable[..., Result], *arguments: Any) -> Result:
+def call_once(function: Callable[..., Result], *arguments: Any) -> Result:
     """What a pure function gives, from an earlier call with the same arguments if results are kept.
 
     Parameters
@@ -60,12 +60,12 @@ def once(function: Callable[..., Result], *arguments: Any) -> Result:
 
     Examples
     --------
-    >>> from nearkin.rows.memo import keeping_results, once
+    >>> from nearkin.rows.memo import keep_results, call_once
     >>> def drawn(rng):
     ...     print("drawing")
     ...     return rng.randint(10)
-    >>> with keeping_results():
-    ...     twice = [once(drawn, np.random.RandomState(0)) for _ in range(2)]
+    >>> with keep_results():
+    ...     twice = [call_once(drawn, np.random.RandomState(0)) for _ in range(2)]
     drawing
     >>> twice
     [5, 5]
@@ -76,7 +76,7 @@ def once(function: Callable[..., Result], *arguments: Any) -> Result:
     generators = [one for one in arguments if isinstance(one, np.random.RandomState)]
     key = (function, *map(_key, arguments))
     if key not in results:
-        with noticed() as notes:
+        with collect_notices() as notes:
             found = function(*arguments)
         states = [rng.get_state() for rng in generators]
         results[key] = _Done(found, notes, states, (function, *arguments))

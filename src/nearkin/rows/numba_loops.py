@@ -22,14 +22,14 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
-from nearkin.messages import note
+from nearkin.messages import write_note
 
 _DIGEST_BYTES = 16
 # All loops of this process that were called.
 _made: list[Any] = []
 
 
-def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Numba's object for a function, with what was compiled of it before."""
     made: Any = njit(**options)(function)
     if made is not function:  # as where Numba is switched off
@@ -39,18 +39,18 @@ def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     return made
 
 
-def n_compiled() -> int:
+def count_compiled() -> int:
     """How many loops this process compiled, each counted for every combination of types."""
     return sum(sum(loop.stats.cache_misses.values()) for loop in _made)
 
 
-def kept_in() -> Path | None:
+def find_cache_folder() -> Path | None:
     """The folder below which the loops of this process are kept; None if one of them is not."""
     folders = [loop.stats.cache_path for loop in _made]
     return Path(os.path.commonpath(folders)) if folders and all(folders) else None
 
 
-def get_ready() -> None:
+def load_numba() -> None:
     """Have Numba import what it needs when it first loads something."""
     with global_compiler_lock:
         rtsys.initialize(cpu_target.target_context)
@@ -114,12 +114,14 @@ class Announcer(event.Listener):
             return
         self.said = True
         if dispatcher.stats.cache_path is None:
-            note(
+            write_note(
                 "nearkin: compiling, which takes some seconds in every program, since no folder "
                 "can be written to keep it in: let NUMBA_CACHE_DIR name one"
             )
         else:
-            note("nearkin: compiling for this machine, which takes some seconds the first time")
+            write_note(
+                "nearkin: compiling for this machine, which takes some seconds the first time"
+            )
 
     def on_end(self, event: Any) -> None:
         """What Numba calls when it is done."""

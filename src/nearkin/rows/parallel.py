@@ -124,25 +124,25 @@ _BLOCK_BYTES = 4 * 2**20
 _on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
 
 
-def block_rows(bytes_per_row: int) -> int:
+def rows_per_block(bytes_per_row: int) -> int:
     """How many rows make a block when each needs so many bytes of working memory."""
     return max(64, min(65536, _BLOCK_BYTES // max(1, bytes_per_row)))
 
 
-def blocks(n_rows: int, size: int) -> Iterator[slice]:
+def split_range(n_rows: int, size: int) -> Iterator[slice]:
     """Consecutive slices that cover ``range(n_rows)``."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
-def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> None:
+def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None:
     """Call ``work`` on every block of rows, in as many threads as there are cores.
 
     ``work`` must write to its own rows only, so that the result does not depend on the order.
     BLAS runs single-threaded meanwhile: the blocks already keep all cores busy. Within
     :func:`one_core` there is one thread, the caller's.
     """
-    slices = list(blocks(n_rows, size))
+    slices = list(split_range(n_rows, size))
     helpers = 0 if len(slices) <= 1 or _on_one_core.get() else min(cpu_count(), len(slices)) - 1
     if helpers == 0:
         for rows in slices:
@@ -209,7 +209,7 @@ Made = TypeVar("Made")
 _END: Any = object()
 
 
-def ahead(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
+def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
     """The same items, made by a thread of its own while those before are in use.
 
     An error comes where its item would have been. Once the result is closed, as at an error of who
@@ -223,8 +223,8 @@ def ahead(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
 
     Examples
     --------
-    >>> from nearkin.rows.parallel import ahead
-    >>> list(ahead(n**2 for n in range(4)))
+    >>> from nearkin.rows.parallel import prefetch
+    >>> list(prefetch(n**2 for n in range(4)))
     [0, 1, 4, 9]
     """
     iterator, context = iter(items), copy_context()
@@ -246,7 +246,7 @@ def ahead(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
             thread.submit(context.run, _close, iterator)  # where it runs
 
 
-def mapped_ahead(
+def map_ahead(
     function: Callable[[Item], Made], items: Iterable[Item], n_threads: int
 ) -> Iterator[Made]:
     """``function`` of each item, in their order, in some threads at a time.
@@ -256,14 +256,14 @@ def mapped_ahead(
 
     Examples
     --------
-    >>> from nearkin.rows.parallel import mapped_ahead
-    >>> list(mapped_ahead(abs, [-1, 2, -3], 2))
+    >>> from nearkin.rows.parallel import map_ahead
+    >>> list(map_ahead(abs, [-1, 2, -3], 2))
     [1, 2, 3]
     """
     iterator = iter(items)
     waiting: deque[Future[Made]] = deque()
     failed: Exception | None = None
-    with closed(iterator), ThreadPoolExecutor(n_threads) as threads:
+    with close_after(iterator), ThreadPoolExecutor(n_threads) as threads:
         try:
             while True:
                 try:
@@ -290,7 +290,7 @@ def _cancel(waiting: Iterable[Future[Any]]) -> None:
 
 
 @contextmanager
-def closed(items: Any) -> Iterator[None]:
+def close_after(items: Any) -> Iterator[None]:
     """Close items after a block, if they are a generator's, rather than when nobody holds them."""
     try:
         yield
@@ -318,7 +318,7 @@ def pause() -> None:
 
 
 @contextmanager
-def pausing(wait: Callable[[], object]) -> Iterator[None]:
+def pause_by(wait: Callable[[], object]) -> Iterator[None]:
     """Have work in this thread wait wherever it can.
 
     Parameters
@@ -392,15 +392,15 @@ class _Loop:
         return self._function.__qualname__
 
     def _dispatcher(self) -> Any:
-        from nearkin.rows.numba_loops import dispatcher
+        from nearkin.rows.numba_loops import make_dispatcher
 
         with _LOCK:
             if self._made is None:
-                self._made = dispatcher(self._function, self._options)
+                self._made = make_dispatcher(self._function, self._options)
             return self._made
 
 
-def get_ready() -> threading.Thread:
+def start_loading_numba() -> threading.Thread:
     """Import Numba in a thread of its own, with all that loops need when they are first called.
 
     That takes half a second of a core, in which files can be read.
@@ -411,6 +411,6 @@ def get_ready() -> threading.Thread:
 
 
 def _imported() -> None:
-    from nearkin.rows.numba_loops import get_ready
+    from nearkin.rows.numba_loops import load_numba
 
-    get_ready()
+    load_numba()

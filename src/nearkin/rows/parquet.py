@@ -13,18 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, InputTypeError, few, needing
+from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
 from nearkin.rows.backends import Block
-from nearkin.rows.parallel import mapped_ahead
-from nearkin.rows.validation import BLOCK_BYTES, BLOCK_ROWS, checked_dtype, rows_of_a_block
-from nearkin.rows.validation import require_finite_block as checked_rows
+from nearkin.rows.parallel import map_ahead
+from nearkin.rows.validation import (
+    BLOCK_BYTES,
+    BLOCK_ROWS,
+    check_dtype,
+    require_finite_block,
+    rows_per_read,
+)
 
 # Parquet files and their columns: which are rows' features, and what numbers they hold.
 
 
-def imported_pyarrow() -> Any:
+def import_pyarrow() -> Any:
     """The library that reads and writes Parquet files, or an error that says how to get it."""
-    with needing("Parquet files need pyarrow", "parquet"):
+    with explain_missing_package("Parquet files need pyarrow", "parquet"):
         import pyarrow
         import pyarrow.dataset
         import pyarrow.parquet
@@ -32,9 +37,9 @@ def imported_pyarrow() -> Any:
 
 
 @contextmanager
-def readable_as(form: str, name: str) -> Iterator[None]:
+def explain_unreadable(form: str, name: str) -> Iterator[None]:
     """Say which file it is that pyarrow cannot read, and what it was to be."""
-    pa = imported_pyarrow()
+    pa = import_pyarrow()
     try:
         yield
     except (pa.ArrowMemoryError, FileNotFoundError):
@@ -43,7 +48,7 @@ def readable_as(form: str, name: str) -> Iterator[None]:
         raise InputError(f"{name} cannot be read as {form}: {error}") from error
 
 
-def chosen_columns(
+def choose_features(
     schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
 ) -> list[str]:
     """Columns that are features: those asked for, or all but those carried along and an index."""
@@ -73,7 +78,7 @@ def _pandas_index(schema: Any) -> list[str]:
     return [column for column in index if isinstance(column, str)]
 
 
-def common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
+def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
     """float32 if all columns are, else float64; what is no number is refused."""
     vectors = [column for column, kind in types.items() if is_list(pa, kind)]
     if vectors:
@@ -110,7 +115,7 @@ def number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
     where = f"column {column!r} of {name}"
     if not _is_number(pa, kind):
         raise InputTypeError(f"{where} holds vectors of {kind}, not of numbers.")
-    return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
+    return check_dtype(np.dtype(kind.to_pandas_dtype()), where)
 
 
 # Rows that are put together from columns at a time, so that they stay in a core's cache: by Arrow,
@@ -155,11 +160,11 @@ class ParquetFiles:
         carry: Sequence[str],
         empty: Callable[[int, int, np.dtype[Any]], Floats] | None = None,
     ) -> None:
-        pa = imported_pyarrow()
+        pa = import_pyarrow()
         self._empty = empty
         self.name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the dataset"
         self._dataset = _opened(pa, source, self.name)
-        self._columns = chosen_columns(self._dataset.schema, columns, carry, self.name)
+        self._columns = choose_features(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
         self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
         self._pieces = self._row_groups()
@@ -174,7 +179,9 @@ class ParquetFiles:
             self.dtype = number_type(pa, types[0].value_type, self._columns[0], self.name)
         else:
             self.n_columns = len(types)
-            self.dtype = common_type(pa, dict(zip(self._columns, types, strict=True)), self.name)
+            self.dtype = find_common_type(
+                pa, dict(zip(self._columns, types, strict=True)), self.name
+            )
         self.names = None if self._is_vector else self._columns
         self._has_one_type = set(types) == {pa.from_numpy_dtype(self.dtype)}
 
@@ -183,7 +190,7 @@ class ParquetFiles:
         batches = self._numbered_batches(wanted)
         if self._empty is None:
             return map(self._block, batches)
-        return mapped_ahead(self._block, batches, _FILLING_THREADS)
+        return map_ahead(self._block, batches, _FILLING_THREADS)
 
     def _block(self, numbered: tuple[int, Any]) -> Block:
         start, batch = numbered
@@ -207,7 +214,7 @@ class ParquetFiles:
                 start += len(batch)
 
     def _readable_batches(self, fragment: Any) -> Iterator[Any]:
-        with readable_as("Parquet", fragment.path):
+        with explain_unreadable("Parquet", fragment.path):
             for batch in self._batches(fragment):
                 if self._carry:  # of which text may be no UTF-8
                     batch.select(self._carry).validate(full=True)
@@ -215,8 +222,8 @@ class ParquetFiles:
 
     def _batches(self, fragment: Any) -> Iterator[Any]:
         """The columns in use of a row group, some rows at a time."""
-        pa = imported_pyarrow()
-        size = rows_of_a_block(self.n_columns, self.dtype)
+        pa = import_pyarrow()
+        size = rows_per_read(self.n_columns, self.dtype)
         schema, own = self._dataset.schema, fragment.physical_schema
         # Types of numbers are equal in all files, and whether they may be null does not matter.
         carried_alike = all(c in own.names and own.field(c) == schema.field(c) for c in self._carry)
@@ -255,9 +262,9 @@ class ParquetFiles:
                 )
         if self._is_vector:
             rows = self._vectors(batch.column(self._columns[0]), start)
-            return checked_rows(rows, start, self.name, self.names)
+            return require_finite_block(rows, start, self.name, self.names)
         rows = self._columns_for_a_device(batch) if self._empty else self._rows_of_columns(batch)
-        return checked_rows(rows, start, self.name, self.names)
+        return require_finite_block(rows, start, self.name, self.names)
 
     def _columns_for_a_device(self, batch: Any) -> Floats:
         assert self._empty is not None
@@ -336,11 +343,11 @@ class ParquetFiles:
 
     def _width_of_vectors(self) -> int:
         kind = self._dataset.schema.field(self._columns[0]).type
-        if imported_pyarrow().types.is_fixed_size_list(kind):
+        if import_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)
         # Of the first row group alone: the dataset's own head would read ahead.
         group = next(fragment for start, stop, fragment in self._pieces if stop > start)
-        with readable_as("Parquet", self.name):
+        with explain_unreadable("Parquet", self.name):
             first = group.head(1, columns=self._columns, use_threads=False).column(0)
         if not first[0].is_valid or len(first[0]) == 0:
             raise InputError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
@@ -351,7 +358,7 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
     if isinstance(source, str | os.PathLike):
         if not Path(source).exists():
             raise FileNotFoundError(f"there is no file {name!r}.")
-        with readable_as("Parquet", name):
+        with explain_unreadable("Parquet", name):
             source = pa.dataset.dataset(name, format="parquet")
     if not isinstance(source, pa.dataset.FileSystemDataset):
         raise InputTypeError(
@@ -381,7 +388,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
 
     Blocks of few rows share a row group: a file of many small ones is slow to read.
     """
-    pa = imported_pyarrow()
+    pa = import_pyarrow()
     batches = (_batch(pa, names, block) for block in blocks)
     first = next(batches, None)
     if first is None:

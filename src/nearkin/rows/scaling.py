@@ -16,7 +16,7 @@ from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
 from nearkin.messages import is_heard, notice
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.backends import ROWS_FOR_UNITS, Parts, RemoteRows, added, evenly_spaced
+from nearkin.rows.backends import ROWS_FOR_UNITS, Parts, RemoteRows, add_parts, evenly_spaced
 from nearkin.rows.sparse import is_sparse
 
 # How wide the columns of a table are, and whether they have one unit.
@@ -72,9 +72,9 @@ def column_spreads(X: Any) -> Doubles:
     """
     X = _some_rows(X, MOST_ROWS)
     if backends.is_foreign(X):
-        return without_rounding(_home(_foreign_spreads(X)))
+        return drop_rounding(_home(_foreign_spreads(X)))
     if not is_sparse(X):
-        return without_rounding(_by_blocks(X, _spreads))
+        return drop_rounding(_by_blocks(X, _spreads))
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
     n = X.shape[0]
     X = sparse.csc_array(X)
@@ -82,17 +82,17 @@ def column_spreads(X: Any) -> Doubles:
     spreads = np.empty(X.shape[1])
     spreads[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _spreads)
     spreads[~filled] = _sparse_deviations(X[:, np.flatnonzero(~filled)])
-    return without_rounding(spreads)
+    return drop_rounding(spreads)
 
 
-def without_rounding(spreads: Doubles) -> Doubles:
+def drop_rounding(spreads: Doubles) -> Doubles:
     """Spreads of columns, 0 where one is below 1e-12 of the median of those that are not 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.rows.scaling import without_rounding
-    >>> without_rounding(np.array([1.0, 3e-33, 0.0, 5.0]))
+    >>> from nearkin.rows.scaling import drop_rounding
+    >>> drop_rounding(np.array([1.0, 3e-33, 0.0, 5.0]))
     array([1., 0., 0., 5.])
     """
     wide = spreads[spreads > 0]
@@ -101,7 +101,7 @@ def without_rounding(spreads: Doubles) -> Doubles:
     return np.where(spreads < _DEAD * middle, 0.0, spreads)
 
 
-def scales_of(X: Any) -> Doubles:
+def column_scales(X: Any) -> Doubles:
     """What columns are divided by to be equally wide: their spreads, and 1 for constant ones."""
     spreads = column_spreads(X)
     return np.where(spreads > 0, spreads, 1.0)
@@ -123,7 +123,7 @@ class UnitsDiffer:
     ratio: float
 
 
-def differing_units(X: Any) -> UnitsDiffer | None:
+def find_differing_units(X: Any) -> UnitsDiffer | None:
     """Whether columns are in units that differ by more than 100, and which.
 
     None for pixels, counts, embeddings and all else that has one unit, for columns that are equally
@@ -137,7 +137,7 @@ def differing_units(X: Any) -> UnitsDiffer | None:
     X = _some_rows(X, ROWS_FOR_UNITS)
     if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
         return None
-    units = without_rounding(column_units(X))
+    units = drop_rounding(column_units(X))
     known = np.flatnonzero(units)
     ratio = ratio_of_spreads(units)
     if len(known) < 2 or ratio <= MOST_RATIO or _ordered(units[known]):
@@ -303,7 +303,7 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
     """Columns less their medians, what they were divided by, and what is rounding."""
     xp = backends.namespace(X)
     eps = float(xp.finfo(X.dtype).eps)
-    X = backends.wide(X)
+    X = backends.widen(X)
     largest = xp.max(xp.abs(X), axis=0)
     factor = xp.where(largest > 0, largest, xp.ones_like(largest))
     X = X / factor
@@ -334,8 +334,8 @@ def _foreign_units(X: Any) -> Any:
     differing = backends.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
     place = np.minimum(n - differing + _within_unit(differing), n - 1) * d + np.arange(d)
     ordered = xp.reshape(xp.sort(distances, axis=0), (-1,))
-    reach = device_math.gathered(ordered, backends.moved(place, X))
-    known = backends.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
+    reach = device_math.gather(ordered, backends.move_to(place, X))
+    known = backends.move_to((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
     return reach * known * factor
 
 
@@ -360,7 +360,7 @@ class ScaleWarning(UserWarning):
     """
 
 
-def scaled(learner: Any, X: Any, *, reset: bool) -> Any:
+def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
     """Checked rows as a learner sees them, their columns divided if that is wanted.
 
     Parameters
@@ -378,17 +378,17 @@ def scaled(learner: Any, X: Any, *, reset: bool) -> Any:
     """
     if reset:
         learner.column_scale_ = _column_scale(learner, X)
-    return divided(X, getattr(learner, "column_scale_", None))
+    return divide_columns(X, getattr(learner, "column_scale_", None))
 
 
-def divided(X: Any, scale: Floats | None) -> Any:
+def divide_columns(X: Any, scale: Floats | None) -> Any:
     """Rows whose columns are divided, in the type of X; sparse rows stay sparse."""
     if scale is None:
         return X
     if backends.is_remote(X):
         return DividedRows(X, scale)
     if backends.is_foreign(X):
-        return X / backends.moved(scale, X)
+        return X / backends.move_to(scale, X)
     if is_sparse(X):
         X = sparse.csr_array(X, copy=True)
         X.data = (X.data / scale[X.indices]).astype(X.dtype)
@@ -396,7 +396,7 @@ def divided(X: Any, scale: Floats | None) -> Any:
     return (X / scale).astype(X.dtype, copy=False)
 
 
-def fitted_scaler(blocks: Iterable[Floats]) -> StandardScaler:
+def fit_scaler(blocks: Iterable[Floats]) -> StandardScaler:
     """What standardises rows: columns of rounding noise are centred, but not blown up.
 
     Parameters
@@ -407,14 +407,14 @@ def fitted_scaler(blocks: Iterable[Floats]) -> StandardScaler:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.rows.scaling import fitted_scaler
-    >>> fitted_scaler([np.array([[0.0, 0.0], [4.0, 1e-33]])]).scale_
+    >>> from nearkin.rows.scaling import fit_scaler
+    >>> fit_scaler([np.array([[0.0, 0.0], [4.0, 1e-33]])]).scale_
     array([2., 1.])
     """
     scaler = StandardScaler()
     for block in blocks:
         scaler.partial_fit(block)
-    scaler.scale_[without_rounding(np.sqrt(scaler.var_)) == 0] = 1.0
+    scaler.scale_[drop_rounding(np.sqrt(scaler.var_)) == 0] = 1.0
     return scaler
 
 
@@ -422,13 +422,13 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     """Warn if the columns of checked rows have units that differ by more than 100."""
     if not is_heard(ScaleWarning):
         return
-    found = differing_units(X)
+    found = find_differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
-        notice(f"{in_words(found, names)}. {remedy}", ScaleWarning)
+        notice(f"{describe_units(found, names)}. {remedy}", ScaleWarning)
 
 
-def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
+def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
     """Which columns differ, and by how much."""
     widest, narrowest = (
         f"column {column if names is None else repr(str(names[column]))}"
@@ -451,7 +451,7 @@ def _column_scale(learner: Any, X: Any) -> Floats | None:
             )
         return None
     if learner.scale:
-        return scales_of(X)
+        return column_scales(X)
     remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
     warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
     return None
@@ -465,7 +465,7 @@ class _OfDivided:
     scale: Floats
 
     def __call__(self, rows: Floats, *aligned: NDArray[Any]) -> Any:
-        return self.function(divided(rows, self.scale), *aligned)
+        return self.function(divide_columns(rows, self.scale), *aligned)
 
 
 class DividedRows(RemoteRows):
@@ -483,13 +483,13 @@ class DividedRows(RemoteRows):
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Some rows by their numbers, in that order."""
-        return np.asarray(divided(self._rows.take(rows), self._scale))
+        return np.asarray(divide_columns(self._rows.take(rows), self._scale))
 
     def reduced(
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined."""
         return self._rows.reduced(_OfDivided(function, self._scale), *aligned, combine=combine)

@@ -14,6 +14,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from nearkin._types import Doubles, Floats
 from nearkin.messages import notice
+from nearkin.rows.backends import evenly_spaced
 
 # Columns that stand for those of sparse rows where distances need be about right only.
 _PROJECTED = 200
@@ -35,7 +36,7 @@ def is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
-def canonical(X: Any) -> Any:
+def to_canonical(X: Any) -> Any:
     """Sparse rows in the form in which equal matrices are equal: CSR, each entry once, in order.
 
     Entries that are stored in parts are added up, which squares of the parts are not; zeros are not
@@ -53,21 +54,21 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def plain(Z: Any) -> Any:
+def to_plain(Z: Any) -> Any:
     """An embedding as an array, whatever ``set_output`` made of it; sparse where it is that."""
-    return canonical(sparse.csr_array(Z)) if is_sparse(Z) else np.asarray(Z)
+    return to_canonical(sparse.csr_array(Z)) if is_sparse(Z) else np.asarray(Z)
 
 
-def dense(rows: Any) -> Any:
+def to_dense(rows: Any) -> Any:
     """Some rows, few enough for that, as an array."""
     return rows.toarray() if is_sparse(rows) else rows
 
 
-def about(Z: Any, rng: np.random.RandomState) -> Any:
+def project_if_wide(Z: Any, rng: np.random.RandomState) -> Any:
     """An embedding as an array; distances of wide sparse rows about kept by a random projection."""
-    Z = plain(Z)
+    Z = to_plain(Z)
     if not is_sparse(Z) or Z.shape[1] <= _PROJECTED:
-        return dense(Z)
+        return to_dense(Z)
     return np.asarray(Z @ (rng.standard_normal((Z.shape[1], _PROJECTED)) / np.sqrt(_PROJECTED)))
 
 
@@ -95,7 +96,7 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
     if d <= MOST_AXES:
         return None
     if n > _MOST_ROWS:
-        X = X[np.linspace(0, n - 1, _MOST_ROWS).astype(np.int64)]
+        X = X[evenly_spaced(n, _MOST_ROWS)]
     X = X.astype(np.float64)
     # Lengths of rows neither overflow nor vanish when squared.
     largest = float(abs(X).max()) if X.nnz else 0.0
@@ -106,14 +107,14 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
     return np.asarray(axes[values > _LEAST_SHARE * values[0]])
 
 
-def along(X: Any, axes: Floats | None) -> Doubles:
+def project_along(X: Any, axes: Floats | None) -> Doubles:
     """Rows as an array: their columns, or what they are along axes; in float64."""
     if axes is None:
         return np.asarray(X.toarray(), dtype=np.float64)
     return np.asarray(X.astype(np.float64) @ axes.T)
 
 
-def all_equal(X: Any) -> bool:
+def are_all_equal(X: Any) -> bool:
     """Whether all rows are the same."""
     low, high = X.min(axis=0), X.max(axis=0)
     return bool((low != high).nnz == 0)
@@ -139,7 +140,7 @@ def squared_norms(X: Any) -> Floats:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
-def distances(A: Any, B: Any) -> Floats:
+def sparse_distances(A: Any, B: Any) -> Floats:
     """Euclidean distance between all rows of A and all rows of B.
 
     Parameters
@@ -157,7 +158,7 @@ def distances(A: Any, B: Any) -> Floats:
     squared = lengths - 2 * (A @ B.T).toarray()
     i, j = np.nonzero(squared <= _CLOSE * lengths)
     found: Floats = np.sqrt(np.maximum(squared, 0))
-    found[i, j] = np.sqrt(squared_rowwise_distances(A, B, i, j))
+    found[i, j] = np.sqrt(squared_pair_distances(A, B, i, j))
     return found
 
 
@@ -176,7 +177,7 @@ def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Float
     return squared
 
 
-def squared_rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
+def squared_pair_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
     """Squared Euclidean distance between some rows of A and as many of B, one by one."""
     out = np.empty(len(rows_A))
     A, B = sparse.csr_array(A), sparse.csr_array(B)
@@ -244,7 +245,7 @@ def axes_of_wide_rows(
     n, d = X.shape
     if d <= MOST_COLUMNS:
         return None
-    some = X if n <= _ROWS_FOR_AXES else X[np.linspace(0, n - 1, _ROWS_FOR_AXES).astype(np.int64)]
+    some = X if n <= _ROWS_FOR_AXES else X[evenly_spaced(n, _ROWS_FOR_AXES)]
     centred = some.astype(np.float64) - mean
     largest = float(np.abs(centred).max())
     if largest == 0:

@@ -16,24 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, InputIndexError, InputTypeError, needing
-from nearkin.messages import progress
+from nearkin.errors import InputError, InputIndexError, InputTypeError, explain_missing_package
+from nearkin.messages import show_progress
 from nearkin.rows.backends import (
     Block,
     Parts,
     RememberingRows,
     RemoteRows,
-    added,
+    add_parts,
     block_moments,
-    dispatched,
-    merged_moments,
+    force_dispatch,
+    merge_moments,
     namespace,
     to_numpy,
 )
-from nearkin.rows.parallel import ahead, closed
+from nearkin.rows.parallel import close_after, prefetch
 from nearkin.rows.parquet import ParquetFiles, write_parquet
-from nearkin.rows.validation import checked_dtype, rows_of_a_block
-from nearkin.rows.validation import require_finite_block as checked_rows
+from nearkin.rows.validation import check_dtype, require_finite_block, rows_per_read
 from nearkin.storage.files import StrPath, whole_file
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 50_000
 
 
-def gathered(
+def gather_rows(
     blocks: Iterable[Block],
     n_columns: int,
     names: list[str] | None,
@@ -76,7 +75,7 @@ def gathered(
     from sklearn.utils import check_random_state  # for which files that are opened do not wait
 
     wanted = np.unique(np.fromiter(keep, dtype=np.int64))
-    sample = Sample(size, check_random_state(random_state))
+    sample = UniformSample(size, check_random_state(random_state))
     named: list[Floats] = []
     total: Parts | None = None
     n_rows = 0
@@ -87,7 +86,7 @@ def gathered(
             named.append(block.rows[wanted[first:last] - block.start])
         sample.add(block)
         moments = block_moments(block.rows)
-        total = moments if total is None else merged_moments(total, moments)
+        total = moments if total is None else merge_moments(total, moments)
     if total is None:
         raise InputError(f"{source} has no rows.")
     if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
@@ -140,7 +139,7 @@ class GatheredRows(RemoteRows):
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """Not possible: the rows have passed."""
         raise InputError(
@@ -162,7 +161,7 @@ class GatheredRows(RemoteRows):
         return float(np.trace(self._moments[2]))
 
 
-class Sample:
+class UniformSample:
     """A uniform sample without replacement of rows that pass by: those of the smallest lots."""
 
     def __init__(self, size: int, rng: np.random.RandomState) -> None:
@@ -257,7 +256,7 @@ class Feed:
         """Blocks, with their rows on the device; the next one is on its way meanwhile."""
         inward = self._lane()
         coming: deque[tuple[Block, Tensor, Any]] = deque()
-        with closed(blocks):
+        with close_after(blocks):
             for block in blocks:
                 block = replace(block, rows=self._landed(block.rows))
                 coming.append((block, *self._sending(block.rows, inward)))
@@ -268,12 +267,12 @@ class Feed:
 
     def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
         """What a function makes of rows on the device, which are foreign to it."""
-        with dispatched(), self._current():
+        with force_dispatch(), self._current():
             return function(rows, *aligned)
 
     def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
         """What a function on the device makes of a few rows of the host, on the host."""
-        with dispatched():
+        with force_dispatch():
             (_, there), *_ = self.sent([Block(0, rows)])
             return to_numpy(self.call(function, there))
 
@@ -330,14 +329,14 @@ class Feed:
         return self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
 
 
-def placed(rows: Any, device: str) -> Any:
+def copy_to_device(rows: Any, device: str) -> Any:
     """A copy of an array of the host on a device of torch."""
     torch = _torch()
     return torch.tensor(rows, device=_checked(torch, device))
 
 
 def _torch() -> Any:
-    with needing("rows on a device need torch", "torch"):
+    with explain_missing_package("rows on a device need torch", "torch"):
         import torch
     namespace(torch.empty(0))  # or what it needs besides
     return torch
@@ -512,7 +511,7 @@ class RowStream(RememberingRows):
         self,
         function: Callable[..., Parts],
         *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
+        combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined in their order.
 
@@ -536,7 +535,7 @@ class RowStream(RememberingRows):
             for block in self.blocks():
                 yield function(block.rows, *entries(block))
             return
-        with closing(self._feed.sent(ahead(self.blocks(), _BLOCKS_AHEAD))) as blocks:
+        with closing(self._feed.sent(prefetch(self.blocks(), _BLOCKS_AHEAD))) as blocks:
             for block, rows in blocks:
                 yield self._feed.call(function, rows, *entries(block))
 
@@ -552,7 +551,9 @@ class RowStream(RememberingRows):
                 return some(wanted)
             if feed is None:
                 return (replace(block, rows=function(block.rows)) for block in self.blocks())
-            return ahead(feed.mapped(ahead(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD)
+            return prefetch(
+                feed.mapped(prefetch(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD
+            )
 
         def some(wanted: NDArray[np.int64]) -> Iterator[Block]:
             for block in self.blocks(wanted):
@@ -597,7 +598,7 @@ class RowStream(RememberingRows):
             To fit a learner to: its landmarks are of the rows that were kept, its means and
             covariances those of all rows.
         """
-        return gathered(
+        return gather_rows(
             self.blocks(), self.n_columns, self.names, keep, size, random_state, self._source
         )
 
@@ -625,7 +626,7 @@ class RowStream(RememberingRows):
         if path.suffix not in (".parquet", ".npy"):
             raise InputError(f"path must end in .parquet or .npy, got {os.fspath(path)!r}.")
         with whole_file(path) as unfinished, closing(self.blocks()) as all_blocks:
-            blocks = progress(
+            blocks = show_progress(
                 all_blocks,
                 f"writing {path.name}",
                 shown=verbose,
@@ -759,7 +760,7 @@ def _opened(
         return source
     if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
         _refuse_choice(columns, carry)
-        return npy_rows(source)
+        return open_npy(source)
     if isinstance(source, str | os.PathLike) or _is_arrow(source):
         files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
         return RowStream(
@@ -797,10 +798,10 @@ def _is_arrow(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow")
 
 
-def npy_rows(path: StrPath) -> RowStream:
+def open_npy(path: StrPath) -> RowStream:
     """Rows of an array in a file, whatever its name ends in."""
     name = os.fspath(path)
-    X = mapped_array(path, name)
+    X = map_array_file(path, name)
     found = _stamp(name)
 
     def refuse_changed() -> None:
@@ -811,7 +812,7 @@ def npy_rows(path: StrPath) -> RowStream:
     return _array_rows(X, name, refuse_changed)
 
 
-def mapped_array(path: StrPath, name: str) -> NDArray[Any]:
+def map_array_file(path: StrPath, name: str) -> NDArray[Any]:
     """An array in a file, of which nothing is read yet; its name is for errors."""
     try:
         return np.lib.format.open_memmap(path, mode="r")
@@ -841,21 +842,21 @@ def _array_rows(
         raise InputError(f"{source} must have shape (n, d), got {X.shape}.")
     if len(X) == 0:
         raise InputError(f"{source} has no rows.")
-    dtype = checked_dtype(X.dtype, source)
+    dtype = check_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         check()
-        size = rows_of_a_block(X.shape[1], dtype)
+        size = rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
             if wanted is not None:
                 inside = wanted[slice(*np.searchsorted(wanted, [start, start + size]))]
                 # One by one, so that of a file only their pages are read.
                 for number in inside.tolist():
                     row = np.asarray(X[number : number + 1], dtype=dtype)
-                    yield Block(number, checked_rows(row, number, source))
+                    yield Block(number, require_finite_block(row, number, source))
                 continue
             rows = np.asarray(X[start : start + size], dtype=dtype)
-            yield Block(start, checked_rows(rows, start, source))
+            yield Block(start, require_finite_block(rows, start, source))
 
     return RowStream(read, n_rows=len(X), n_columns=X.shape[1], dtype=dtype, source=source)
 
@@ -916,10 +917,10 @@ def _checked_block(
             f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks must "
             "have the same columns."
         )
-    found = checked_dtype(given.dtype, where)
+    found = check_dtype(given.dtype, where)
     if dtype is not None and found != dtype:
         raise InputTypeError(
             f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
             "one type, for example with block.astype(numpy.float32)."
         )
-    return checked_rows(given.astype(found, copy=False), start, source)
+    return require_finite_block(given.astype(found, copy=False), start, source)

@@ -121,7 +121,7 @@ class Nearest(NamedTuple):
     limit: torch.Tensor
 
 
-def planned(d: int, precision: str) -> Plan:
+def plan_search(d: int, precision: str) -> Plan:
     """Sizes by the number of columns."""
     half = precision == "half"
     columns = max(16, triton.next_power_of_2(d))
@@ -160,7 +160,7 @@ class Search:
     def bytes_per_row(self, k: int) -> int:
         """Memory that the search for k points takes for each row."""
         d = self.rows.shape[1]
-        columns = max(planned(d, precision).columns for precision in PRECISIONS)
+        columns = max(plan_search(d, precision).columns for precision in PRECISIONS)
         return 4 * columns + 32 * (k + SPARE) + 32
 
     def lists(self, X: torch.Tensor, k: int, precision: str) -> Nearest:
@@ -170,7 +170,7 @@ class Search:
     def points(self, precision: str) -> Points:
         """The points as kernels read them."""
         if precision not in self._points:
-            self._points[precision] = laid_out(self.rows, self.center, self.scale, precision)
+            self._points[precision] = lay_out_points(self.rows, self.center, self.scale, precision)
         return self._points[precision]
 
     def nearest(self, X: torch.Tensor, k: int, precision: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -186,7 +186,9 @@ class Search:
         return keys & 0x7FFFFFFF, is_open.to(torch.int8)
 
 
-def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str) -> Points:
+def lay_out_points(
+    rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str
+) -> Points:
     """Points for a search.
 
     Parameters
@@ -197,7 +199,7 @@ def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: 
     precision : {"half", "tf32x3"}
     """
     m, d = rows.shape
-    plan = planned(d, precision)
+    plan = plan_search(d, precision)
     # Points that are near one another may be neighbours in the table too: they would share slots.
     generator = torch.Generator().manual_seed(PRECISIONS.index(precision))
     order = torch.randperm(m, generator=generator).to(rows.device)
@@ -252,7 +254,7 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     squared = torch.empty((n, size), dtype=torch.float32, device=device)
     limit = torch.empty(n, dtype=torch.float32, device=device)
     half, n_tiles = points.precision == "half", points.tiles.shape[0] // plan.tile
-    rows, lengths, moved = prepared(X, points)
+    rows, lengths, moved = prepare_rows(X, points)
     product = (d * _SUM + (0.0 if half else _PRODUCT)) * 2.0 * points.reach
     _shortlist[(len(rows) // plan.rows,)](
         rows, lengths, moved, points.tiles, points.lengths, points.order, found, limit, n, n_tiles,
@@ -268,7 +270,9 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     return Nearest(found, squared, limit)
 
 
-def prepared(X: torch.Tensor, points: Points) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def prepare_rows(
+    X: torch.Tensor, points: Points
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Rows as kernels compare them, with zeros around them, their squared lengths and moves."""
     (n, d), plan = X.shape, points.plan
     height = -(-n // plan.rows) * plan.rows

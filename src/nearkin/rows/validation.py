@@ -16,20 +16,20 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, InputTypeError, about_input, few
+from nearkin.errors import InputError, InputTypeError, few, raise_input_errors
 from nearkin.registry import LEARNERS
 from nearkin.rows.backends import (
     LIBRARIES,
     RemoteRows,
+    describe_place,
     dtype_name,
     float_dtypes,
-    home,
     is_foreign,
     is_remote,
     library,
     refuse_stranded,
 )
-from nearkin.rows.sparse import canonical, dense, is_sparse
+from nearkin.rows.sparse import is_sparse, to_canonical, to_dense
 
 # What is given as rows but cannot be learned from: what it is, where, and code that mends it.
 
@@ -42,12 +42,12 @@ _FEW_NUMBERS = 10_000
 _MOST_NAMED = 5
 
 
-def n_rows_of(X: Any) -> int:
+def count_rows(X: Any) -> int:
     """Number of rows of an X that is not checked yet."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
+def refuse_non_tables(X: Any, name: str = "X") -> None:
     """Raise for what holds rows, or says where they are, but is no array or data frame.
 
     Nor may an array hide some of its cells.
@@ -82,7 +82,7 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
     fitted : bool
         Whether it was fitted already, to numbers.
     """
-    types = types_of_words(X)
+    types = find_word_columns(X)
     if not types:
         return
     found = (
@@ -106,9 +106,9 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
     )
 
 
-def types_of_words(X: Any) -> dict[Any, str]:
+def find_word_columns(X: Any) -> dict[Any, str]:
     """Columns of a data frame that are not numbers, with the names of their types."""
-    frame = frame_of(X)
+    frame = to_frame(X)
     if frame is None:
         return {}
     return {
@@ -165,7 +165,7 @@ def refuse_gaps(
         f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
         f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
     )
-    as_table = "" if frame_of(given) is None else _known_gaps(learner)
+    as_table = "" if to_frame(given) is None else _known_gaps(learner)
     if fitted:
         raise InputError(
             f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
@@ -180,7 +180,9 @@ def refuse_gaps(
 
 
 def _refuse_overflow(X: Any, given: Any, name: str) -> None:
-    low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0)))
+    low, high = (
+        to_dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0))
+    )
     largest = np.maximum(-low, high)
     column, limit = int(largest.argmax()), _LARGEST.get(X.dtype.name, np.inf)
     if largest[column] > limit:
@@ -190,7 +192,7 @@ def _refuse_overflow(X: Any, given: Any, name: str) -> None:
         )
 
 
-def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+def to_frame(X: Any) -> nw.DataFrame[Any] | None:
     """X as a frame of narwhals, or None if it is no data frame that is in memory."""
     if isinstance(X, np.ndarray):
         return None
@@ -204,13 +206,13 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     return None
 
 
-def in_order_of_fit(learner: Any, X: Any) -> Any:
+def reorder_columns(learner: Any, X: Any) -> Any:
     """A data frame with the columns of ``fit`` in its order, if it has them all; else X as it is.
 
     Columns of a frame are known by their names: they may be in another order, with others beside.
     """
     names = getattr(learner, "feature_names_in_", None)
-    frame = None if names is None else frame_of(X)
+    frame = None if names is None else to_frame(X)
     if frame is None or names is None:
         return X
     wanted, there = [str(name) for name in names], frame.columns
@@ -219,7 +221,7 @@ def in_order_of_fit(learner: Any, X: Any) -> Any:
     return frame.select(wanted).to_native()
 
 
-def refuse_twins(X: Any) -> None:
+def refuse_duplicate_names(X: Any) -> None:
     """Raise if two columns of a frame have one name."""
     given: Any = ()
     if nw.dependencies.is_pandas_dataframe(X):
@@ -265,7 +267,7 @@ def _no_table(X: Any, name: str) -> tuple[str, str]:
             f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
             "read it block by block.",
         )
-    refuse_twins(X)
+    refuse_duplicate_names(X)
     table = nw.from_native(X, allow_series=True, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         return kind, f"give {name}.collect(), which brings it into memory."
@@ -351,7 +353,7 @@ def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _names(given: Any, n_columns: int) -> list[str]:
     """Columns as messages name them: by name where there are names, otherwise by number."""
-    frame = frame_of(given)
+    frame = to_frame(given)
     columns = range(n_columns) if frame is None else frame.columns
     return [str(column) if isinstance(column, int) else repr(column) for column in columns]
 
@@ -372,7 +374,7 @@ TAKE_SPARSE = (
 )
 
 
-def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
+def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, wherever it is.
 
     Parameters
@@ -397,23 +399,23 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         return _checked_remote(learner, X, reset=reset)
     refuse_stranded(X)
     _refuse_unknown(X)
-    refuse_what_is_no_table(X)
+    refuse_non_tables(X)
     if hasattr(learner, "_encoded"):
         X = learner._encoded(X, reset=reset)
     if not reset:
-        X = in_order_of_fit(learner, X)
+        X = reorder_columns(learner, X)
     refuse_words(X, learner=learner, fitted=not reset)
     if is_sparse(X):
         if not options.get("accept_sparse"):
             _refuse_sparse(learner)
-        X = canonical(X)
+        X = to_canonical(X)
     if is_foreign(X):
         X = _checked(learner, X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
         _refuse_gaps(X, X, learner=learner, fitted=not reset)
-    with about_input():
+    with raise_input_errors():
         found = validate_data(learner, X, reset=reset, **options)
     if not is_array:
         rows = found[0] if isinstance(found, tuple) else found  # with y
@@ -421,8 +423,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     return found
 
 
-def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
-    """X as scikit-learn's ``check_array`` gives it, with errors like those of :func:`validated`.
+def check_rows(X: Any, name: str = "X", **options: Any) -> Any:
+    """X as scikit-learn's ``check_array`` gives it, with errors as of :func:`validate_rows`.
 
     Parameters
     ----------
@@ -432,12 +434,12 @@ def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
         Of ``check_array``.
     """
     refuse_stranded(X, name)
-    refuse_what_is_no_table(X, name)
+    refuse_non_tables(X, name)
     refuse_words(X, name)
     if is_sparse(X) and options.get("accept_sparse"):
-        X = canonical(X)
+        X = to_canonical(X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
-    with about_input():
+    with raise_input_errors():
         found = check_array(X, input_name=name, **options)
     _refuse_gaps(found, X, name)
     return found
@@ -474,8 +476,8 @@ def _refuse_sparse(learner: Any) -> None:
 def _checked(learner: Any, X: Array) -> Array:
     if not getattr(learner, "_array_api", False):
         raise InputTypeError(
-            f"{type(learner).__name__} takes NumPy arrays only, got one of {home(X)}: give "
-            f"{'X.cpu().numpy()' if library(X) == 'torch' else 'X.get()'}."
+            f"{type(learner).__name__} takes NumPy arrays only, got one of {describe_place(X)}: "
+            f"give {'X.cpu().numpy()' if library(X) == 'torch' else 'X.get()'}."
         )
     if dtype_name(X) in ("float16", "bfloat16"):
         raise InputTypeError(
@@ -530,12 +532,12 @@ BLOCK_ROWS = 65_536
 BLOCK_BYTES = 2**25
 
 
-def rows_of_a_block(n_columns: int, dtype: np.dtype[Any]) -> int:
+def rows_per_read(n_columns: int, dtype: np.dtype[Any]) -> int:
     """How many rows are read at a time."""
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (n_columns * dtype.itemsize)))
 
 
-def checked_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
+def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
     """float32 for float32, float64 for other numbers, or an error."""
     if dtype == np.float16:
         raise InputTypeError(
@@ -576,7 +578,7 @@ def matrix_of_rows(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
-        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
+        rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         found = method(self, rows_a, rows_b)
         one_a = rows_a is not X_a
         one_b = one_a if X_b is None else rows_b is not X_b
@@ -595,7 +597,7 @@ def row_by_row(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any) -> Any:
-        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
+        rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         one_a, one_b = rows_a is not X_a, rows_b is not X_b
         if one_a != one_b:
             return self.distance(X_a, X_b)
@@ -605,7 +607,7 @@ def row_by_row(method: Method) -> Method:
     return cast(Method, taking)
 
 
-def as_rows(learner: Any, x: Any) -> Any:
+def to_rows(learner: Any, x: Any) -> Any:
     """A single row as an array or frame of one; everything else as it is.
 
     Where rows are texts, which have no columns, one axis is that of rows.

@@ -17,8 +17,8 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, backends, device_math, validation
-from nearkin.rows.distances import centred, linked_distances, middle
-from nearkin.rows.parallel import block_rows, for_each_block
+from nearkin.rows.distances import centre, linked_distances, middle
+from nearkin.rows.parallel import rows_per_block, run_in_blocks
 
 __all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability", "triplets_kept"]
 
@@ -77,9 +77,9 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
         return _ratio(sum_within, sum_between, counts)
     if distance is None:
         distance = _accurate_euclidean
-        Z = centred(Z, middle(Z))
+        Z = centre(Z, middle(Z))
     number = np.repeat(np.arange(len(counts)), counts)
-    size = block_rows(8 * len(number))
+    size = rows_per_block(8 * len(number))
     sums = np.zeros((-(-len(number) // size), 2))
 
     def work(rows: slice) -> None:
@@ -87,7 +87,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
         within = by_class[np.arange(len(by_class)), number[rows]].sum()
         sums[rows.start // size] = within, by_class.sum() - within
 
-    for_each_block(work, len(number), size)
+    run_in_blocks(work, len(number), size)
     sum_within, sum_between = sums.sum(axis=0)
     return _ratio(sum_within, sum_between, counts)
 
@@ -111,12 +111,12 @@ def _foreign_sums(
     within, total = 0.0, 0.0
     ends = starts + counts
     if distance is None:
-        Z = backends.wide(Z)
-        distance = device_math.distances
+        Z = backends.widen(Z)
+        distance = device_math.exact_distances
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         members = Z[start:end, :]
-        for rows in access.blocks(members, 16 * Z.shape[0]):
-            distances = backends.wide(distance(members[rows, :], Z))
+        for rows in access.split_by_memory(members, 16 * Z.shape[0]):
+            distances = backends.widen(distance(members[rows, :], Z))
             within += float(xp.sum(distances[:, start:end]))
             total += float(xp.sum(distances))
     return within, total - within
@@ -124,7 +124,7 @@ def _foreign_sums(
 
 def _checked_embedding(Z: Any, **options: Any) -> Any:
     """Rows in float32 or float64, where they are."""
-    return validation.checked_rows(Z, "Z", **options)
+    return validation.check_rows(Z, "Z", **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from nearkin._types import Floats, Ints
-from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
-from nearkin.rows.parallel import blocks
+from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
+from nearkin.rows.parallel import split_range
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.spaces.neighbors import number_by_first_row
 
@@ -166,7 +166,7 @@ def describe_doubts(
     sizes = np.bincount(labels)
     n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
     have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
-    largest_group = centred(Z[labels == sizes.argmax()], middle(Z, if_far=True))
+    largest_group = centre(Z[labels == sizes.argmax()], middle(Z, if_far=True))
     across, length = _apart_in_the_mean(largest_group)
     many = largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
     if chained:
@@ -242,7 +242,7 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
     array([0, 0, 1, 2])
     """
     n, k = rows.shape
-    Z = centred(Z, middle(Z, if_far=True))
+    Z = centre(Z, middle(Z, if_far=True))
     near = (distances <= radius).ravel()
     edges = np.column_stack([np.repeat(np.arange(n), k), rows.ravel()])[near]
     labels, size, spread = np.arange(n), np.ones(n), np.zeros(n)
@@ -288,7 +288,7 @@ def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.boo
 
 def _squared_distances(means: Any, edges: Ints) -> Floats:
     found = np.empty(len(edges))
-    for part in blocks(len(edges), max(1, _BLOCK_SIZE // means.shape[1])):
+    for part in split_range(len(edges), max(1, _BLOCK_SIZE // means.shape[1])):
         step = means[edges[part, 0]] - means[edges[part, 1]]
         found[part] = squared_lengths(step)
     return found

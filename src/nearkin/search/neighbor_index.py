@@ -18,16 +18,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin._types import Floats, Ints
-from nearkin.errors import InputError, InputTypeError, about_input, needing
+from nearkin.errors import InputError, InputTypeError, explain_missing_package, raise_input_errors
 from nearkin.learners.base import WholeState
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.messages import notice
 from nearkin.pairs.pairs import checked_count, first_true
 from nearkin.rows import access, backends, device_math, validation
-from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
-from nearkin.rows.sparse import dense, is_sparse, plain
-from nearkin.rows.streams import placed
-from nearkin.rows.validation import refuse_gaps, refuse_what_is_no_table
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.ids import Ids, add_new_ids, are_distinct, check_ids
+from nearkin.rows.sparse import is_sparse, to_dense, to_plain
+from nearkin.rows.streams import copy_to_device
+from nearkin.rows.validation import refuse_gaps, refuse_non_tables
 from nearkin.scores.verdicts import checked_share
 from nearkin.search.duplicates import (
     MOST_NEIGHBORS,
@@ -138,7 +139,7 @@ class IndexedRows(WholeState, BaseEstimator):
         if numbered is None:
             self._known = None
         else:
-            self._known = with_new_ids(range(0), ids, numbered=numbered)
+            self._known = add_new_ids(range(0), ids, numbered=numbered)
         self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
         self._cells = None
         self._witnesses = None
@@ -153,20 +154,20 @@ class IndexedRows(WholeState, BaseEstimator):
             Z = X
             return Z
         if metric is None or not sees_any_rows(metric):
-            refuse_what_is_no_table(X, name)
-        with about_input():
+            refuse_non_tables(X, name)
+        with raise_input_errors():
             n_rows = _num_samples(X)
         if n_rows == 0:
             raise InputError(f"{name} has no rows: at least one is needed.")
         if metric is None:
-            Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
+            Z = validation.check_rows(X, name, accept_sparse="csr", order="C")
         else:
             check_fitted(metric)
             Z = metric.transform(X)
             if _is_plain(Z):
                 return Z
             Z = check_array(
-                plain(Z),
+                to_plain(Z),
                 accept_sparse="csr",
                 dtype=list(_DTYPES),
                 order="C",
@@ -180,7 +181,7 @@ class IndexedRows(WholeState, BaseEstimator):
                 "Euclidean()])."
             )
         most = _MOST[Z.dtype]
-        fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
+        fine = (to_dense(Z.max(axis=1)) <= most) & (to_dense(Z.min(axis=1)) >= -most)
         if (row := first_true(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
             raise InputError(
@@ -196,8 +197,8 @@ class IndexedRows(WholeState, BaseEstimator):
         """
         if self.metric is None:
             return None
-        rows = access.take(X, np.unique(access.evenly_spaced(_num_samples(X), _WITNESSES)))
-        first, again = (dense(self._embedded(rows, "X")) for _ in range(2))
+        rows = access.take(X, np.unique(evenly_spaced(_num_samples(X), _WITNESSES)))
+        first, again = (to_dense(self._embedded(rows, "X")) for _ in range(2))
         return (rows, first) if np.array_equal(first, again) else None
 
     def _check_metric(self) -> None:
@@ -208,7 +209,7 @@ class IndexedRows(WholeState, BaseEstimator):
         if learned is not None and learned is self._seen_by:
             return
         rows, then = self._witnesses
-        now = dense(self._embedded(rows, "X"))
+        now = to_dense(self._embedded(rows, "X"))
         if now.shape != then.shape or not np.allclose(
             now, then, rtol=_SAME_PLACE, atol=_SAME_PLACE * float(np.abs(then).max())
         ):
@@ -233,7 +234,7 @@ class IndexedRows(WholeState, BaseEstimator):
 
     def _stored_alike(self, Z: Any) -> Any:
         """Sparse or dense, as the rows that are there."""
-        return sp.csr_array(Z) if is_sparse(self._vectors[0]) else dense(Z)
+        return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
         q = self._vectors[0].shape[1]
@@ -268,8 +269,10 @@ class IndexedRows(WholeState, BaseEstimator):
                 "device out, or use a metric with few columns."
             )
         if self._there is None or self._there[0] is not Z:
-            self._there = Z, placed(Z, str(self.device))
-        squared, rows = device_math.nearest_rows(placed(Q, str(self.device)), self._there[1], k)
+            self._there = Z, copy_to_device(Z, str(self.device))
+        squared, rows = device_math.find_nearest_rows(
+            copy_to_device(Q, str(self.device)), self._there[1], k
+        )
         distances = np.sqrt(backends.to_numpy(squared)).astype(Z.dtype)
         return distances, backends.to_numpy(rows)
 
@@ -591,7 +594,7 @@ def export_vectors(path: StrPath, vectors: NDArray[Any], ids: NDArray[Any]) -> N
 
 
 def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None:
-    with needing("export to .parquet needs pyarrow", "parquet"):
+    with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
     lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
@@ -734,7 +737,7 @@ class NeighborIndex(IndexedGroups):
         del y
         self._validate_params()
         vectors = self._new_rows(X)
-        self._hold(vectors, checked_ids(ids, vectors.shape[0], 0, None), numbered=ids is None)
+        self._hold(vectors, check_ids(ids, vectors.shape[0], 0, None), numbered=ids is None)
         self._witnesses = self._witnesses_among(X)
         return self
 
@@ -765,10 +768,10 @@ class NeighborIndex(IndexedGroups):
         self._check_metric()
         vectors = self._new_rows(X)
         self._check_columns(vectors, "X")
-        new = checked_ids(ids, vectors.shape[0], len(self), self._ids[0])
+        new = check_ids(ids, vectors.shape[0], len(self), self._ids[0])
         if self._known is None:
             self._known = set(self.ids.tolist())
-        self._known = with_new_ids(self._known, new, numbered=ids is None)
+        self._known = add_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(self._stored_alike(vectors))
         self._ids.append(new)
         if self._witnesses is None:
@@ -957,7 +960,7 @@ class NeighborIndex(IndexedGroups):
             same_distance = None if same_distance is None else float(same_distance)
             refuse_gaps(vectors, vectors, "vectors")
             if not are_distinct(ids):
-                with_new_ids(range(0), ids, numbered=False)  # which says where
+                add_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, numbered=None)
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable_index(path, repr(error)) from error

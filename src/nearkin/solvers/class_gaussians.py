@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.backends import Parts, block_moments, merged_moments
-from nearkin.rows.parallel import block_rows, for_each_block
+from nearkin.rows.backends import Parts, block_moments, merge_moments
+from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.storage.schema import floats, ints, stored
 
 # How much of the covariance within all classes a class may take over.
@@ -85,9 +85,9 @@ class ClassModels:
         """These Gaussians where a foreign array is, in its type."""
         return replace(
             self,
-            means=backends.moved(self.means, like),
-            precisions=backends.moved(self.precisions, like),
-            log_determinants=backends.moved(self.log_determinants, like),
+            means=backends.move_to(self.means, like),
+            precisions=backends.move_to(self.precisions, like),
+            log_determinants=backends.move_to(self.log_determinants, like),
         )
 
     def log_densities(self, X: Floats) -> Floats:
@@ -103,7 +103,7 @@ class ClassModels:
         def work(rows: slice) -> None:
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
-        for_each_block(work, len(X), block_rows(16 * c * d))
+        run_in_blocks(work, len(X), rows_per_block(16 * c * d))
         return found
 
 
@@ -232,12 +232,12 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
         rows = _precise(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
-    mean = access.reduced(X, sums, classes)[0] / (classes >= 0).sum()
+    mean = access.reduce_rows(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         block = _precise(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
-        center, axis = backends.moved(mean, block), backends.moved(direction, block)
+        center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
         return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
 
@@ -245,7 +245,7 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
         return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
 
     with np.errstate(over="ignore"):
-        parts = access.reduced(X, of_block, np.arange(X.shape[0]), combine=joined)
+        parts = access.reduce_rows(X, of_block, np.arange(X.shape[0]), combine=joined)
         _, along, squared = (part[np.argsort(parts[0])] for part in parts)
         return along, squared.astype(np.float32)
 
@@ -260,7 +260,7 @@ class _Moments(NamedTuple):
     def pooled(self, groups: Iterable[int]) -> _Moments:
         """Number of rows, mean and scatter of some groups together."""
         parts = ((self.n[g], self.mean[g], self.scatter[g]) for g in groups if self.n[g])
-        return _Moments(*reduce(merged_moments, parts))
+        return _Moments(*reduce(merge_moments, parts))
 
 
 def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
@@ -273,7 +273,7 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
             found[1][g], found[2][g] = _mean_and_scatter(_precise(block, members))
         return found
 
-    return _Moments(*access.reduced(X, of_block, group, combine=_merge_moments))
+    return _Moments(*access.reduce_rows(X, of_block, group, combine=_merge_moments))
 
 
 def _merge_moments(one: Parts, other: Parts) -> Parts:
@@ -299,7 +299,7 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows in float64, where they are."""
-    return backends.wide(access.take(X, rows))
+    return backends.widen(access.take(X, rows))
 
 
 def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
@@ -313,7 +313,7 @@ def _whitened_squares(factor: Floats, rows: Any) -> Floats:
     """Squared lengths of rows divided by a lower triangular factor."""
     if backends.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        whitened = rows @ backends.moved(root.T, rows)
+        whitened = rows @ backends.move_to(root.T, rows)
         return backends.to_numpy(backends.namespace(rows).sum(whitened * whitened, axis=1))
     whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
     return np.asarray((whitened**2).sum(axis=0))
@@ -352,7 +352,7 @@ def _pooled_shares(
                 continue
             center, factors = trials[c][fold]
             rows = _precise(block, members)
-            center = backends.moved(center, rows)
+            center = backends.move_to(center, rows)
             likelihoods = np.stack(
                 [
                     -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()
@@ -362,11 +362,11 @@ def _pooled_shares(
             )
             found = block_moments(likelihoods - likelihoods[:, :1])
             if n[c]:
-                found = merged_moments((n[c], mean[c], scatter[c]), found)
+                found = merge_moments((n[c], mean[c], scatter[c]), found)
             n[c], mean[c], scatter[c] = found
         return n, mean, scatter
 
-    gains = _Moments(*access.reduced(X, of_block, fold, combine=_merge_moments))
+    gains = _Moments(*access.reduce_rows(X, of_block, fold, combine=_merge_moments))
     for c in trials:
         mean, covariance = gains.mean[c], gains.scatter[c] / gains.n[c]
         best = int(mean.argmax())

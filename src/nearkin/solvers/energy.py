@@ -13,7 +13,7 @@ from nearkin._types import Floats, Integers
 from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
-from nearkin.rows.parallel import compiled, for_each_block
+from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.solvers.large_margin import find_nearest_alike
 
 # Sums of hinges over all rows: compiled for the host, in the array standard for devices.
@@ -43,7 +43,7 @@ def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     for c, (start, stop) in enumerate(pairwise(starts.tolist())):
         few = min(k, stop - start)
         # A copy: the search overwrites what it is given.
-        out[:, c, :few] = device_math.smallest(squared[:, start:stop] + 0.0, few)[0]
+        out[:, c, :few] = device_math.find_smallest(squared[:, start:stop] + 0.0, few)[0]
     return out
 
 
@@ -74,7 +74,7 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
             for t in range(own.shape[2]):
                 limit = xp.where(xp.isfinite(own[:, c, t]), own[:, c, t] + margin, 0.0)[:, None]
                 for others in (squared[:, :start], squared[:, stop:]):
-                    total = total + xp.sum(device_math.clipped(limit - others, 0.0), axis=1)
+                    total = total + xp.sum(device_math.clip(limit - others, 0.0), axis=1)
             out[b, :, c] = total
     return out
 
@@ -115,10 +115,10 @@ def intrusion_hinges(
             # The one more that is kept takes the place of one that is left out.
             counts = counts & (n_own < k)
             limit = margin + xp.where(there, reach[:, t], 0.0)
-            hinge = device_math.clipped(limit[None, :] - squared, 0.0)
+            hinge = device_math.clip(limit[None, :] - squared, 0.0)
             total = total + xp.where(counts, hinge, 0.0)
             n_own = n_own + xp.astype(counts, n_own.dtype)
-        total = total * k / device_math.clipped(n_own, 1.0)
+        total = total * k / device_math.clip(n_own, 1.0)
         for c, (start, stop) in enumerate(pairwise(starts.tolist())):
             out[b, :, c] = xp.sum(total[:, start:stop], axis=1)
     return out
@@ -270,13 +270,13 @@ class Members:
 
     def beside(self, X: Any) -> Members:
         """The same where other rows are."""
-        arrays = (backends.beside(one, X) for one in (self.Z, self.nearest, self.squared))
+        arrays = (backends.move_kept(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
 
     def __getstate__(self) -> dict[str, Any]:
         # Devices differ from machine to machine.
-        return {name: backends.at_home(value) for name, value in vars(self).items()}
+        return {name: backends.to_host(value) for name, value in vars(self).items()}
 
     @property
     def n_neighbors(self) -> int:
@@ -309,12 +309,12 @@ class Sums(Protocol):
 
 def compute_sums(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
     """What a function makes of sums: by kernels if they can be, or else by a table."""
-    if backends.is_foreign(Z) and device_math.usable(backends.wide(Z), "float64"):
+    if backends.is_foreign(Z) and device_math.can_use_kernels(backends.widen(Z), "float64"):
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
 
         few = len(members.starts) - 1 <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS
         if few:
-            by_kernels = device_math.attempted(Z, lambda: found(_Kernels(members)))
+            by_kernels = device_math.try_kernels(Z, lambda: found(_Kernels(members)))
             if by_kernels is not None:
                 return by_kernels
     return found(_Table(members))
@@ -331,7 +331,7 @@ class _Table:
         if backends.is_foreign(Z):
             access.for_each_block(work, Z, 64 * n)
         else:
-            for_each_block(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
+            run_in_blocks(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
 
     def nearest(self, points: Any, absent: Any) -> Any:
         members = self.members
@@ -349,23 +349,23 @@ class _Table:
             members.starts,
             members.nearest,
             members.squared,
-            backends.moved(nobody, squared),
+            backends.move_to(nobody, squared),
             margins,
         )
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
         """From some points to all members, with ∞ for what is left out."""
-        block, Z = backends.wide(points), self.members.Z
+        block, Z = backends.widen(points), self.members.Z
         if sparse_rows.is_sparse(block):
-            squared: Any = sparse_rows.distances(block, Z) ** 2
+            squared: Any = sparse_rows.sparse_distances(block, Z) ** 2
         else:
             squared = block @ (-2.0 * Z.T)
             squared += squared_lengths(block)[:, None]
             squared += squared_lengths(Z)
-            squared = device_math.clipped(squared, 0.0)
+            squared = device_math.clip(squared, 0.0)
         if absent is not None:
-            squared = device_math.left_out(squared, backends.moved(absent, squared))
+            squared = device_math.leave_out(squared, backends.move_to(absent, squared))
         return squared
 
 
@@ -375,14 +375,14 @@ class _Kernels:
     def __init__(self, members: Members) -> None:
         from nearkin.solvers.triton_kernels import ClassSortedRows
 
-        Z = device_math.tensor(members.Z).contiguous()
+        Z = device_math.to_tensor(members.Z).contiguous()
         self.like = members.Z
         self.rows = ClassSortedRows(
             Z,
             (Z * Z).sum(dim=1),
-            device_math.tensor(backends.moved(members.starts, members.Z, "int32")),
-            device_math.tensor(members.nearest).contiguous(),
-            device_math.tensor(members.squared).contiguous(),
+            device_math.to_tensor(backends.move_to(members.starts, members.Z, "int32")),
+            device_math.to_tensor(members.nearest).contiguous(),
+            device_math.to_tensor(members.squared).contiguous(),
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
@@ -394,24 +394,26 @@ class _Kernels:
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.find_nearest_by_class_triton(*self._given(points, absent))
-        return device_math.as_given(found, self.like)
+        return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._given(points, absent)
         own = triton_kernels.find_nearest_by_class_triton(block, rows, left_out)
-        there = device_math.tensor(backends.moved(margins, self.like, "float64"))
+        there = device_math.to_tensor(backends.move_to(margins, self.like, "float64"))
         sums = triton_kernels.sum_hinges_triton(
             block, rows, own, left_out, there, absent is not None
         )
-        own, pushed, intrusions = (device_math.as_given(part, self.like) for part in (own, *sums))
+        own, pushed, intrusions = (
+            device_math.from_tensor(part, self.like) for part in (own, *sums)
+        )
         return own, pushed, intrusions
 
     def _given(self, points: Any, absent: Integers | None) -> Any:
         nobody = np.full(points.shape[0], -1) if absent is None else absent
-        block = device_math.tensor(backends.wide(points)).contiguous()
-        return block, self.rows, device_math.tensor(backends.moved(nobody, self.like))
+        block = device_math.to_tensor(backends.widen(points)).contiguous()
+        return block, self.rows, device_math.to_tensor(backends.move_to(nobody, self.like))
 
 
 # Energy-based classification: the label under which a point fits in best.
@@ -426,7 +428,7 @@ _MOST_JUDGED = 5000
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
     """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
     order = np.argsort(number, kind="stable")
-    Z, number = backends.wide(access.take(Z, order)), number[order]
+    Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
     found = _find_nearest_alike(Z, number, starts, n_neighbors + 1)
     return Members(Z, starts, *found), order
@@ -448,7 +450,7 @@ def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> t
         few = min(k, stop - start - 1)
         if few > 0:
             own = Z[start:stop, :]
-            near, place = device_math.nearest_rows(own, own, few, skip_self=True)
+            near, place = device_math.find_nearest_rows(own, own, few, skip_self=True)
             apart[start:stop, :few] = near
             there[start:stop, :few] = place + start
     return there, apart
@@ -534,7 +536,7 @@ def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
         there = xp.isfinite(own[:, :, t])
         n_own = n_own + backends.as_type(there, own.dtype)
         pulled = pulled + xp.where(there, own[:, :, t], 0.0)
-    scale = k / device_math.clipped(n_own, 1.0)
+    scale = k / device_math.clip(n_own, 1.0)
     everywhere: Any = 0.0
     for c in range(own.shape[1]):
         everywhere = everywhere + intrusions[:, :, c]
@@ -571,7 +573,7 @@ def choose_margin(
     nearest = backends.to_numpy(class_distances(Z, members, judged)[:, :, 0])
     rows = np.arange(len(judged))
     same = nearest[rows, number]
-    nearest = device_math.left_out(nearest, number)
+    nearest = device_math.leave_out(nearest, number)
     gaps = nearest.min(axis=1) - same
     gap = float(np.median(gaps))
     if gap <= 0:

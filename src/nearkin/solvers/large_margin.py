@@ -28,8 +28,8 @@ from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.pairs.closure import spread_labels
 from nearkin.pairs.supervision import Evidence
-from nearkin.rows.parallel import REORDER, blocks, compiled, for_each_block, one_blas_thread
-from nearkin.rows.sparse import distances, is_sparse
+from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blocks, split_range
+from nearkin.rows.sparse import is_sparse, sparse_distances
 from nearkin.solvers.stress import squared_distance
 
 # Targets and impostors of rows: what is to be pulled together, and what pushed apart.
@@ -113,7 +113,9 @@ def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
             continue
         if len(rows) <= _FEW_ROWS:
             some = X[rows]
-            squared = distances(some, some) if is_sparse(X) else cdist(some, some, "sqeuclidean")
+            squared = (
+                sparse_distances(some, some) if is_sparse(X) else cdist(some, some, "sqeuclidean")
+            )
             np.fill_diagonal(squared, np.inf)
             nearest = np.argsort(squared, axis=1, kind="stable")[:, :k]
         else:
@@ -153,7 +155,7 @@ class MarginProblem:
         def work(rows: slice) -> None:
             _target_rows(rows.start, rows.stop, Z, self.targets, squared)
 
-        for_each_block(work, len(Z), _TILE[1])
+        run_in_blocks(work, len(Z), _TILE[1])
         return squared
 
     def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
@@ -193,7 +195,7 @@ class MarginProblem:
 
         def work(rows: slice) -> None:
             tiles = found[rows.start // height]
-            for columns in blocks(len(Z) - rows.start, width):
+            for columns in split_range(len(Z) - rows.start, width):
                 start, stop = columns.start + rows.start, columns.stop + rows.start
                 products = doubled[rows] @ Z[start:stop].T
                 pairs = np.empty((2, products.size), dtype=np.int32)
@@ -217,7 +219,7 @@ class MarginProblem:
                     "margin. Lower n_neighbors, or fit on fewer rows."
                 )
 
-        for_each_block(work, len(Z), height)
+        run_in_blocks(work, len(Z), height)
         left, right = np.concatenate([tile for tiles in found for tile in tiles], axis=1)
         return left, right
 
@@ -264,7 +266,7 @@ class MarginProblem:
                 active[part],
             )
 
-        for_each_block(work, n_parts, 1)
+        run_in_blocks(work, n_parts, 1)
         total, weight = self.push * force.sum(axis=0), self.push * active.sum(axis=0)
         weight += 1 - self.push
         _pull(Z, self.targets, weight, total)

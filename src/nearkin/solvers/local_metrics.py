@@ -29,7 +29,7 @@ from nearkin._types import Floats, Integers
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import library, namespace
 from nearkin.rows.distances import squared_distances
-from nearkin.rows.parallel import block_rows, blocks, for_each_block, one_blas_thread
+from nearkin.rows.parallel import one_blas_thread, rows_per_block, run_in_blocks, split_range
 from nearkin.solvers.class_gaussians import ClassModels
 
 # Sign and log-determinant of many symmetric matrices at once, by products and factorisations.
@@ -82,16 +82,18 @@ def _iterate_sign(sign: Array, scales: list[float]) -> Array:
 
 def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
     """The same by kernels, in about single precision; None where there are none."""
-    if not device_math.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
+    if not device_math.can_use_kernels(
+        namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))
+    ):
         return None
 
     def work() -> Array:
         from nearkin.solvers import triton_kernels
 
-        found = triton_kernels.sign_function_triton(device_math.tensor(matrices), scales)
-        return device_math.as_given(found, matrices)
+        found = triton_kernels.sign_function_triton(device_math.to_tensor(matrices), scales)
+        return device_math.from_tensor(found, matrices)
 
-    return device_math.attempted(matrices, work)
+    return device_math.try_kernels(matrices, work)
 
 
 def sign_by_single(matrices: Array) -> tuple[Array, Array]:
@@ -113,7 +115,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     """
     xp, d = namespace(matrices), matrices.shape[-1]
     span, inner, astray = _leading_space(matrices)
-    others = xp.sqrt(device_math.clipped(1.0 - frobenius_norms(inner) ** 2, _NOTHING))
+    others = xp.sqrt(device_math.clip(1.0 - frobenius_norms(inner) ** 2, _NOTHING))
     found = astray <= _ASTRAY * others
     inner = xp.where(found, inner, xp.zeros_like(inner))
     signs = xp.where(found, _sign_of_two(inner), xp.zeros_like(inner))
@@ -136,7 +138,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
 def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
     """Orthonormal bases of the two largest eigenvectors, the matrices there, and what is left."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
-    span = _orthonormalize_two(matrices @ backends.moved(start, matrices))
+    span = _orthonormalize_two(matrices @ backends.move_to(start, matrices))
     for _ in range(_TURNS):
         span = _orthonormalize_two(matrices @ span)
     image = matrices @ span
@@ -162,7 +164,7 @@ def _sign_of_two(matrices: Array) -> Array:
     xp = namespace(matrices)
     a, b, c = matrices[:, :1, :1], matrices[:, :1, 1:], matrices[:, 1:, 1:]
     root = xp.sqrt((a - c) ** 2 + 4.0 * b * b)  # the difference of the eigenvalues
-    identity = backends.moved(np.eye(2), matrices)
+    identity = backends.move_to(np.eye(2), matrices)
     both = (2.0 * matrices - (a + c) * identity) / xp.where(root > 0, root, xp.ones_like(root))
     return xp.where(xp.abs(a + c) < root, both, xp.sign(a + c) * identity)
 
@@ -208,7 +210,7 @@ def log_determinants(matrices: Array) -> Array:
     if bool(xp.any(failed)):
         those = xp.nonzero(failed)[0]
         exact = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
-        found = device_math.replaced(found, those, exact)
+        found = device_math.replace_rows(found, those, exact)
     return found
 
 
@@ -404,11 +406,11 @@ def mean_local_metric(
         part = parts[rows.start // part_rows]
         own = X[rows]
         own_weights = None if weights is None else weights[rows]
-        for block in blocks(len(own), at_a_time):
+        for block in split_range(len(own), at_a_time):
             block_weights = None if own_weights is None else own_weights[block]
             part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
 
-    for_each_block(work, n, part_rows)
+    run_in_blocks(work, n, part_rows)
     total = parts.sum(axis=0) / (n if weights is None else weights.sum())
     mean = (1 - interpolation) * total + interpolation * np.eye(d)
     return np.asarray((mean + mean.T) / 2)
@@ -417,7 +419,7 @@ def mean_local_metric(
 def rows_at_a_time(models: ClassModels) -> int:
     """How many local metrics to compute in one go."""
     c, d = models.means.shape
-    return block_rows(8 * (5 * d * d + 4 * c * d))
+    return rows_per_block(8 * (5 * d * d + 4 * c * d))
 
 
 def most_metrics(models: ClassModels) -> int:
@@ -440,16 +442,16 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
     xp = backends.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(backends.wide(X[:0, :]))
+    precise = models.moved(backends.widen(X[:0, :]))
     fast = backends.has_fast_float64(X)
     dtype = precise.means.dtype if fast else X.dtype
     mostly_single = fast and d >= _LEAST_WIDE and backends.dtype_name(X) == "float32"
     total: Any = 0.0
-    for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
-        Phi = bias_matrices(backends.wide(X[rows, :]), precise)
+    for rows in access.split_by_memory(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
+        Phi = bias_matrices(backends.widen(X[rows, :]), precise)
         metrics = _mostly_single_metrics(Phi) if mostly_single else _foreign_metrics(Phi, dtype)
         if weights is not None:
-            metrics = metrics * backends.moved(weights[rows], metrics)[:, None, None]
+            metrics = metrics * backends.move_to(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
     return backends.to_numpy(total).astype(np.float64)
 
@@ -461,11 +463,11 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     :func:`local_metrics_by_sign` needs no product.
     """
     xp, d = backends.namespace(Phi), Phi.shape[-1]
-    identity = backends.moved(np.eye(d), Phi)
+    identity = backends.move_to(np.eye(d), Phi)
     norm = frobenius_norms(Phi)
     scaled = Phi / xp.where(norm > 0, norm, xp.ones_like(norm))
     sign, doubt = sign_by_single(scaled)
-    sign = backends.wide(sign)
+    sign = backends.widen(sign)
     floor = FLOOR / d**0.5
     balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
     metrics = d * (scaled @ sign) + (balance * scaled + (floor * balance) * sign)
@@ -475,7 +477,7 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     if those.shape[0] == 0:
         return metrics
     certain = _foreign_metrics(xp.take(Phi, those, axis=0), Phi.dtype)
-    return device_math.replaced(metrics, those, certain)
+    return device_math.replace_rows(metrics, those, certain)
 
 
 def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
@@ -496,8 +498,8 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     elif backends.dtype_name(Phi) == "float64":
         certain = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
     else:  # a device without float64
-        certain = backends.moved(local_metrics(backends.to_numpy(left)), Phi)
-    return device_math.replaced(metrics, those, certain)
+        certain = backends.move_to(local_metrics(backends.to_numpy(left)), Phi)
+    return device_math.replace_rows(metrics, those, certain)
 
 
 def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
@@ -594,7 +596,7 @@ def local_neighbors(
             distances[i] = np.sqrt(squared[nearest])
             positions[i] = nearest
 
-    for_each_block(work, len(X), max(1, min(64, len(X) // 16)))
+    run_in_blocks(work, len(X), max(1, min(64, len(X) // 16)))
     return distances.astype(X.dtype), positions
 
 
@@ -603,13 +605,13 @@ def mean_metric_at(
 ) -> Floats:
     """Mean of the local metrics at rows of known class; the models are those of centred rows."""
     if not backends.is_remote(X):
-        return mean_local_metric(X - backends.moved(mean, X), models, None, interpolation)
+        return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
     def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
-        known = backends.wide(access.take(block, np.flatnonzero(number >= 0)))
+        known = backends.widen(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
-        known = known - backends.moved(mean, known)
+        known = known - backends.move_to(mean, known)
         return (len(known) * mean_local_metric(known, models, None, interpolation),)
 
     return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
@@ -681,7 +683,7 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
         others = _log_sums(_squared_distances(Z, own, references) / width)
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
-    for_each_block(work, n, block_rows(16 * len(references)))
+    run_in_blocks(work, n, rows_per_block(16 * len(references)))
     return _normalized(logs)
 
 
@@ -760,7 +762,7 @@ def density_weighted_metric(
         def work(rows: slice) -> None:
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
-        for_each_block(work, n, rows_at_a_time(models))
+        run_in_blocks(work, n, rows_at_a_time(models))
     metric: Floats = np.eye(d)
     n_rounds = 0
     at_rest = False

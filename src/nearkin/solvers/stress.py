@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 
 from nearkin._types import Floats
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.parallel import REORDER, compiled, for_each_block
+from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 
 # Springs between points: how they are stored, and how hard they pull.
 
@@ -94,7 +94,7 @@ class Springs:
             part = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
             parts[rows.start // _BLOCK] = part
 
-        for_each_block(work, self.n_points, _BLOCK)
+        run_in_blocks(work, self.n_points, _BLOCK)
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
@@ -129,7 +129,7 @@ class Springs:
         def work(rows: slice) -> None:
             _laplacian_rows(rows.start, rows.stop, self.starts, self.others, weight, Y, out)
 
-        for_each_block(work, self.n_points, _PRODUCT_BLOCK)
+        run_in_blocks(work, self.n_points, _PRODUCT_BLOCK)
         return out
 
 
@@ -175,7 +175,7 @@ class CompleteSprings:
             )
             parts[rows.start // _BLOCK] = part
 
-        for_each_block(work, self.n_points, _BLOCK)
+        run_in_blocks(work, self.n_points, _BLOCK)
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
@@ -244,7 +244,7 @@ def all_squared_distances(Y: Floats) -> Floats:
     def work(rows: slice) -> None:
         _squared_rows(rows.start, rows.stop, Y, squared_norms, squared)
 
-    for_each_block(work, len(Y), _BLOCK)
+    run_in_blocks(work, len(Y), _BLOCK)
     return squared
 
 

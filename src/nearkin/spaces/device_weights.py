@@ -50,10 +50,10 @@ def embed(local: Local, X: Any, coordinates: Floats) -> Any:
 
     By blocks of about a gigabyte, on the host a few megabytes.
     """
-    there = backends.moved(coordinates, X)
+    there = backends.move_to(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
-    if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.usable(X):
-        found = device_math.attempted(X, lambda: _embed_by_triton(local, X, there))
+    if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.can_use_kernels(X):
+        found = device_math.try_kernels(X, lambda: _embed_by_triton(local, X, there))
         if found is not None:
             return found
     return _embed_by_array_functions(local, X, there)
@@ -65,33 +65,33 @@ def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = 
     k, precision = local.n_neighbors, PRECISIONS[precise]
     by_euclid = _get_prepared(local, X, _Euclidean)
     search, systems = by_euclid.kernels
-    table = device_math.tensor(coordinates).contiguous()
+    table = device_math.to_tensor(coordinates).contiguous()
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
-    is_open = device_math.marks(X)
+    is_open = device_math.make_marks(X)
 
     def work(part: slice) -> None:
-        given, target = device_math.tensor(by_euclid.as_compared(X[part, :])), out[part, :]
+        given, target = device_math.to_tensor(by_euclid.as_compared(X[part, :])), out[part, :]
         if systems is not None:
-            systems.embed(given, k, table, precision, device_math.tensor(target), is_open[part])
+            systems.embed(given, k, table, precision, device_math.to_tensor(target), is_open[part])
         else:
             places, is_open[part] = search.nearest(given, k, precision)
             target[...] = by_euclid.combined(
-                X[part, :], device_math.as_given(places, X), coordinates
+                X[part, :], device_math.from_tensor(places, X), coordinates
             )
 
     own = 0 if systems is not None else by_euclid.bytes_per_row
     access.for_each_block(work, X, search.bytes_per_row(k) + own)
-    left = device_math.marked(is_open, X)
+    left = device_math.find_marked(is_open, X)
     if left.shape[0] == 0:
         return out
     some = X[left, :]
     if precise:
         found = backends.as_type(
-            _embed_by_array_functions(local, backends.wide(some), coordinates), X.dtype
+            _embed_by_array_functions(local, backends.widen(some), coordinates), X.dtype
         )
     else:
         found = _embed_by_triton(local, some, coordinates, precise=True)
-    return device_math.replaced(out, left, found)
+    return device_math.replace_rows(out, left, found)
 
 
 def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
@@ -128,7 +128,7 @@ class _Euclidean:
         self.local = local
         self.saturating = local.landmarks.kernel.name == "rbf"
         self.is_cosine = local.landmarks.kernel.name == "cosine"
-        self.rows = backends.moved(dense_rows(local.landmarks.rows), X)
+        self.rows = backends.move_to(dense_rows(local.landmarks.rows), X)
         # Prepared as rows are: a landmark among these is exactly where it was.
         self.points = self._prepared(self.rows)
         self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
@@ -146,13 +146,13 @@ class _Euclidean:
         rows, (center, scale) = self.rows, self.local.center_and_scale
         if self.is_cosine:
             rows, center, scale = self.points, np.zeros(rows.shape[1]), 1.0
-        there = backends.moved(center, rows, "float64")
-        search = Search(device_math.tensor(rows), device_math.tensor(there), scale)
+        there = backends.move_to(center, rows, "float64")
+        search = Search(device_math.to_tensor(rows), device_math.to_tensor(there), scale)
         few = self.local.n_neighbors <= _MOST_IN_REGISTERS
         if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
             return search, None
-        among = device_math.tensor(self.among())
-        numbers = device_math.tensor(backends.moved([EPSILON, NEARER], rows, "float64"))
+        among = device_math.to_tensor(self.among())
+        numbers = device_math.to_tensor(backends.move_to([EPSILON, NEARER], rows, "float64"))
         return search, Systems(search, among, self.saturating, numbers)
 
     def as_compared(self, X: Any) -> Any:
@@ -161,8 +161,10 @@ class _Euclidean:
 
     def among(self) -> Any:
         """Half squared distances among the landmarks in feature space, in float64."""
-        xp, points = backends.namespace(self.points), backends.wide(self.points)
-        squared, rounding = device_math.squared_distances(points, points, access.middle(points))
+        xp, points = backends.namespace(self.points), backends.widen(self.points)
+        squared, rounding = device_math.squared_distances_around(
+            points, points, access.column_medians(points)
+        )
         squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
         return -xp.expm1(-squared) if self.saturating else 0.5 * squared
 
@@ -173,15 +175,15 @@ class _Euclidean:
         ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
         if not self.is_single:  # in single precision rounding decides among equals in any case
             own = xp.sum(prepared * prepared, axis=1)[:, None]
-            ranked = _break_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
-        _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
+            ranked = _break_ties_by_position(xp, device_math.clip(ranked + own, 0.0))
+        _, neighbors = device_math.find_smallest(ranked, self.local.n_neighbors)
         return self.combined(X, neighbors, coordinates)
 
     def combined(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
         """The same where the nearest landmarks are known."""
         xp = backends.namespace(X)
-        away = device_math.gathered(self.points, neighbors) - self._prepared(X)[:, None, :]
-        inner = backends.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+        away = device_math.gather(self.points, neighbors) - self._prepared(X)[:, None, :]
+        inner = backends.widen(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
         weights = solve_local_weights(*_feature_distances(xp, inner, self.saturating))
         return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
@@ -190,7 +192,7 @@ class _Euclidean:
         if self.is_cosine:
             return unit_rows(X)
         center, scale = self.local.center_and_scale
-        return device_math.clipped((X - backends.moved(center, X)) * scale, -FAR, FAR)
+        return device_math.clip((X - backends.move_to(center, X)) * scale, -FAR, FAR)
 
 
 class _AnyKernel:
@@ -198,7 +200,7 @@ class _AnyKernel:
 
     def __init__(self, local: Local, X: Any) -> None:
         self.local = local
-        self.among = backends.moved(local.among, backends.wide(X[:0, :]))
+        self.among = backends.move_to(local.among, backends.widen(X[:0, :]))
         self.bytes_per_row = 32 * len(local.landmarks) + 32 * local.n_neighbors**2
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
@@ -207,12 +209,12 @@ class _AnyKernel:
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
         ranked = _break_ties_by_position(xp, found)
-        _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
+        _, neighbors = device_math.find_smallest(ranked, self.local.n_neighbors)
         e = xp.take_along_axis(found, neighbors, axis=1)
         e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
         e = saturate(e) if landmarks.kernel.saturates else e
         flat = neighbors.T[:, None, :] * len(landmarks) + neighbors.T[None, :, :]
-        gram = device_math.gathered(xp.reshape(self.among, (-1,)), flat)
+        gram = device_math.gather(xp.reshape(self.among, (-1,)), flat)
         weights = solve_local_weights(e, gram)
         return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
 
@@ -224,7 +226,7 @@ def _break_ties_by_position(xp: Any, distances: Any) -> Any:
     """
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
-    later = backends.moved(np.arange(m) * (2.0**-26 / m), distances)
+    later = backends.move_to(np.arange(m) * (2.0**-26 / m), distances)
     return coarse * (1.0 + later)
 
 
@@ -235,7 +237,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     beside the distances that it will be divided by.
     """
     squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
-    among = device_math.clipped(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
+    among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
     if saturating:
         return -xp.expm1(-squared), -xp.expm1(-among)
     return 0.5 * squared, 0.5 * among
@@ -262,13 +264,13 @@ def solve_local_weights(e: Any, gram: Any) -> Any:
     scale = 2.0 * root[:, None, :] * root[None, :, :]
     apart = scale * NEARER > xp.maximum(one, other)
     correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
-    correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
-    identity = backends.moved(np.eye(k), e)[:, :, None]
+    correlation = xp.where(apart, device_math.clip(correlation, -1.0, 1.0), xp.zeros_like(scale))
+    identity = backends.move_to(np.eye(k), e)[:, :, None]
     matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
     nearest = xp.min(e, axis=0)[None, :]
     ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))
     ratio = xp.where(e > nearest, ratio, xp.ones_like(e))
-    weights = device_math.solved(matrix, ratio, EPSILON) * ratio
+    weights = device_math.solve_small_systems(matrix, ratio, EPSILON) * ratio
     return weights / xp.sum(weights, axis=0)
 
 
@@ -276,7 +278,7 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
     out: Any = 0.0
     for a in range(neighbors.shape[1]):
-        out = out + weights[a, :][:, None] * device_math.gathered(coordinates, neighbors[:, a])
+        out = out + weights[a, :][:, None] * device_math.gather(coordinates, neighbors[:, a])
     return out
 
 
@@ -295,7 +297,11 @@ def expand_kernel(
     None where it has to be found in another way: without a device or a Gaussian kernel, or if
     coefficients of both signs are so large that their sum needs more digits.
     """
-    if landmarks.kernel.name != "rbf" or landmarks.columns is not None or not device_math.usable(X):
+    if (
+        landmarks.kernel.name != "rbf"
+        or landmarks.columns is not None
+        or not device_math.can_use_kernels(X)
+    ):
         return None
     coefficients = np.asarray(coefficients, dtype=np.float64)
     constant = np.zeros(coefficients.shape[1])
@@ -305,7 +311,9 @@ def expand_kernel(
     largest = np.abs(landmarks.kernel_matrix() @ coefficients + constant).max()
     if 2.0**-21 * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
         return None
-    return device_math.attempted(X, lambda: _expand_by_triton(landmarks, X, coefficients, constant))
+    return device_math.try_kernels(
+        X, lambda: _expand_by_triton(landmarks, X, coefficients, constant)
+    )
 
 
 def _expand_by_triton(
@@ -314,19 +322,21 @@ def _expand_by_triton(
     from nearkin.rows.triton_search import Search
     from nearkin.spaces import triton_weights
 
-    rows = device_math.tensor(backends.moved(np.ascontiguousarray(dense_rows(landmarks.rows)), X))
-    center = device_math.tensor(backends.moved(landmarks.middle, X, "float64"))
+    rows = device_math.to_tensor(
+        backends.move_to(np.ascontiguousarray(dense_rows(landmarks.rows)), X)
+    )
+    center = device_math.to_tensor(backends.move_to(landmarks.middle, X, "float64"))
     search = Search(rows, center, float(np.sqrt(landmarks.kernel.gamma)))
     table, added = (
-        device_math.tensor(backends.moved(part, X)) for part in (coefficients, constant)
+        device_math.to_tensor(backends.move_to(part, X)) for part in (coefficients, constant)
     )
     out = backends.empty((X.shape[0], coefficients.shape[1]), X)
 
     def work(part: slice) -> None:
         found = triton_weights.expand_kernel_triton(
-            device_math.tensor(X[part, :]), search, table, added
+            device_math.to_tensor(X[part, :]), search, table, added
         )
-        out[part, :] = device_math.as_given(found, X)
+        out[part, :] = device_math.from_tensor(found, X)
 
     access.for_each_block(work, X, search.bytes_per_row(0) + 4 * coefficients.shape[1])
     return out

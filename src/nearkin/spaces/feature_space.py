@@ -19,7 +19,7 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import notice
 from nearkin.rows import access, backends, validation
-from nearkin.rows.parallel import for_each_block
+from nearkin.rows.parallel import run_in_blocks
 from nearkin.spaces import device_weights
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -125,7 +125,7 @@ class LocalExtension:
             work(rows, *near.weights(X[rows], by_pivots))
 
         if by_pivots:
-            for_each_block(by_rows, len(X), near.shared_rows(len(X)))
+            run_in_blocks(by_rows, len(X), near.shared_rows(len(X)))
         else:
             access.for_each_block(by_rows, X, bytes_per_row)
 
@@ -238,8 +238,8 @@ def _expand_kernel(
         refuse_overflow(K, "row", rows.start)
         with ignore_overflow():
             if column_means is not None:
-                K = center_new(K, backends.moved(column_means, K))
-            found = backends.as_type(K @ backends.moved(coefficients, K), X.dtype)
+                K = center_new(K, backends.move_to(column_means, K))
+            found = backends.as_type(K @ backends.move_to(coefficients, K), X.dtype)
         refuse_overflow(found, "row", rows.start)
         out[rows, :] = found
 
@@ -416,7 +416,7 @@ def take_landmarks(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> Kernel
     """Some rows of X as landmarks."""
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    return KernelLandmarks(kernel, access.take_home(X, rows))
+    return KernelLandmarks(kernel, access.take_to_host(X, rows))
 
 
 def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
@@ -429,10 +429,10 @@ def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
         )
     if backends.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
         raise InputTypeError(
-            f"kernel={kernel!r} takes NumPy arrays only, got one of {backends.home(X)}: use a "
-            "kernel that is computed from rows, by its name."
+            f"kernel={kernel!r} takes NumPy arrays only, got one of {backends.describe_place(X)}: "
+            "use a kernel that is computed from rows, by its name."
         )
-    X = validation.validated(
+    X = validation.validate_rows(
         learner,
         X,
         accept_sparse=False if kernel == "precomputed" else "csr",

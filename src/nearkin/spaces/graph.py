@@ -23,8 +23,8 @@ from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle
-from nearkin.rows.parallel import block_rows, blocks, one_blas_thread
+from nearkin.rows.distances import centre, middle
+from nearkin.rows.parallel import one_blas_thread, rows_per_block, split_range
 from nearkin.spaces.kernels import normalize_rows
 from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCH_MODES, SearchMode, find_nearest_others
 
@@ -231,7 +231,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
-    X = validation.checked_rows(X, accept_sparse="csr")
+    X = validation.check_rows(X, accept_sparse="csr")
     if _is_sparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":
@@ -284,7 +284,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
         X = normalize_rows(X)
     values = np.empty(len(low))
     row_bytes = 8 * X.shape[1] if not _is_sparse(X) else 24 * (1 + X.nnz // X.shape[0])
-    for part in blocks(len(low), block_rows(3 * row_bytes)):
+    for part in split_range(len(low), rows_per_block(3 * row_bytes)):
         here, there = X[low[part]], X[high[part]]
         if weight == "cosine":
             values[part] = _row_sums(here * there)
@@ -297,7 +297,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
 
 
 def _around_middle(X: Rows) -> Rows:
-    return centred(X, middle(X))
+    return centre(X, middle(X))
 
 
 def _is_sparse(X: Rows) -> bool:

@@ -26,12 +26,12 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import (
-    centred,
+    centre,
     middle,
     squared_distances,
     squared_distances_and_rounding,
 )
-from nearkin.rows.parallel import block_rows, for_each_block
+from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
@@ -92,7 +92,7 @@ class Kernel:
             named = [name for name in KERNEL_NAMES if name != "precomputed"]
             raise InputTypeError(
                 f"a {self.name} kernel takes NumPy arrays only: use a kernel by name, of {named}, "
-                f"for {backends.home(A)}."
+                f"for {backends.describe_place(A)}."
             )
         if self.function is not None:
             return _call_function(self.function, A, B)
@@ -172,7 +172,7 @@ class _Rows:
         return squared_distances(self.A, self.B)
 
     def city_block_distances(self) -> Any:
-        return device_math.distances(self.A, self.B, city_block=True)
+        return device_math.exact_distances(self.A, self.B, city_block=True)
 
     def products(self, factor: float = 1.0) -> Any:
         found = device_math.products(self.A, self.B)
@@ -211,7 +211,7 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
     if kernel.name == "laplacian":
-        found = kernel.gamma * device_math.distances(A, B, city_block=True)
+        found = kernel.gamma * device_math.exact_distances(A, B, city_block=True)
         return found, backends.namespace(found).zeros_like(found[:, 0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
@@ -258,9 +258,9 @@ def distances_from_kernel(
     """Half squared feature-space distances from kernel values, ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
     xp = backends.namespace(K)
     distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
-    largest = xp.max(device_math.clipped(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0
+    largest = xp.max(device_math.clip(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0
     rounding = 8 * float(xp.finfo(K.dtype).eps) * (diagonal_A + largest)
-    return device_math.clipped(distances, 0.0), rounding
+    return device_math.clip(distances, 0.0), rounding
 
 
 def bind_kernel(
@@ -323,11 +323,13 @@ def resolve_gamma(
         if n > _BANDWIDTH_ROWS:
             rng, numbers = check_random_state(random_state), access.drawable_numbers(X)
             rows = rng.choice(numbers, min(_BANDWIDTH_ROWS, len(numbers)), replace=False)
-            X = access.take_home(X, np.sort(rows))
+            X = access.take_to_host(X, np.sort(rows))
         elif backends.is_foreign(X) or backends.is_remote(X):
-            X = access.take_home(X, np.arange(n))
+            X = access.take_to_host(X, np.arange(n))
         distances = (
-            device_math.distances(X, X, city_block=True) if manhattan else squared_distances(X, X)
+            device_math.exact_distances(X, X, city_block=True)
+            if manhattan
+            else squared_distances(X, X)
         )
         between = squareform(distances, checks=False)  # those above the diagonal
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
@@ -363,15 +365,15 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     """Sum of squared distances from the mean, of rows around an origin."""
     n, d = map(int, X.shape)
     if is_sparse(X):
-        return n * float(variances(centred(X, origin)).sum())
-    size = block_rows(32 * d)  # small enough for memory to be used again
+        return n * float(variances(centre(X, origin)).sum())
+    size = rows_per_block(32 * d)  # small enough for memory to be used again
     totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
 
     def work(rows: slice) -> None:
         shifted, block = X[rows] - origin, rows.start // size
         totals[block], squares[block] = shifted.sum(axis=0), np.vdot(shifted, shifted)
 
-    for_each_block(work, n, size)
+    run_in_blocks(work, n, size)
     total = totals.sum(axis=0)
     return float(squares.sum() - total @ total / n)
 

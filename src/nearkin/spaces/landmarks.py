@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.rows import access, backends
-from nearkin.rows.distances import centred, middle
+from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.spaces.kernels import (
     Kernel,
@@ -92,7 +92,7 @@ def choose_landmarks(
         ):  # the sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
             place = choose_landmarks(
-                access.take_home(X, seen),
+                access.take_to_host(X, seen),
                 min(n_landmarks, n),
                 strategy,
                 kernel=kernel,
@@ -278,7 +278,7 @@ class KernelLandmarks:
     def _rows_where(self, X: Rows) -> Rows:
         """The landmarks where X is, which is in float64 if its device knows that."""
         foreign = backends.is_foreign(X)
-        return backends.moved(dense_rows(self.rows), X) if foreign else self._precise_rows
+        return backends.move_to(dense_rows(self.rows), X) if foreign else self._precise_rows
 
     @cached_property
     def middle(self) -> Floats:
@@ -287,11 +287,11 @@ class KernelLandmarks:
 
     def _around_middle(self, X: Rows) -> Rows:
         """Rows less the landmarks' middle, if the kernel is linear: others see where rows are."""
-        return centred(X, self.middle) if self.kernel.name == "linear" else X
+        return centre(X, self.middle) if self.kernel.name == "linear" else X
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
-        X = backends.wide(X)
+        X = backends.widen(X)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
         with ignore_overflow():
@@ -304,7 +304,7 @@ class KernelLandmarks:
         """
         if self.columns is None:
             with ignore_overflow():
-                X = backends.wide(X)
+                X = backends.widen(X)
                 return unsaturated_distances(self.kernel, X, self._rows_where(X))
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())

@@ -31,10 +31,10 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
 
 from nearkin._types import Doubles, Floats
-from nearkin.messages import silenced
-from nearkin.rows import access
+from nearkin.messages import mute_third_party
+from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.distances import FAR
-from nearkin.rows.parallel import REORDER, blocks, compiled, one_thread
+from nearkin.rows.parallel import REORDER, compiled, one_thread, split_range
 from nearkin.spaces.kernels import unit_rows
 
 # The few smallest numbers of every row of a matrix: loops that are compiled.
@@ -766,7 +766,7 @@ class NearLandmarks:
         n, m = X.shape[0], len(self.points)
         if n < _MANY_ROWS or m < _MANY_LANDMARKS:
             return False
-        cells, radii = self._shared_out(X[access.evenly_spaced(n, _SAMPLE)])
+        cells, radii = self._shared_out(X[evenly_spaced(n, _SAMPLE)])
         left = [self._pivots.n_left(one, radii[cells == one]).sum() for one in np.unique(cells)]
         return bool(sum(left) < _SHARE_LEFT * m * len(cells))
 
@@ -803,7 +803,7 @@ class NearLandmarks:
             own = order[starts[pivot] : starts[pivot + 1]]
             squared = empty_squares(len(own), self._n_neighbors, _SHARED_PART)
             near = np.empty((len(own), self._n_neighbors), np.int32)
-            for number, some in enumerate(blocks(len(own), _SHARED_PART)):
+            for number, some in enumerate(split_range(len(own), _SHARED_PART)):
                 n_left = pivots.n_left(pivot, radii[own[some]].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
                 rows = X.take(own[some], axis=0)
@@ -836,7 +836,7 @@ class NearLandmarks:
         """The nearest pivot of every row, and how far it may be."""
         preparation, pivots = self._preparation, _Points.of(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
-        for part in blocks(len(X), 16 * _SHARED_PART):
+        for part in split_range(len(X), 16 * _SHARED_PART):
             _nearest(
                 preparation.begun(X[part]),
                 preparation.center,
@@ -856,7 +856,7 @@ class NearLandmarks:
         n_pivots = min(_MOST_PIVOTS, round(len(self.points) ** 0.5))
         means = KMeans(n_pivots, n_init=1, max_iter=_ROUNDS, random_state=0)
         # scikit-learn warns of fewer distinct landmarks than pivots, which does no harm.
-        with silenced(), one_thread():
+        with mute_third_party(), one_thread():
             means.fit(self.points)
         distances = cdist(means.cluster_centers_, self.points)
         order = np.argsort(distances, axis=1)

@@ -30,9 +30,9 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin._types import Floats
 from nearkin.rows import access, backends, validation
-from nearkin.rows.parallel import for_each_block, one_core
-from nearkin.rows.scaling import divided
-from nearkin.rows.sparse import is_sparse, plain
+from nearkin.rows.parallel import one_core, run_in_blocks
+from nearkin.rows.scaling import divide_columns
+from nearkin.rows.sparse import is_sparse, to_plain
 from nearkin.spaces.feature_space import EXTENSION, Extension
 from nearkin.spaces.kernels import unit_rows
 from nearkin.storage.schema import a, floats, many, maybe, positive, positive_floats, stored
@@ -99,7 +99,7 @@ class Scaled:
 
     def apply(self, X: Any) -> Any:
         """The rows divided, in their type; sparse ones stay sparse."""
-        return divided(X, self.scale)
+        return divide_columns(X, self.scale)
 
     def __repr__(self) -> str:
         return f"Scaled({len(self.scale)} columns)"
@@ -131,8 +131,8 @@ class Affine:
     def apply(self, X: Any) -> Any:
         """Images of rows, in the type of the rows; in float64, by blocks of rows on all cores."""
         if backends.is_foreign(X):
-            X = X if self.origin is None else X - backends.moved(self.origin, X)
-            return X @ backends.moved(self.matrix, X).T
+            X = X if self.origin is None else X - backends.move_to(self.origin, X)
+            return X @ backends.move_to(self.matrix, X).T
         out = np.empty((X.shape[0], len(self.matrix)), dtype=X.dtype)
         sparse_offset = None
         if is_sparse(X) and self.origin is not None:  # less the origin they would not be sparse
@@ -405,7 +405,7 @@ class Joined:
             with one_core():  # the others have blocks of their own
                 out[rows] = self._beside_each_other(X[rows])
 
-        for_each_block(work, len(X), _BLOCK_ROWS)
+        run_in_blocks(work, len(X), _BLOCK_ROWS)
         return out
 
     def _beside_each_other(self, X: Any) -> Any:
@@ -413,7 +413,7 @@ class Joined:
         if backends.is_foreign(X):
             scaled = zip(self.factors.tolist(), parts, strict=True)
             return backends.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
-        scaled = zip(self.factors, map(plain, parts), strict=True)
+        scaled = zip(self.factors, map(to_plain, parts), strict=True)
         beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
         if any(map(is_sparse, beside)):
             return sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
@@ -453,7 +453,7 @@ def _check_entering(one: Map, X: Any) -> Any:
     if backends.is_foreign(X) or _takes_any_rows(one):
         return X
     rows = sp.csr_array(X) if is_sparse(X) else X
-    return validation.checked_rows(rows, accept_sparse="csr", ensure_min_samples=0)
+    return validation.check_rows(rows, accept_sparse="csr", ensure_min_samples=0)
 
 
 def _takes_any_rows(one: Map) -> bool:

@@ -22,19 +22,19 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from nearkin._types import Doubles, Floats, Ints
-from nearkin.messages import silenced
+from nearkin.messages import mute_third_party
 from nearkin.pairs.closure import draw_numbers
-from nearkin.rows.distances import centred, middle, rowwise_distances, squared_lengths
+from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
 from nearkin.rows.parallel import (
     REORDER,
-    block_rows,
-    blocks,
     compiled,
-    for_each_block,
     one_blas_thread,
     one_thread,
+    rows_per_block,
+    run_in_blocks,
+    split_range,
 )
-from nearkin.rows.sparse import dense, is_sparse
+from nearkin.rows.sparse import is_sparse, to_dense
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256
@@ -83,7 +83,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
     distances, rows = np.empty((m, k), dtype=Z.dtype), np.empty((m, k), dtype=np.int64)
     reach = squared_lengths(near_Z).max()
-    for part in blocks(m, max(1, _BLOCK_SIZE // wide)):
+    for part in split_range(m, max(1, _BLOCK_SIZE // wide)):
         found = search.kneighbors(near_Q[part], wide, return_distance=False)
         exact, order = rank_by_distance(Z, Q[part], found)
         distances[part], rows[part] = exact[:, :k], order[:, :k]
@@ -126,7 +126,7 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
         difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
         np.sum(difference * difference, axis=2, out=squared[some])
 
-    for_each_block(work, len(Q), block_rows(24 * found.shape[1] * Z.shape[1]))
+    run_in_blocks(work, len(Q), rows_per_block(24 * found.shape[1] * Z.shape[1]))
     return np.sqrt(squared)
 
 
@@ -172,7 +172,7 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
     reach = squared_lengths(near_Z).max()
     distances: list[Floats] = []
     rows: list[Ints] = []
-    for part in blocks(Q.shape[0], _QUERIES):
+    for part in split_range(Q.shape[0], _QUERIES):
         some = near_Q[part]
         band = _rounding(Z, reach + squared_lengths(some).max(), radius**2)
         found = search.radius_neighbors(some, np.sqrt(radius**2 + band), return_distance=False)
@@ -215,16 +215,16 @@ def group_within(Z: Floats, radius: float) -> Ints:
     array([0, 1, 0, 0])
     """
     n = Z.shape[0]
-    widest = np.argmax(dense(Z.max(axis=0) - Z.min(axis=0)))
-    key = dense(Z[:, [widest]]).ravel()
+    widest = np.argmax(to_dense(Z.max(axis=0) - Z.min(axis=0)))
+    key = to_dense(Z[:, [widest]]).ravel()
     order = np.argsort(key, kind="stable")
     Z, key = Z[order], key[order].astype(np.float64)
     step = radius * (1 + 4 * np.finfo(Z.dtype).eps)
     labels = np.arange(n)
     pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
-    for rows in blocks(n, _TILE_ROWS):
+    for rows in split_range(n, _TILE_ROWS):
         end = int(np.searchsorted(key, key[rows.stop - 1] + step, side="right"))
-        for tile in blocks(end - rows.start, _TILE_COLUMNS):
+        for tile in split_range(end - rows.start, _TILE_COLUMNS):
             columns = slice(rows.start + tile.start, rows.start + tile.stop)
             for some, others in _unsettled(labels, rows, columns):
                 first, second = _near_pairs(Z[some], Z[others], radius)
@@ -299,7 +299,7 @@ def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
     origin = middle(Z, if_far=True)
     if not origin.any():
         return Z, Q
-    moved, queries = (centred(rows.astype(np.float64), origin) for rows in (Z, Q))
+    moved, queries = (centre(rows.astype(np.float64), origin) for rows in (Z, Q))
     return moved, queries
 
 
@@ -387,7 +387,7 @@ def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
     def work(some: slice) -> None:
         _encode(some.start, some.stop, readonly_view(Z), *found)
 
-    for_each_block(work, n_cells, _CELLS)
+    run_in_blocks(work, n_cells, _CELLS)
     return found
 
 
@@ -417,7 +417,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     def work(some: slice) -> None:
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
-    for_each_block(work, len(Q), max(_CODE_QUERIES, len(Q) // 64))
+    run_in_blocks(work, len(Q), max(_CODE_QUERIES, len(Q) // 64))
     return rows
 
 
@@ -619,8 +619,8 @@ def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.Rand
     means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     # On several cores its sums, and so the cells, would differ from time to time.
     # scikit-learn warns of fewer distinct rows than cells: what is nearest to no row is left out.
-    with silenced(), one_thread():
-        means.fit(centred(Z[sample], origin))
+    with mute_third_party(), one_thread():
+        means.fit(centre(Z[sample], origin))
     found = means.cluster_centers_.astype(Z.dtype)
     return np.asarray(found[order_along_path(found)])
 
@@ -651,15 +651,15 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
     found = np.empty(len(Z), dtype=np.int64)
 
-    some_rows = block_rows(4 * Z.itemsize * len(means))
+    some_rows = rows_per_block(4 * Z.itemsize * len(means))
 
     def work(part: slice) -> None:
-        near = centred(Z[part], origin)
+        near = centre(Z[part], origin)
         near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
-        for some in blocks(len(near), some_rows):
+        for some in split_range(len(near), some_rows):
             found[part][some] = (near[some] @ sides).argmax(axis=1)
 
-    for_each_block(work, len(Z), _ROWS)
+    run_in_blocks(work, len(Z), _ROWS)
     return found
 
 
@@ -810,20 +810,20 @@ class CellIndex:
         return self._n_probes[k]
 
     def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
-        queries = readonly_view(np.ascontiguousarray(centred(Q, self._origin)))
+        queries = readonly_view(np.ascontiguousarray(centre(Q, self._origin)))
         found = np.empty((len(Q), n_probes), dtype=np.int64)
 
         def work(some: slice) -> None:
             find_nearest_means(self._columns, queries[some], found[some])
 
-        for_each_block(work, len(Q), _BLOCK)
+        run_in_blocks(work, len(Q), _BLOCK)
         return found
 
     def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
         """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
         found = np.empty((len(Q), wide), dtype=np.int64)
-        for part in blocks(len(Q), _CELL_QUERIES):
+        for part in split_range(len(Q), _CELL_QUERIES):
             probes = self._nearest_cells(Q[part], n_probes)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
@@ -916,7 +916,7 @@ def find_nearest_others(
 
 def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
     found = np.empty((len(X), k), dtype=np.int64)
-    for part in blocks(len(X), _CELL_QUERIES):
+    for part in split_range(len(X), _CELL_QUERIES):
         some = cells.row_order[part]
         rows = cells.propose(X[some], k + 1)
         short = np.flatnonzero(rows[:, -1] < 0)

@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.messages import notice, silenced
+from nearkin.messages import mute_third_party, notice
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle
-from nearkin.rows.parallel import REORDER, compiled, for_each_block, one_blas_thread
+from nearkin.rows.distances import centre, middle
+from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blocks
 from nearkin.spaces.graph import Rows, check_weights, find_neighbor_rows, laplacian
 from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 
@@ -168,7 +168,7 @@ def multiply_sparse(A: Any, X: Floats) -> Floats:
     def work(rows: slice) -> None:
         _rows_times(rows.start, rows.stop, A.indptr, A.indices, A.data, X, out)
 
-    for_each_block(work, len(X), _BLOCK)
+    run_in_blocks(work, len(X), _BLOCK)
     return out
 
 
@@ -524,7 +524,10 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
     named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
     _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
-    with silenced(), one_blas_thread():  # scikit-learn says the same as the above in its words
+    with (
+        mute_third_party(),
+        one_blas_thread(),
+    ):  # scikit-learn says the same as the above in its words
         geodesics = Isomap(
             n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
         )
@@ -547,8 +550,8 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     if n_vectors < 1:
         raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
-    X = validation.checked_rows(X)
-    return centred(X, middle(X)), min(n_vectors, len(X))
+    X = validation.check_rows(X)
+    return centre(X, middle(X)), min(n_vectors, len(X))
 
 
 def _warn_of_parts(n_parts: int, method: str) -> None:
@@ -574,7 +577,7 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
         weights[rows] = solved / solved.sum(axis=1, keepdims=True)
 
     if k:
-        for_each_block(work, n, 256)
+        run_in_blocks(work, n, 256)
     return weights
 
 

@@ -24,9 +24,9 @@ from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.pairs.supervision import refuse_triplets
-from nearkin.rows.parallel import compiled, for_each_block
+from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.rows.scaling import warn_of_units
-from nearkin.rows.validation import checked_rows
+from nearkin.rows.validation import check_rows
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
 from nearkin.spaces.neighbors import SearchMode
 
@@ -121,7 +121,7 @@ def spread_pairs(
     reach = _check_number(reach, "reach", below=1.0)
     weight = _check_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
-    X = checked_rows(X, accept_sparse="csr")
+    X = check_rows(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
     warn_of_units(
         None,
@@ -199,7 +199,7 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
         graph = (step.indptr, step.indices, step.data, root)
         _pass_on(points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part])
 
-    for_each_block(work, len(points), _BLOCK)
+    run_in_blocks(work, len(points), _BLOCK)
     ends = np.arange(0, rows.size + 1, n_kept)
     P = sp.csc_array((values.ravel(), rows.ravel(), ends), (n, len(points)))
     P.data[P.data < _TOLERANCE] = 0.0

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearkin._version import __version__
 from nearkin.errors import NearkinError
-from nearkin.messages import silenced
+from nearkin.messages import mute_third_party
 from nearkin.storage.arrays import (
     Header,
     StorageError,
@@ -576,7 +576,7 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
     if has_sparse_rows(metric):
         row = sp.csr_array(row)
     # scikit-learn warns of rows without names of columns, which new rows may well have.
-    with silenced(), np.errstate(all="ignore"):
+    with mute_third_party(), np.errstate(all="ignore"):
         if (table := getattr(metric, "table_", None)) is not None:
             _try_table(table, metric.n_features_in_, otherwise)
         for name in ("_embedded", "predict", "kneighbors"):

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from nearkin.errors import InputError, needing
+from nearkin.errors import InputError, explain_missing_package
 
 # The first in which all reductions take their axes the same way: onnxruntime 1.14 and later.
 OPSET, IR_VERSION = 18, 8
@@ -250,7 +250,7 @@ def _number_of(dtype: DTypeLike) -> int:
 
 
 def _onnx() -> Any:
-    with needing("ONNX files need onnx", "onnx"):
+    with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
         import onnx.helper

@@ -16,7 +16,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nearkin.errors import needing
+from nearkin.errors import explain_missing_package
 
 if TYPE_CHECKING:
     from nearkin.studio.notebook import Studio
@@ -26,7 +26,7 @@ class _CallableModule(ModuleType):
     """The package, which has the name of the function that opens it."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Studio:
-        with needing("the studio needs more packages", "studio"):
+        with explain_missing_package("the studio needs more packages", "studio"):
             from nearkin.studio.notebook import studio
 
         return studio(*arguments, **options)

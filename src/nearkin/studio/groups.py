@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from nearkin._types import Doubles, Floats, Ints
 from nearkin.clustering.clusters import Clusters
 from nearkin.learners.euclidean import Euclidean
-from nearkin.messages import noticed, silenced
+from nearkin.messages import collect_notices, mute_third_party
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.studio.knowledge import Knowledge, carried, numbered_as_before, shown_name
 from nearkin.studio.metric import TaughtMetric, View
@@ -121,7 +121,7 @@ def found_groups(
         if before.still_hold(known):
             return replace(before, known=known)
         number, labels_before = before.number + 1, before.labels
-    with noticed() as notes:
+    with collect_notices() as notes:
         clusters = Clusters(
             metric=FrozenEstimator(metric), keep=keep, strength=_STRENGTH, random_state=seed
         ).fit(X, pairs=known.pairs)
@@ -184,7 +184,7 @@ def representatives(view: View, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
     if len(rows) <= n:
         return rows
     some, Z = _some(view, rows)
-    with silenced():  # scikit-learn warns of fewer different rows than means
+    with mute_third_party():  # scikit-learn warns of fewer different rows than means
         means = KMeans(min(n, len(some)), n_init=1, random_state=0).fit(Z).cluster_centers_
     return np.unique(some[pairwise_distances_argmin(means, Z)])
 

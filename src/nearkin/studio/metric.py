@@ -20,9 +20,9 @@ from nearkin.learners.compositions import Chain
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import TeachableMixin, begun, retaught
-from nearkin.messages import Note, hand_on, leaving_out, notice, noticed
+from nearkin.messages import Note, collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.parallel import REORDER, blocks, compiled
+from nearkin.rows.parallel import REORDER, compiled, split_range
 from nearkin.rows.scaling import ScaleWarning
 from nearkin.scores.verdicts import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
@@ -177,7 +177,10 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     Space and landmarks are found here once, so that the same answers give the same metric however
     they came.
     """
-    with noticed() as notes, leaving_out(ScaleWarning):  # of which the lesson has a word itself
+    with (
+        collect_notices() as notes,
+        mute_categories(ScaleWarning),
+    ):  # of which the lesson has a word itself
         start = begun(learner, X, pairs)
         view = LiveView(start, X)
     return _learned(Step(start, Pairs(), view), X, pairs, 0, notes)
@@ -198,7 +201,7 @@ def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) ->
 
 
 def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note]) -> TaughtMetric:
-    with noticed() as notes:
+    with collect_notices() as notes:
         hand_on(before)
         try:
             metric = retaught(step.metric, X, told)
@@ -217,7 +220,7 @@ def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note
 def untaught(first: TaughtMetric, X: Floats) -> View:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
-        with noticed():
+        with collect_notices():
             return first.step.view.seen_by(retaught(first.step.metric, X, Pairs(n_rows=len(X))))
     except (ValueError, np.linalg.LinAlgError):
         return PlainView(X)
@@ -259,7 +262,7 @@ def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
     """Learned distance of every row from one."""
     here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
     found = np.empty(n_rows)
-    for block in blocks(n_rows, _BLOCK):
+    for block in split_range(n_rows, _BLOCK):
         Z = view.embedding(np.arange(n_rows)[block])
         found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
     return found

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, needing
+from nearkin.errors import InputError, explain_missing_package
 from nearkin.messages import notice
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
@@ -396,7 +396,7 @@ _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 def check_packages() -> None:
     """Raise an ImportError that says what to install, if something is missing."""
     for name in _PACKAGES:
-        with needing(f"the studio needs more packages ({name})", "studio"):
+        with explain_missing_package(f"the studio needs more packages ({name})", "studio"):
             import_module(name)
 
 

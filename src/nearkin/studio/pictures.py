@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, needing
-from nearkin.messages import silenced
+from nearkin.errors import InputError, explain_missing_package
+from nearkin.messages import mute_third_party
 from nearkin.storage.files import StrPath
 
 # How much memory a picture takes when it is opened, by what its header says.
@@ -203,7 +203,7 @@ class FilePictures:
         pillow = _pillow()
         broken = (OSError, ValueError, SyntaxError, EOFError)
         try:
-            with silenced():  # Pillow warns of many pixels, which are counted below
+            with mute_third_party():  # Pillow warns of many pixels, which are counted below
                 picture = pillow.open(path, formats=_FORMATS)
             with picture:
                 size = f"{picture.width} × {picture.height}"
@@ -262,7 +262,7 @@ def _encoded(picture: Any, kind: str) -> Image:
 
 
 def _pillow() -> Any:
-    with needing("thumbnails need Pillow", "studio"):
+    with explain_missing_package("thumbnails need Pillow", "studio"):
         import PIL.Image
     return PIL.Image
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.learners.teachable import retaught
-from nearkin.messages import noticed
+from nearkin.messages import collect_notices
 from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.parallel import blocks, one_blas_thread, pause
+from nearkin.rows.parallel import one_blas_thread, pause, split_range
 from nearkin.scores.held_out import auc_of, pair_folds, ranks
 from nearkin.scores.quality import quality_of as estimates_of
 from nearkin.scores.suspects import Placed, distances_from_groups, placed
@@ -118,7 +118,7 @@ def trial_of(
         for learn, judge in pair_folds(told, N_FOLDS, rng):
             pause()
             try:
-                with noticed():  # what is worth a note is one of the whole
+                with collect_notices():  # what is worth a note is one of the whole
                     metric = retaught(learned.step.metric, X, told.subset(learn))
                     view = learned.step.view.seen_by(metric)
             except (ValueError, np.linalg.LinAlgError):
@@ -333,7 +333,7 @@ def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[
     k = min(_NEIGHBORS + 1, len(some))
     verdicts = verdicts_of(learned.metric)
     found = np.empty(n_rows, dtype=bool)
-    for block in blocks(n_rows, _BLOCK):
+    for block in split_range(n_rows, _BLOCK):
         Z = np.ascontiguousarray(learned.view.embedding(np.arange(n_rows)[block]))
         distances, _ = find_nearest(near, Z, k)
         # A row is the nearest to itself, unless it was not drawn; then one is left out for nothing.

@@ -19,10 +19,10 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nearkin._types import Doubles, Floats, Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.messages import noticed
-from nearkin.rows.access import evenly_spaced
-from nearkin.rows.parallel import blocks
-from nearkin.rows.scaling import differing_units, fitted_scaler, in_words
+from nearkin.messages import collect_notices
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.parallel import split_range
+from nearkin.rows.scaling import describe_units, find_differing_units, fit_scaler
 from nearkin.storage.files import StrPath
 from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures, PixelPictures
 from nearkin.tables.choice import (
@@ -30,22 +30,22 @@ from nearkin.tables.choice import (
     NOT_CHOSEN,
     ColumnChoice,
     are_records,
-    only,
-    roles_by_cells,
-    said_of_choice,
+    choose_by_cells,
+    describe_doubts,
+    restrict_roles,
 )
-from nearkin.tables.differences import differing_spans, marked_parts, plain
+from nearkin.tables.differences import find_differences, fold_text, split_marked
 from nearkin.tables.encoder import TableEncoder
-from nearkin.tables.reading import cells_of, some_cells
+from nearkin.tables.reading import list_cells, select_cells
 from nearkin.tables.roles import (
     COUNTS_ROWS,
     NAMES_ROWS,
     Roles,
-    counting,
-    hardly_features,
-    names_rows,
-    roles_of,
-    sentence,
+    choose_by_kinds,
+    describe_roles,
+    find_counters,
+    find_doubtful_columns,
+    recognise_id_name,
 )
 
 # What a record shows: its fields, always in the same order, with what differs from another's.
@@ -135,7 +135,7 @@ class Fields:
 
     def _sorted(self, name: str) -> Doubles | None:
         """Numbers of a field, sorted; of more than 20 000 rows, so many. None if they are names."""
-        if names_rows(name) is not None:
+        if recognise_id_name(name) is not None:
             return None
         rows = evenly_spaced(len(self._records), _MOST_RANKED).tolist()
         cells = [self.cell(name, row) for row in rows]
@@ -150,8 +150,8 @@ def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
     found: dict[str, Any] = {"name": name, "value": text[:most], "cut": len(text) > most}
     compared = min(most, MOST_MARKED)
     text, rest, other = text[:compared], text[compared:most], as_text(beside)[:compared]
-    if text and other and plain(text) != plain(other):
-        found["parts"] = marked_parts(text, differing_spans(text, other)[0])
+    if text and other and fold_text(text) != fold_text(other):
+        found["parts"] = split_marked(text, find_differences(text, other)[0])
         if rest:
             found["parts"].append((rest, False))
             found["marked"] = compared
@@ -225,7 +225,7 @@ class Identity:
     @property
     def columns(self) -> list[str]:
         """Columns that say what a record is, rather than where it stands; none of a matrix."""
-        found = [name for name in self.kinds if names_rows(name) != COUNTS_ROWS]
+        found = [name for name in self.kinds if recognise_id_name(name) != COUNTS_ROWS]
         return found or list(self.kinds)
 
     def usual_ids(self) -> str | None:
@@ -237,7 +237,7 @@ class Identity:
             return GIVEN_IDS
         if self.id_name is not None:
             return self.id_name
-        named = [name for name in self.kinds if names_rows(name) == NAMES_ROWS]
+        named = [name for name in self.kinds if recognise_id_name(name) == NAMES_ROWS]
         if len(named) != 1:
             return None
         ids = self.ids(named[0])
@@ -433,7 +433,7 @@ class Frame:
         """What tells some of its rows apart."""
 
         def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
-            for rows in blocks(len(numbers), _ROWS_OF_A_BLOCK):
+            for rows in split_range(len(numbers), _ROWS_OF_A_BLOCK):
                 some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
                 yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
 
@@ -446,12 +446,12 @@ class Frame:
         shown = {name: of for name, of in self.columns.items() if self.kinds[name] != "vector"}
         n = min(map(len, shown.values()), default=0)
         rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
-        return {name: cells_of(of[rows]) for name, of in shown.items()}
+        return {name: list_cells(of[rows]) for name, of in shown.items()}
 
     def shown(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
         """All columns but vectors, and but those that are learned from as they are."""
         return {
-            name: cells_of(column)
+            name: list_cells(column)
             for name, column in self.columns.items()
             if name not in learned and self.kinds[name] != "vector"
         }
@@ -532,7 +532,7 @@ def parts_of(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.tables.choice.roles_by_cells` chooses
+        Columns to learn from; :func:`nearkin.tables.choice.choose_by_cells` chooses
         otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
@@ -582,12 +582,12 @@ def _parts_of_frame(
         chosen, usual = _named(learn_from, kinds, source), {}
         others = [name for name in kinds if name not in {*chosen, *aside}]
         with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
-            usual = roles_by_cells(kinds, frame.some_cells(), aside).left_out
+            usual = choose_by_cells(kinds, frame.some_cells(), aside).left_out
         roles = Roles(chosen, {name: usual.get(name, NOT_CHOSEN) for name in others})
     elif of_words is None:
-        roles = roles_by_cells(kinds, frame.some_cells(), aside)
+        roles = choose_by_cells(kinds, frame.some_cells(), aside)
     else:
-        roles = roles_of(kinds, aside)
+        roles = choose_by_kinds(kinds, aside)
     if not roles.learned:
         shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
         raise InputError(
@@ -615,11 +615,11 @@ def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Part
     if aside is None:
         raise InputError("records=True learns from all columns: leave learn_from out.")
     if not any(
-        kind in ("text", "date") and name not in aside and names_rows(name) is None
+        kind in ("text", "date") and name not in aside and recognise_id_name(name) is None
         for name, kind in kinds.items()
     ):
         raise InputError(f"records=True: {source} has no columns of words.")
-    left_out = {**hardly_features(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
+    left_out = {**find_doubtful_columns(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
@@ -631,7 +631,7 @@ def encoded(
 ) -> tuple[Floats, TableEncoder, list[str]]:
     """Numbers that stand for the cells of records, what made them, and a word on cells."""
     encoder = TableEncoder() if like is None else clone(like)
-    with noticed() as notes:
+    with collect_notices() as notes:
         X = encoder.fit_transform(cells)
     return X, encoder, [note.text for note in notes]
 
@@ -639,7 +639,7 @@ def encoded(
 def _without_counters(
     X: Floats, features: list[str], roles: Roles
 ) -> tuple[Floats, list[str], Roles]:
-    aside = counting(X, features)
+    aside = find_counters(X, features)
     if not aside:
         return X, features, roles
     kept = [name for name in features if name not in aside]
@@ -978,7 +978,7 @@ def records_of(
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
         The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
-        :func:`nearkin.tables.choice.roles_by_cells`. All columns but vectors are shown.
+        :func:`nearkin.tables.choice.choose_by_cells`. All columns but vectors are shown.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional
@@ -1042,8 +1042,8 @@ def records_of(
             raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
     if n_total > len(numbers):
         given = None if given is None else given[numbers]
-        others = {name: some_cells(values, numbers.tolist()) for name, values in others.items()}
-        named_ids = named_ids if ids is None else some_cells(named_ids, numbers.tolist())
+        others = {name: select_cells(values, numbers.tolist()) for name, values in others.items()}
+        named_ids = named_ids if ids is None else select_cells(named_ids, numbers.tolist())
     own_ids = None if ids is None else named_ids
     if parts.frame is None:
         identity = identity_of({}, {}, len(numbers), own_ids, given)
@@ -1057,18 +1057,18 @@ def records_of(
         cells = {
             name: others[name]
             if name in others
-            else some_cells(cells_of(whole[name]), numbers.tolist())
+            else select_cells(list_cells(whole[name]), numbers.tolist())
             for name in words
         }
         given, encoder, notes = encoded(cells, None if isinstance(of_words, bool) else of_words)
         features, remembered = encoder.get_feature_names_out().tolist(), {"table_": encoder}
         words = tuple(name for name in words if name in encoder.columns_)
-        roles = None if roles is None else only(roles, words)
+        roles = None if roles is None else restrict_roles(roles, words)
     choice = None
     if roles is not None and parts.frame is not None:
-        notes = [sentence(roles), *notes]
+        notes = [describe_roles(roles), *notes]
         if learn_from is not None:
-            notes += said_of_choice(roles.learned)
+            notes += describe_doubts(roles.learned)
         reopened = partial(
             records_of,
             X,
@@ -1147,7 +1147,7 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
     >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
     ['name', 'town']
     """
-    left_out = hardly_features(dict.fromkeys(names, "number"))
+    left_out = find_doubtful_columns(dict.fromkeys(names, "number"))
     return [name for name in names if name not in left_out and name not in aside]
 
 
@@ -1241,19 +1241,19 @@ def scaling_of(records: Records, wished: bool | None) -> Scaling:
     StandardScaler()
     """
     if wished:
-        return Scaling(fitted_scaler([records.X]))
+        return Scaling(fit_scaler([records.X]))
     if records.is_vector and wished is None:
         return Scaling(
             Normalizer().fit(records.X), ("Vectors are compared by their directions (cosine).",)
         )
     if records.pictures is not None or records.of_words or records.is_vector:
         return Scaling(None)
-    found = differing_units(records.X)
+    found = find_differing_units(records.X)
     if found is None:
         return Scaling(None)
-    said = in_words(found, records.features)
+    said = describe_units(found, records.features)
     said = f"{said[0].upper()}{said[1:]}"
     if wished is None:
-        scaler = fitted_scaler([records.X])
+        scaler = fit_scaler([records.X])
         return Scaling(scaler, (f"{said}: columns are brought to one scale.",))
     return Scaling(None, (f"{said}: standardise to give all columns the same say.",))

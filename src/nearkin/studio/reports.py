@@ -20,12 +20,12 @@ from sklearn.cluster import KMeans
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, words_of
-from nearkin.messages import leaving_out, noticed, silenced
+from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.answers import Estimate
 from nearkin.pairs.pairs import TRIPLET, Pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
-from nearkin.rows.parallel import blocks, one_blas_thread, one_core
+from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.scores.verdicts import verdicts_of
 from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quoted
@@ -34,7 +34,7 @@ from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import TaughtMetric, View
 from nearkin.studio.pictures import PixelPictures
 from nearkin.studio.records import Records
-from nearkin.tables.reading import Column, columns_of
+from nearkin.tables.reading import Column, read_columns
 
 # Colours of the points: a column, a feature, or clusters.
 
@@ -113,10 +113,10 @@ def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[
     some = np.arange(n_rows)
     if n_rows > _MOST_CLUSTERED:
         some = np.sort(rng.choice(n_rows, _MOST_CLUSTERED, replace=False))
-    with silenced():  # scikit-learn warns of fewer different rows than clusters
+    with mute_third_party():  # scikit-learn warns of fewer different rows than clusters
         means = KMeans(n_clusters, n_init=3, random_state=seed).fit(view.embedding(some))
     found = np.empty(n_rows, dtype=np.int64)
-    for block in blocks(n_rows, _BLOCK):
+    for block in split_range(n_rows, _BLOCK):
         found[block] = means.predict(view.embedding(np.arange(n_rows)[block]))
     order = np.argsort(-np.bincount(found, minlength=n_clusters), kind="stable")
     return np.asarray(np.argsort(order)[found])
@@ -413,7 +413,7 @@ def _answers(
     along = _along(learned, links, ends)
     most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
     found = []
-    with one_core(), leaving_out(Warning), config_context(skip_parameter_validation=True):
+    with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
         for k in np.argsort(-along, kind="stable")[:most]:
             link = (int(links[k, 0]), int(links[k, 1]))
             try:
@@ -548,7 +548,7 @@ class RecordReview:
 
     def _taught(self, known: Knowledge) -> RecordMatcher:
         if self._version is None:
-            with noticed() as notes:
+            with collect_notices() as notes:
                 self._matcher.fit(_compared_columns(self._records), known.pairs)
             told = self._records.notes
             self._notes = [note.text for note in notes if note.text not in told]
@@ -562,9 +562,9 @@ def _compared_columns(records: Records) -> list[Column]:
     """What is compared, read as the encoder of the records has read it, if there is one."""
     cells, encoder = records.to_compare(), records.encoder
     if encoder is None:
-        return columns_of(cells)
+        return read_columns(cells)
     kinds = {name: kind for name, kind in encoder.kinds_.items() if name in cells}
-    return columns_of(cells, kinds, encoder.dates)
+    return read_columns(cells, kinds, encoder.dates)
 
 
 def _ends(estimate: Estimate) -> list[float]:

@@ -11,16 +11,24 @@ from typing import Any
 import numpy as np
 
 from nearkin.errors import InputError
-from nearkin.rows.access import evenly_spaced
-from nearkin.tables.reading import Cells, Column, Kind, kinds_of, read_table, some_cells, words_of
+from nearkin.rows.backends import evenly_spaced
+from nearkin.tables.reading import (
+    Column,
+    Kind,
+    RawColumn,
+    read_table,
+    read_words,
+    recognise_kinds,
+    select_cells,
+)
 from nearkin.tables.roles import (
     CLASSES,
     NAMES_ROWS,
     VECTORS_INSTEAD,
     YES_OR_NO,
     Roles,
-    hardly_features,
-    roles_of,
+    choose_by_kinds,
+    find_doubtful_columns,
 )
 
 # Columns that hold the same words, such as given names and surnames: people swap such cells.
@@ -32,7 +40,7 @@ _SAMPLE = 20_000
 _KINDRED = 0.05
 
 
-def kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
+def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
     """Pairs of columns, by their places, of names or of codes that have words in common."""
     if not columns:
         return []
@@ -50,24 +58,24 @@ def kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
     ]
 
 
-def together(left: Cells, right: Cells) -> Cells:
+def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
     """The words of two columns in one, in which it makes no difference what stands where.
 
     Examples
     --------
-    >>> from nearkin.tables.choice import together
+    >>> from nearkin.tables.choice import combine_words
     >>> from nearkin.tables.reading import read_table
-    >>> both = together(*read_table({"given": ["Ada", None], "family": ["King", None]}))
+    >>> both = combine_words(*read_table({"given": ["Ada", None], "family": ["King", None]}))
     >>> both.name, both.values.tolist()
     ('given and family', ['ada king', None])
     """
-    pairs = zip(words_of(left), words_of(right), strict=True)
+    pairs = zip(read_words(left), read_words(right), strict=True)
     found = np.empty(len(left), dtype=object)
     found[:] = [" ".join(filter(None, pair)) or None for pair in pairs]
-    return Cells(name_of_both(left.name, right.name), "text", found)
+    return RawColumn(name_both(left.name, right.name), "text", found)
 
 
-def name_of_both(left: str, right: str) -> str:
+def name_both(left: str, right: str) -> str:
     """What two columns are called together."""
     return f"{left} and {right}"
 
@@ -97,23 +105,23 @@ def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     return _have_names(cells, kinds) and not {"number", "vector"} & set(kinds.values())
 
 
-def kinds_by_cells(table: Mapping[str, Sequence[Any]]) -> dict[str, Kind]:
+def recognise_by_cells(table: Mapping[str, Sequence[Any]]) -> dict[str, Kind]:
     """What columns hold, as far as some of their cells tell; nothing of what are no cells."""
     return _looked_at(table)[1]
 
 
-def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[Cells], dict[str, Kind]]:
+def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
     """Some cells of a table, and what columns hold as far as these tell."""
     n = min(map(len, table.values()), default=0)
     some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
     try:
-        cells = read_table({name: some_cells(of, some) for name, of in table.items()})
+        cells = read_table({name: select_cells(of, some) for name, of in table.items()})
     except InputError:  # objects that can be shown, but are no cells of a table
         return [], {}
-    return cells, kinds_of(cells) if some else {}
+    return cells, recognise_kinds(cells) if some else {}
 
 
-def _have_names(cells: Sequence[Cells], kinds: Mapping[str, Kind]) -> bool:
+def _have_names(cells: Sequence[RawColumn], kinds: Mapping[str, Kind]) -> bool:
     telling = ("name", "text", "code")
     return any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
 
@@ -133,7 +141,7 @@ _FILE = re.compile(
 _MOST_ARE = 0.9
 
 
-def roles_by_cells(
+def choose_by_cells(
     kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
 ) -> Roles:
     """What is learned from where nobody has said so, by names, kinds and some cells.
@@ -154,17 +162,17 @@ def roles_by_cells(
 
     Examples
     --------
-    >>> from nearkin.tables.choice import roles_by_cells
+    >>> from nearkin.tables.choice import choose_by_cells
     >>> cells = {"id": [7, 3] * 4, "size": [1.5, 2] * 4, "colour": ["red", "blue"] * 4}
     >>> cells["title"] = [f"A book about {k}" for k in ("cats", "dogs", "ants", "bees") * 2]
     >>> kinds = {"id": "number", "size": "number", "colour": "text", "title": "text"}
-    >>> roles_by_cells(kinds, cells)
+    >>> choose_by_cells(kinds, cells)
     Roles(learned=['size', 'title'], left_out={'id': 'names rows', 'colour': 'kinds of things'})
     """
     set_aside = set(aside)
     kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
-    roles = roles_of(kinds)
-    by_name = hardly_features(dict.fromkeys(kinds, "number"))
+    roles = choose_by_kinds(kinds)
+    by_name = find_doubtful_columns(dict.fromkeys(kinds, "number"))
     if any(kinds[name] == "vector" for name in roles.learned):
         whys = {
             name: by_name.get(name, VECTORS_INSTEAD if why == kinds[name] else why)
@@ -175,7 +183,7 @@ def roles_by_cells(
         learned = [name for name in kinds if name not in by_name]
         return Roles(learned, by_name)
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
-    held = kinds_by_cells({name: cells[name] for name in words})
+    held = recognise_by_cells({name: cells[name] for name in words})
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
     for name in words:
         why = by_name.get(name) or _why_not(held.get(name), cells[name], bool(roles.learned))
@@ -235,7 +243,7 @@ class ColumnChoice:
         Each with ``name``, ``kind``, ``learned``, ``why`` (not, or what speaks against it) and
         ``can`` it be learned from.
         """
-        doubts = hardly_features(dict.fromkeys(self.kinds, "number"))
+        doubts = find_doubtful_columns(dict.fromkeys(self.kinds, "number"))
         learned = set(self.learned)
         return [
             {
@@ -263,15 +271,15 @@ class ColumnChoice:
         return self.reopened([name for name in self.kinds if name in set(names)])
 
 
-def only(roles: Roles, words: Sequence[str]) -> Roles:
+def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
     """Roles without columns in which an encoder has found nothing to learn from."""
     nothing = {name: SAYS_NOTHING for name in roles.learned if name not in words}
     return Roles([*words], {**nothing, **roles.left_out})
 
 
-def said_of_choice(names: Sequence[str]) -> list[str]:
+def describe_doubts(names: Sequence[str]) -> list[str]:
     """A word on columns that were chosen though they may give the answer away."""
-    doubts = hardly_features(dict.fromkeys(names, "number"))
+    doubts = find_doubtful_columns(dict.fromkeys(names, "number"))
     classes = [name for name, why in doubts.items() if why == CLASSES]
     if not classes:
         return []

@@ -17,7 +17,7 @@ _ALIKE = 0.5
 _MOST_COMPARED = 200
 
 
-def differing_spans(left: str, right: str) -> tuple[list[Span], list[Span]]:
+def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
     """What differs between two texts: in words, or in letters of words that are alike.
 
     Upper case and the number of spaces make no difference, and what is equal but for them differs
@@ -34,14 +34,14 @@ def differing_spans(left: str, right: str) -> tuple[list[Span], list[Span]]:
 
     Examples
     --------
-    >>> from nearkin.tables.differences import differing_spans
-    >>> differing_spans("Jon Smith", "John SMITH")
+    >>> from nearkin.tables.differences import find_differences
+    >>> find_differences("Jon Smith", "John SMITH")
     ([], [(2, 3)])
-    >>> differing_spans("12 High Street", "12 Mill Lane")
+    >>> find_differences("12 High Street", "12 Mill Lane")
     ([(3, 14)], [(3, 12)])
     """
     spans: tuple[list[Span], list[Span]] = [], []
-    if plain(left) == plain(right):
+    if fold_text(left) == fold_text(right):
         return spans
     for here, there in _unequal(_words(left), _words(right)):
         for a, b in _closer(left[slice(*here)], right[slice(*there)]):
@@ -51,18 +51,18 @@ def differing_spans(left: str, right: str) -> tuple[list[Span], list[Span]]:
     return spans
 
 
-def plain(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text in lower case and with single spaces, by which cells are equal."""
     return " ".join(text.lower().split())
 
 
-def marked_parts(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
+def split_marked(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
     """A text in parts, and whether each of them differs.
 
     Examples
     --------
-    >>> from nearkin.tables.differences import marked_parts
-    >>> marked_parts("John", [(2, 3)])
+    >>> from nearkin.tables.differences import split_marked
+    >>> split_marked("John", [(2, 3)])
     [('Jo', False), ('h', True), ('n', False)]
     """
     ends = [0, *(end for span in spans for end in span), len(text)]

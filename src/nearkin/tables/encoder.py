@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, counted, few
-from nearkin.messages import leaving_out
-from nearkin.rows.access import evenly_spaced
-from nearkin.rows.parallel import blocks
+from nearkin.messages import mute_categories
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.parallel import split_range
 from nearkin.rows.scaling import column_spreads
 from nearkin.storage.schema import (
     Spec,
@@ -46,23 +46,23 @@ from nearkin.storage.schema import (
 )
 from nearkin.storage.schema import a as stored_as
 from nearkin.storage.schema import real as real_number
-from nearkin.tables.choice import kindred, name_of_both, together
+from nearkin.tables.choice import combine_words, find_swappable, name_both
 from nearkin.tables.reading import (
     KINDS,
     MOST_CATEGORIES,
     ORDERS,
     READINGS,
-    Cells,
     Column,
     Kind,
     Order,
+    RawColumn,
     Reading,
     TableWarning,
-    cell_text,
-    column_of,
-    is_missing,
-    kinds_of,
+    find_missing,
+    first_cell_text,
+    read_column,
     read_table,
+    recognise_kinds,
 )
 
 # Columns as coordinates: one small value for each kind, which knows what it saw in ``fit``.
@@ -337,7 +337,7 @@ def _of_each_text(function: Callable[[list[str]], Floats], texts: NDArray[Any]) 
     places: dict[Any, int] = {}
     at = np.array([places.setdefault(text or "", len(places)) for text in texts], dtype=np.int64)
     unique = list(places)
-    parts = [function(unique[part]) for part in blocks(len(unique), _TEXTS)]
+    parts = [function(unique[part]) for part in split_range(len(unique), _TEXTS)]
     return np.asarray(np.concatenate(parts)[at])
 
 
@@ -426,10 +426,10 @@ class ColumnCode:
         missing = [" is missing"] if self.marks_missing else []
         return [f"{self.name}{one}" for one in [*self.encoder.names, *missing]]
 
-    def apply(self, cells: Cells) -> Floats:
+    def apply(self, cells: RawColumn) -> Floats:
         """Coordinates of cells, of shape (n, w), or (n, w + 1) with that of missing ones."""
-        column = column_of(cells, self.kind, self.order)
-        missing = is_missing(column)
+        column = read_column(cells, self.kind, self.order)
+        missing = find_missing(column)
         try:
             found = (self.encoder.apply(column.values) - self.middle) * self.factor
         except InputError as error:
@@ -573,7 +573,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"the table has {counted(len(table[0]), 'row')} (n_samples = {len(table[0])}), but "
                 "at least 2 are needed to tell what columns hold."
             )
-        kinds = kinds_of(table, self.kinds, self.dates)
+        kinds = recognise_kinds(table, self.kinds, self.dates)
         self._check_encoders(kinds)
         used = [cells for cells in table if kinds[cells.name] != "ignored"]
         if not used:
@@ -581,9 +581,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "no column of the table tells rows apart: all are ids, empty, or hold one value. "
                 f"State what they hold if that is wrong: kinds={{{table[0].name!r}: 'code'}}."
             )
-        columns = [column_of(cells, kinds[cells.name], self.dates) for cells in used]
+        columns = [read_column(cells, kinds[cells.name], self.dates) for cells in used]
         names = [column for column in columns if column.kind == "name"]
-        swapped = [(names[a].name, names[b].name) for a, b in kindred(names)]
+        swapped = [(names[a].name, names[b].name) for a, b in find_swappable(names)]
         # Each column has a say of 1 in all, of which its pairs have as much each as it has alone.
         often = Counter(name for pair in swapped for name in pair)
         say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
@@ -593,8 +593,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ]
         by_name = {cells.name: cells for cells in used}
         for left, right in swapped:
-            both = together(by_name[left], by_name[right])
-            codes.append(self._code(both, column_of(both, "name"), say[left] + say[right]))
+            both = combine_words(by_name[left], by_name[right])
+            codes.append(self._code(both, read_column(both, "name"), say[left] + say[right]))
         self.n_features_in_ = len(table)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(X, np.ndarray):
@@ -623,7 +623,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         del fit_params
         self.fit(X, y)
-        with leaving_out(TableWarning):  # of which fit has a word
+        with mute_categories(TableWarning):  # of which fit has a word
             return self.transform(X)
 
     def transform(self, X: Any) -> Floats:
@@ -662,7 +662,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             {name: replace(cells, first_row=first_row) for name, cells in known}
         )
 
-    def known_cells(self, X: Any) -> dict[str, Cells]:
+    def known_cells(self, X: Any) -> dict[str, RawColumn]:
         """Columns of a table that coordinates come from, by name.
 
         Parameters
@@ -679,7 +679,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._known_columns(X)
 
-    def coordinates_of(self, table: Mapping[str, Cells]) -> Floats:
+    def coordinates_of(self, table: Mapping[str, RawColumn]) -> Floats:
         """Rows of numbers, of columns by name.
 
         Parameters
@@ -695,7 +695,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         >>> encoder.coordinates_of(encoder.known_cells(people)).shape
         (4, 5)
         """
-        both = {name_of_both(a, b): together(table[a], table[b]) for a, b in self.swapped_}
+        both = {name_both(a, b): combine_words(table[a], table[b]) for a, b in self.swapped_}
         cells = {**table, **both}
         return np.hstack([code.apply(cells[code.name]) for code in self.codes_])
 
@@ -713,7 +713,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         >>> TableEncoder().fit(people).cells({"name": ["Eve"], "paid": [None]})
         {'name': 'eve', 'paid': ''}
         """
-        return {name: cell_text(cells) for name, cells in self.known_cells(X).items()}
+        return {name: first_cell_text(cells) for name, cells in self.known_cells(X).items()}
 
     @property
     def held_(self) -> dict[str, str]:
@@ -762,10 +762,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         of_each = [[code.name] * len(code.names) for code in self.codes_]
         return np.array([name for names in of_each for name in names], dtype=object)
 
-    def _code(self, cells: Cells, column: Column, say: float, own: Any = None) -> ColumnCode:
+    def _code(self, cells: RawColumn, column: Column, say: float, own: Any = None) -> ColumnCode:
         """How a column is encoded, so that its cells have a variance of ``say`` in all."""
         kind = column.kind
-        missing = is_missing(column)
+        missing = find_missing(column)
         there = np.flatnonzero(~missing)
         values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
         encoder = self._encoder(Column(cells.name, kind, values), own)
@@ -817,7 +817,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"{encoder!r:.60}."
                 )
 
-    def _known_columns(self, X: Any) -> dict[str, Cells]:
+    def _known_columns(self, X: Any) -> dict[str, RawColumn]:
         """Columns of a new table that coordinates come from, by name."""
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
             raise InputError(

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from nearkin._types import Floats, Mask
 from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.messages import notice
-from nearkin.rows.access import evenly_spaced
-from nearkin.rows.scaling import column_spreads, without_rounding
+from nearkin.rows.backends import evenly_spaced
+from nearkin.rows.scaling import column_spreads, drop_rounding
 from nearkin.rows.sparse import is_sparse
-from nearkin.rows.validation import frame_of, refuse_twins
-from nearkin.tables.roles import counting, names_rows
+from nearkin.rows.validation import refuse_duplicate_names, to_frame
+from nearkin.tables.roles import find_counters, recognise_id_name
 
 # Characters of a text that count.
 MOST_CHARACTERS = 4000
@@ -39,7 +39,7 @@ Form = Literal["number", "boolean", "date", "vector", "text"]
 
 
 @dataclass(frozen=True)
-class Cells:
+class RawColumn:
     """A column as it was given.
 
     Attributes
@@ -71,19 +71,19 @@ class CategoryCells(list[Any]):
     """Cells of a column whose type says that values stand for kinds of things."""
 
 
-def cells_of(series: nw.Series[Any]) -> list[Any]:
+def list_cells(series: nw.Series[Any]) -> list[Any]:
     """Cells of a column of a data frame, which know if they are of a category."""
     kind = CategoryCells if _is_category(series) else list
     return kind(series.to_list())
 
 
-def some_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
+def select_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
     """Cells of some rows, which know if they are of a category."""
     kind = CategoryCells if isinstance(cells, CategoryCells) else list
     return kind(cells[row] for row in rows)
 
 
-def cell_text(cells: Cells) -> str:
+def first_cell_text(cells: RawColumn) -> str:
     """The first cell of a column as a text; empty where it is missing."""
     value = cells.values[0]
     if cells.form == "vector":
@@ -95,7 +95,7 @@ def cell_text(cells: Cells) -> str:
     return str(value) if cells.form == "text" else f"{value:.6g}"
 
 
-def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
+def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]:
     """The columns of a table, in its order.
 
     Parameters
@@ -114,8 +114,8 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
         raise InputTypeError(
             "Sparse data was passed, but a table is dense: learners take a sparse matrix as it is."
         )
-    refuse_twins(X)
-    if isinstance(X, list | tuple) or (hasattr(X, "__array__") and frame_of(X) is None):
+    refuse_duplicate_names(X)
+    if isinstance(X, list | tuple) or (hasattr(X, "__array__") and to_frame(X) is None):
         X = np.array(X, dtype=object if isinstance(X, list | tuple) else None)
     if isinstance(X, np.ndarray):
         X = _columns_of_array(X, names)
@@ -132,7 +132,7 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
             for name, values in columns.items()
             if wanted is None or name in wanted
         ]
-    frame = frame_of(X)
+    frame = to_frame(X)
     if frame is None:
         raise InputTypeError(
             f"a table is a data frame of pandas, polars or pyarrow, or a dict of lists, not "
@@ -160,18 +160,18 @@ def _columns_of_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
     return dict(zip(names, X.T, strict=True))
 
 
-def _cells(name: str, column: nw.Series[Any]) -> Cells:
+def _cells(name: str, column: nw.Series[Any]) -> RawColumn:
     kind = column.dtype
     if kind == nw.Boolean:
-        return Cells(name, "boolean", _floats(column))
+        return RawColumn(name, "boolean", _floats(column))
     if kind == nw.Decimal:
         column = column.cast(nw.Float64)
         kind = column.dtype
     if kind.is_numeric():
-        return Cells(name, "number", _floats(column))
+        return RawColumn(name, "number", _floats(column))
     if kind == nw.Date or kind == nw.Datetime:
-        return Cells(name, "date", _days(column.to_list()))
-    return _of_objects(name, cells_of(column))
+        return RawColumn(name, "date", _days(column.to_list()))
+    return _of_objects(name, list_cells(column))
 
 
 def _is_category(column: nw.Series[Any]) -> bool:
@@ -187,30 +187,30 @@ def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
         return np.asarray(column.to_numpy()).astype(np.float64)
 
 
-def _of_objects(name: str, values: list[Any]) -> Cells:
+def _of_objects(name: str, values: list[Any]) -> RawColumn:
     """A column of Python objects, read by what all cells are."""
     if isinstance(values, CategoryCells):
-        return Cells(name, "text", _texts(values), is_category=True)
+        return RawColumn(name, "text", _texts(values), is_category=True)
     values = [None if _is_missing(value) else value for value in values]
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, bool | np.bool_) for value in present):
-        return Cells(name, "boolean", _numbers(values))
+        return RawColumn(name, "boolean", _numbers(values))
     if present and all(_is_number(value) for value in present):
-        return Cells(name, "number", _numbers(values))
+        return RawColumn(name, "number", _numbers(values))
     if present and all(isinstance(value, datetime.date) for value in present):
-        return Cells(name, "date", _days(values))
+        return RawColumn(name, "date", _days(values))
     if present and all(isinstance(value, datetime.timedelta) for value in present):
         lengths = [None if value is None else value.total_seconds() / _DAY for value in values]
-        return Cells(name, "number", _numbers(lengths))
+        return RawColumn(name, "number", _numbers(lengths))
     if present and all(_is_vector(value) for value in present):
-        return Cells(name, "vector", _vectors(name, values))
+        return RawColumn(name, "vector", _vectors(name, values))
     strange = next((row for row, value in enumerate(values) if _has_no_text(value)), None)
     if strange is not None:
         raise InputError(
             f"column {name!r} holds {values[strange]!r:.60} in row {strange}, which is no number, "
             "date or text."
         )
-    return Cells(name, "text", _texts(values))
+    return RawColumn(name, "text", _texts(values))
 
 
 def _texts(values: list[Any]) -> NDArray[Any]:
@@ -221,21 +221,21 @@ def _texts(values: list[Any]) -> NDArray[Any]:
 def _remembered(value: Any, known: dict[Any, str | None]) -> str | None:
     """A cell as a text, found once for each text of a column."""
     if not isinstance(value, str):
-        return plain_text(value)
+        return normalise_text(value)
     if value not in known:
-        known[value] = plain_text(value)
+        known[value] = normalise_text(value)
     return known[value]
 
 
-def plain_text(value: Any) -> str | None:
+def normalise_text(value: Any) -> str | None:
     r"""A cell as a text in lower case with single spaces; None if it is missing.
 
     Only the first 4000 characters count.
 
     Examples
     --------
-    >>> from nearkin.tables.reading import plain_text
-    >>> plain_text("  Ada\tLOVELACE "), plain_text(7.0), plain_text("NaN")
+    >>> from nearkin.tables.reading import normalise_text
+    >>> normalise_text("  Ada\tLOVELACE "), normalise_text(7.0), normalise_text("NaN")
     ('ada lovelace', '7', None)
     """
     if value is None:
@@ -310,10 +310,10 @@ def _vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 
 def _days(values: list[Any]) -> NDArray[np.float64]:
-    return np.array([np.nan if _is_missing(value) else days_of(value) for value in values])
+    return np.array([np.nan if _is_missing(value) else count_days(value) for value in values])
 
 
-def days_of(value: datetime.date) -> float:
+def count_days(value: datetime.date) -> float:
     """Days since 1970, with a fraction for the time of day as the clock shows it."""
     days = float((datetime.date(value.year, value.month, value.day) - _EPOCH).days)
     if isinstance(value, datetime.datetime):
@@ -458,7 +458,7 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     )
 
 
-def date_of(text: str, order: Order) -> float | None:
+def read_date(text: str, order: Order) -> float | None:
     """Days since 1970 that a text names, or None if it is no date."""
     parts = _parts(text, order)
     if parts is None:
@@ -466,13 +466,13 @@ def date_of(text: str, order: Order) -> float | None:
     year, month, day, *clock = parts
     try:
         hour, minute, second = (int(one or 0) for one in clock)
-        return days_of(datetime.datetime(year, month, day, hour, minute, second))
+        return count_days(datetime.datetime(year, month, day, hour, minute, second))
     except ValueError:  # the 31st of February
         return None
 
 
 def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
-    read = ((text, date_of(text, order)) for text in texts)
+    read = ((text, read_date(text, order)) for text in texts)
     return {text: days for text, days in read if days is not None}
 
 
@@ -652,8 +652,8 @@ _CODE_NAME = re.compile(
 )
 
 
-def kinds_of(
-    table: Sequence[Cells], stated: Mapping[str, str] | None = None, dates: Order | None = None
+def recognise_kinds(
+    table: Sequence[RawColumn], stated: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> dict[str, Kind]:
     """What each column of a table holds.
 
@@ -671,10 +671,10 @@ def kinds_of(
 
     Examples
     --------
-    >>> from nearkin.tables.reading import kinds_of
+    >>> from nearkin.tables.reading import recognise_kinds
     >>> from nearkin.tables.reading import read_table
     >>> table = {"id": ["7", "8"], "agent": ["007", "008"], "born": ["1920-11-11", "1921-02-03"]}
-    >>> kinds_of(read_table(table))
+    >>> recognise_kinds(read_table(table))
     {'id': 'ignored', 'agent': 'code', 'born': 'date'}
     """
     stated = dict(stated or {})
@@ -682,7 +682,7 @@ def kinds_of(
     found = {
         cells.name: cast(Kind, stated[cells.name])
         if cells.name in stated
-        else kind_of(cells, dates)
+        else recognise_kind(cells, dates)
         for cells in table
     }
     numbers = [
@@ -694,7 +694,7 @@ def kinds_of(
         rows = np.column_stack([cells.values for cells in numbers])
         # Beside a column of words, one that counts rows is hardly all there is.
         beside = np.column_stack([rows, np.zeros(len(rows))])
-        for name in counting(beside, [*(cells.name for cells in numbers), ""]):
+        for name in find_counters(beside, [*(cells.name for cells in numbers), ""]):
             found[name] = "ignored"
     for cells in table:
         if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
@@ -705,7 +705,7 @@ def kinds_of(
     return found
 
 
-def _rounding(table: Sequence[Cells]) -> list[str]:
+def _rounding(table: Sequence[RawColumn]) -> list[str]:
     """Columns of numbers without gaps that hold what rounding left of a constant."""
     spreads = {}
     for cells in table:
@@ -715,7 +715,7 @@ def _rounding(table: Sequence[Cells]) -> list[str]:
             values = np.array([numbers.get(text, np.nan) for text in values])
         if np.isfinite(values).all():
             spreads[cells.name] = column_spreads(np.clip(values, -1e150, 1e150)[:, None])[0]
-    found = without_rounding(np.array([*spreads.values()]))
+    found = drop_rounding(np.array([*spreads.values()]))
     return [name for name, spread in zip(spreads, found, strict=True) if not spread]
 
 
@@ -728,9 +728,9 @@ def _number_rows(texts: Any) -> bool:
     return bool((np.diff(texts.astype(np.int64)) == 1).all())
 
 
-def kind_of(cells: Cells, dates: Order | None = None) -> Kind:
+def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
     """What one column holds; ``dates`` is the order in which dates are read, if that is known."""
-    if names_rows(cells.name) or not present(cells).any() or _is_constant(cells):
+    if recognise_id_name(cells.name) or not find_present(cells).any() or _is_constant(cells):
         return "ignored"
     if cells.form == "boolean":
         return "yes or no"
@@ -754,7 +754,7 @@ def _may_be_category(texts: list[str]) -> bool:
     return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 
 
-def present(cells: Cells) -> Any:
+def find_present(cells: RawColumn) -> Any:
     """Which cells are not missing."""
     if cells.form == "text":
         return np.array([text is not None for text in cells.values], dtype=bool)
@@ -762,7 +762,7 @@ def present(cells: Cells) -> Any:
     return ~(missing.all(axis=1) if cells.form == "vector" else missing)
 
 
-def _check_stated(table: Sequence[Cells], stated: Mapping[str, str]) -> None:
+def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None:
     names = [cells.name for cells in table]
     for name, kind in stated.items():
         if name not in names:
@@ -775,11 +775,11 @@ def _check_stated(table: Sequence[Cells], stated: Mapping[str, str]) -> None:
             )
 
 
-def _some(cells: Cells) -> Any:
+def _some(cells: RawColumn) -> Any:
     return cells.values[evenly_spaced(len(cells), _MOST_LOOKED_AT)]
 
 
-def _is_constant(cells: Cells) -> bool:
+def _is_constant(cells: RawColumn) -> bool:
     """Whether all cells hold one value, and none is missing."""
     values = cells.values
     if cells.form == "text":
@@ -787,7 +787,7 @@ def _is_constant(cells: Cells) -> bool:
     return bool((values == values[:1]).all())
 
 
-def _kind_of_numbers(cells: Cells, dates: Order | None) -> Kind:
+def _kind_of_numbers(cells: RawColumn, dates: Order | None) -> Kind:
     values = _some(cells)
     values = values[np.isfinite(values)]
     whole = len(values) and (values == np.round(values)).all()
@@ -795,7 +795,9 @@ def _kind_of_numbers(cells: Cells, dates: Order | None) -> Kind:
         return "code"
     if whole and values.min() > 1_500_00_00 and values.max() < 2_100_00_00:
         return (
-            "date" if _are_dates([plain_text(value) or "" for value in values], dates) else "number"
+            "date"
+            if _are_dates([normalise_text(value) or "" for value in values], dates)
+            else "number"
         )
     return "number"
 
@@ -856,7 +858,7 @@ class TableWarning(UserWarning):
     """
 
 
-def columns_of(
+def read_columns(
     X: Any,
     kinds: Mapping[str, str] | None = None,
     dates: Order | Mapping[str, Reading] | None = None,
@@ -884,19 +886,19 @@ def columns_of(
 
     Examples
     --------
-    >>> from nearkin.tables.reading import columns_of
-    >>> [name, born] = columns_of({"name": ["Ada L.", "Alan T."], "born": ["1815-12-10", None]})
+    >>> from nearkin.tables.reading import read_columns
+    >>> [name, born] = read_columns({"name": ["Ada L.", "Alan T."], "born": ["1815-12-10", None]})
     >>> name.kind, name.values.tolist(), born.kind, born.values.tolist()
     ('name', ['ada l.', 'alan t.'], 'date', [-56270.0, nan])
     """
     table = read_table(X)
     stated = None if isinstance(dates, Mapping) else dates
-    found = kinds_of(table, kinds, stated)
+    found = recognise_kinds(table, kinds, stated)
     order = dates if isinstance(dates, Mapping) else {}
-    return [column_of(cells, found[cells.name], order.get(cells.name, stated)) for cells in table]
+    return [read_column(cells, found[cells.name], order.get(cells.name, stated)) for cells in table]
 
 
-def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
+def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> Column:
     """Cells as a column of a kind; those that are not of that kind count as missing.
 
     Parameters
@@ -910,9 +912,9 @@ def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
     Warns
     -----
     TableWarning
-        As :func:`columns_of`.
+        As :func:`read_columns`.
     """
-    if kind == "ignored" or not present(cells).any():
+    if kind == "ignored" or not find_present(cells).any():
         return Column(cells.name, kind, _nothing(kind, len(cells)))
     found: Reading | None = None
     if kind == "number":
@@ -925,7 +927,7 @@ def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
     elif kind == "vector":
         values = _cells_as_vectors(cells)
     elif kind in WORDS:
-        values = words_of(cells)
+        values = read_words(cells)
         values = _yes_or_no(cells, values) if kind == "yes or no" else values
     return Column(cells.name, kind, values, found)
 
@@ -937,7 +939,7 @@ def _nothing(kind: Kind, n: int) -> NDArray[Any]:
     return np.full((n, 1) if kind == "vector" else n, np.nan)
 
 
-def is_missing(column: Column) -> Mask:
+def find_missing(column: Column) -> Mask:
     """Which cells of a column are missing."""
     if column.kind in WORDS:
         return np.array([value is None for value in column.values], dtype=bool)
@@ -945,7 +947,7 @@ def is_missing(column: Column) -> Mask:
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
 
 
-def _cells_as_numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
     """Numbers, and what sets off their decimals, if that makes a difference."""
     if cells.form in ("number", "boolean", "date"):
         return np.asarray(cells.values), decimal
@@ -962,11 +964,11 @@ def _cells_as_numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, De
     return _read_texts(cells, cells.values, known.values.get), known.decimal
 
 
-def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
+def _dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
     """Days, and the order that they were read in, if that makes a difference."""
     if cells.form == "date":
         return np.asarray(cells.values), dates
-    texts = words_of(cells)
+    texts = read_words(cells)
     known = read_dates([text for text in texts if text is not None], dates)
     say = "Say dates='day first' or 'month first' (--dates day or month)"
     if known.is_ambiguous:
@@ -988,7 +990,7 @@ def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
     return _read_texts(cells, texts, known.days.get), known.order if known.matters else None
 
 
-def _cells_as_vectors(cells: Cells) -> Floats:
+def _cells_as_vectors(cells: RawColumn) -> Floats:
     if cells.form == "vector":
         return np.asarray(cells.values)
     if cells.form == "text":
@@ -996,13 +998,13 @@ def _cells_as_vectors(cells: Cells) -> Floats:
     return np.asarray(cells.values[:, None])
 
 
-def words_of(cells: Cells) -> NDArray[Any]:
+def read_words(cells: RawColumn) -> NDArray[Any]:
     """Cells as texts in lower case, None where they are missing."""
     if cells.form == "text":
         return cells.values
     if cells.form == "vector":
         raise InputError(f"column {cells.name!r} holds vectors, not words.")
-    as_word: Callable[[Any], Any] = plain_text
+    as_word: Callable[[Any], Any] = normalise_text
     if cells.form == "boolean":
         as_word = lambda value: "yes" if value else "no"  # noqa: E731
     elif cells.form == "date":
@@ -1010,12 +1012,12 @@ def words_of(cells: Cells) -> NDArray[Any]:
     found = np.empty(len(cells), dtype=object)
     found[:] = [
         as_word(value) if there else None
-        for value, there in zip(cells.values.tolist(), present(cells), strict=True)
+        for value, there in zip(cells.values.tolist(), find_present(cells), strict=True)
     ]
     return found
 
 
-def _yes_or_no(cells: Cells, texts: NDArray[Any]) -> NDArray[Any]:
+def _yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)
     for row, value in enumerate(_read_texts(cells, texts, said.get)):
@@ -1024,7 +1026,7 @@ def _yes_or_no(cells: Cells, texts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_texts(
-    cells: Cells, texts: NDArray[Any], read: Callable[[str], float | None]
+    cells: RawColumn, texts: NDArray[Any], read: Callable[[str], float | None]
 ) -> NDArray[np.float64]:
     """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""
     known = {text: read(text) for text in dict.fromkeys(texts.tolist()) if text is not None}

@@ -37,7 +37,7 @@ class Roles:
     left_out: dict[str, str]
 
 
-def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
+def find_doubtful_columns(kinds: Mapping[str, str]) -> dict[str, str]:
     """Columns of numbers that say little of what a row is like, with the reason.
 
     Those that name or count rows, or look like classes, by their names; and those of yes and no,
@@ -50,16 +50,16 @@ def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from nearkin.tables.roles import hardly_features
+    >>> from nearkin.tables.roles import find_doubtful_columns
     >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
-    >>> hardly_features(kinds)
+    >>> find_doubtful_columns(kinds)
     {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
     """
     found = {}
     for name, kind in kinds.items():
         if kind not in ("number", "boolean"):
             continue
-        if (why := names_rows(name)) is not None:
+        if (why := recognise_id_name(name)) is not None:
             found[name] = why
         elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
             found[name] = CLASSES
@@ -69,13 +69,13 @@ def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
     return {name: found[name] for name in kinds if name in found}
 
 
-def names_rows(name: str) -> str | None:
+def recognise_id_name(name: str) -> str | None:
     """Why a column says which row this is rather than what it is like, by its name; or None.
 
     Examples
     --------
-    >>> from nearkin.tables.roles import names_rows
-    >>> names_rows("user_id"), names_rows("acid")
+    >>> from nearkin.tables.roles import recognise_id_name
+    >>> recognise_id_name("user_id"), recognise_id_name("acid")
     ('names rows', None)
     """
     if _ID.match(name):
@@ -83,11 +83,11 @@ def names_rows(name: str) -> str | None:
     return COUNTS_ROWS if _COUNTER.match(name) else None
 
 
-def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
+def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
     """What is learned from where nobody has said so.
 
     The column of vectors if there is one, all columns of numbers otherwise, but for those that
-    :func:`hardly_features` names. ``aside`` are left out without a reason.
+    :func:`find_doubtful_columns` names. ``aside`` are left out without a reason.
 
     Raises
     ------
@@ -96,8 +96,8 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
 
     Examples
     --------
-    >>> from nearkin.tables.roles import roles_of
-    >>> roles_of({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
+    >>> from nearkin.tables.roles import choose_by_kinds
+    >>> choose_by_kinds({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
     Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
 'text'})
     """
@@ -109,7 +109,7 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
             f"there are {len(vectors)} columns of vectors, {_listed(vectors)}: name the one to "
             "learn from."
         )
-    left_out = hardly_features(kinds)
+    left_out = find_doubtful_columns(kinds)
     learned = []
     for name, kind in kinds.items():
         if name in left_out:
@@ -121,16 +121,16 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
 
 
-def counting(X: Floats, names: Sequence[str]) -> dict[str, str]:
+def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
     """Columns of whole numbers that grow from each row to the next, unless all do.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.tables.roles import counting
+    >>> from nearkin.tables.roles import find_counters
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
     >>> X[:, 0] = range(100, 130)
-    >>> counting(X, ["number", "height"])
+    >>> find_counters(X, ["number", "height"])
     {'number': 'counts rows'}
     """
     if len(X) < _FEWEST_ROWS:
@@ -140,14 +140,14 @@ def counting(X: Floats, names: Sequence[str]) -> dict[str, str]:
     return found if len(found) < len(names) else {}
 
 
-def sentence(roles: Roles) -> str:
+def describe_roles(roles: Roles) -> str:
     """What is learned from, and what is set aside and why.
 
     Examples
     --------
-    >>> from nearkin.tables.roles import roles_of, sentence
+    >>> from nearkin.tables.roles import choose_by_kinds, describe_roles
     >>> kinds = {"id": "number", "a": "number", "b": "number"}
-    >>> sentence(roles_of(kinds))
+    >>> describe_roles(choose_by_kinds(kinds))
     "Learned from 'a', 'b'; set aside 'id' (names rows)."
     """
     text = f"Learned from {_listed(roles.learned)}"

@@ -26,8 +26,8 @@ from nearkin.pairs.labels import without_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, backends
-from nearkin.rows.sparse import plain
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.sparse import to_plain
+from nearkin.rows.validation import count_rows
 from nearkin.scores import order_kept
 from nearkin.scores.held_out import row_folds
 
@@ -120,7 +120,7 @@ class PairKFold(BaseCrossValidator):
                 "cv=nearkin.PairKFold(5)) or nearkin.grid_search. Functions of scikit-learn pass "
                 "pairs on to it after sklearn.set_config(enable_metadata_routing=True)."
             )
-        n_rows = n_rows_of(X)
+        n_rows = count_rows(X)
         pairs.check_rows(n_rows)
         rng = check_random_state(self.random_state) if self.shuffle else None
         # Triplets tie rows together as pairs do.
@@ -191,7 +191,7 @@ def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = N
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return order_kept(Z if backends.is_foreign(Z) else plain(Z), y, pairs=pairs)
+    return order_kept(Z if backends.is_foreign(Z) else to_plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
@@ -356,7 +356,7 @@ def _routed(
         )
     if params and "pairs" in params:
         raise InputTypeError(f"{where} takes pairs by their own name, not in params.")
-    n_rows = n_rows_of(X)
+    n_rows = count_rows(X)
     pairs.check_rows(n_rows)
     return {**(params or {}), "pairs": pairs + Pairs(n_rows=n_rows)}
 

@@ -13,15 +13,15 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
-from nearkin.errors import about_input
+from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import access, backends, device_math, validation
-from nearkin.rows.distances import centred, middle
+from nearkin.rows.distances import centre, middle
 from nearkin.rows.scaling import warn_of_units
-from nearkin.rows.sparse import plain
-from nearkin.rows.validation import n_rows_of
+from nearkin.rows.sparse import to_plain
+from nearkin.rows.validation import count_rows
 from nearkin.solvers.energy import choose_margin, energies, gather_members
 from nearkin.tasks.partly_labelled import PartlyLabelled
 
@@ -133,7 +133,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         given = X
         X = self._seen(X, reset=True)
         classes, number = classes_to_tell_apart(y)
-        with about_input():
+        with raise_input_errors():
             check_consistent_length(X, number)
         known = np.flatnonzero(number >= 0)
         metric = self.metric
@@ -184,7 +184,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         """
         found = self._energies(X)
         least = backends.namespace(found).argmin(found, axis=1)
-        return device_math.named(self.classes_, least, found)
+        return device_math.look_up_labels(self.classes_, least, found)
 
     def decision_function(self, X: Any) -> Any:
         """Negative energies: the largest is the predicted label's.
@@ -218,7 +218,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     def _seen(self, X: Any, *, reset: bool) -> Any:
         if self._sees_any_rows:
             return seen_first_by(self, X, [self.metric], reset=reset)
-        return validation.validated(self, X, reset=reset, accept_sparse="csr")
+        return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -237,16 +237,16 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
 def _some(X: Any, rows: Ints) -> Any:
     """Rows of X by their numbers; X itself, where these are all."""
-    return X if len(rows) == n_rows_of(X) else access.take(X, rows)
+    return X if len(rows) == count_rows(X) else access.take(X, rows)
 
 
 def _plain(Z: Any) -> Any:
     """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
-    return Z if backends.is_foreign(Z) else plain(Z)
+    return Z if backends.is_foreign(Z) else to_plain(Z)
 
 
 def _centered(Z: Any, center: Floats) -> Any:
-    return centred(backends.wide(Z), center)
+    return centre(backends.widen(Z), center)
 
 
 def _is_fitted(metric: Any) -> bool:

@@ -23,7 +23,7 @@ from nearkin.learners.base import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle
+from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import (
@@ -342,7 +342,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         for of, among in permutations(range(len(sets)), 2):
             k = min(self.cross_neighbors, sets[among].shape[0])
             origin = middle(prepared[among])
-            others, own = (centred(prepared[number], origin) for number in (among, of))
+            others, own = (centre(prepared[number], origin) for number in (among, of))
             index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(others)
             nearest = index.kneighbors(own, return_distance=False)
             first.append(starts[of] + np.repeat(np.arange(len(nearest)), k))
@@ -370,7 +370,7 @@ def _smooth_on_each(
 
 
 def _checked(rows: Any, name: str, least: int = 2) -> Rows:
-    return validation.checked_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
+    return validation.check_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
 
 
 def _n_rows(rows: Any) -> int:

@@ -20,12 +20,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState
 from nearkin.messages import notice
 from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import validation
-from nearkin.rows.distances import centred, middle, squared_distances
+from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
@@ -168,7 +168,7 @@ class MetricRbf:
         """Kernel matrix between the rows of A and of B."""
         if self.components is not None:
             origin = middle(B)
-            A, B = (centred(rows, origin) @ self.components.T for rows in (A, B))
+            A, B = (centre(rows, origin) @ self.components.T for rows in (A, B))
         return np.asarray(np.exp(squared_distances(A, B) * (-self.bandwidth / self.scale)))
 
 
@@ -199,7 +199,7 @@ def regional_kernels(
     covariance, regularization
         Of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
     """
-    X = centred(X, middle(X))
+    X = centre(X, middle(X))
     models = fit_class_models(X, classes, covariance=covariance, regularization=regularization)
     region = np.zeros(len(X), dtype=int)
     if n_regions > 1:
@@ -219,7 +219,7 @@ def rbf_kernels(
     X: Floats, bandwidths: Sequence[float], components: Floats | None = None
 ) -> list[BaseKernel]:
     """Rbf kernels of all bandwidths under one metric, the Euclidean one by default."""
-    Z = centred(X, middle(X))
+    Z = centre(X, middle(X))
     Z = Z if components is None else Z @ components.T
     spread = 2 * float(Z.var(axis=0).sum())
     scale = spread if spread > 0 else 1.0
@@ -344,9 +344,9 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         -------
         self
         """
-        X = validation.validated(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
+        X = validation.validate_rows(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
         names, classes = classes_to_tell_apart(y)
-        with about_input():
+        with raise_input_errors():
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._base_kernels(X, classes)
@@ -438,7 +438,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     def _kernel_to(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = validation.validated(self, X, dtype=np.float64, reset=False)
+        X = validation.validate_rows(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
     def _base_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:

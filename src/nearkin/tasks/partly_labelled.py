@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError, raise_input_errors
 from nearkin.pairs.labels import as_labels, known_rows
 from nearkin.rows import access
 
@@ -38,7 +38,7 @@ class PartlyLabelled(ClassifierMixin):
         >>> EnergyClassifier().fit(X, y).score(X, y)
         1.0
         """
-        with about_input():
+        with raise_input_errors():
             check_consistent_length(X, y, sample_weight)
         known = np.flatnonzero(known_rows(y))
         if not len(known):

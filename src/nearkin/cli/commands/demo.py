@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nearkin.cli import options as o
-from nearkin.errors import needing
+from nearkin.errors import explain_missing_package
 
 
 def demo(
@@ -19,6 +19,6 @@ def demo(
     seed: o.Seed = 0,
 ) -> None:
     """Show what a few pairs can do, on data that comes with it: tables and two pictures."""
-    with needing("the demonstration needs more", "demo"):
+    with explain_missing_package("the demonstration needs more", "demo"):
         from nearkin.demo import main
     main(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from nearkin.cli.common import UserError, guess, listed, say
 from nearkin.errors import few
-from nearkin.tables.roles import YES_OR_NO, hardly_features
+from nearkin.tables.roles import YES_OR_NO, find_doubtful_columns
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]
@@ -109,7 +109,7 @@ def _worth_learning_from(
     """Without columns that name rows, look like classes, or say yes or no; these are told."""
     spoken_of = {*matched(choice.exclude, kinds, "--exclude", file)}
     spoken_of |= {*matched(choice.one_hot, kinds, "--one-hot", file)}
-    aside = hardly_features({c: kinds[c] for c in columns if c not in spoken_of})
+    aside = find_doubtful_columns({c: kinds[c] for c in columns if c not in spoken_of})
     if has_words(kinds, [c for c in columns if c not in spoken_of]):
         aside = {column: why for column, why in aside.items() if why != YES_OR_NO}
     if aside and not quietly:

@@ -16,7 +16,7 @@ from nearkin.cli.common import UserError, listed, say
 from nearkin.cli.files.columns import Choice, Feature
 from nearkin.cli.files.formats import Source
 from nearkin.errors import few
-from nearkin.rows.validation import checked_dtype, rows_of_a_block
+from nearkin.rows.validation import check_dtype, rows_per_read
 from nearkin.tables.encoder import TableEncoder
 
 Rows = Iterator[tuple[Floats, Any]]
@@ -96,11 +96,11 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     X = source.matrix
     if X.ndim != 2 or X.shape[1] == 0:
         raise UserError(f"{source.file} must have shape (n, d), got {X.shape}.")
-    dtype = checked_dtype(X.dtype, source.file)
+    dtype = check_dtype(X.dtype, source.file)
     carried = next(source.batches([], along)) if along else None
 
     def read(unseen: Unseen | None) -> Rows:
-        size = rows_of_a_block(X.shape[1], dtype)
+        size = rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
             rows = np.asarray(X[start : start + size], dtype=dtype)
             yield rows, None if carried is None else carried.slice(start, len(rows))
@@ -122,13 +122,13 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
         raise UserError(f"column {column!r} of {source.file} has no vectors.")
     where = f"column {column!r} of {source.file}"
     try:
-        dtype = checked_dtype(np.dtype(kind.value_type.to_pandas_dtype()), where)
+        dtype = check_dtype(np.dtype(kind.value_type.to_pandas_dtype()), where)
     except TypeError:
         raise UserError(f"{where} holds vectors of {kind.value_type}, not of numbers.") from None
 
     def read(unseen: Unseen | None) -> Rows:
         start = 0
-        size = rows_of_a_block(width, dtype)
+        size = rows_per_read(width, dtype)
         for whole in source.batches([column], along):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
@@ -172,7 +172,7 @@ def features_of_columns(
     others = list(dict.fromkeys([*values, *along]))
 
     def read(unseen: Unseen | None) -> Rows:
-        size = rows_of_a_block(len(layout), dtype)
+        size = rows_per_read(len(layout), dtype)
         for whole in source.batches(list(numbers), others):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
@@ -197,7 +197,7 @@ def _numbers(column: Any, name: str, file: str) -> Floats:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     found = column.to_numpy(zero_copy_only=False)
-    checked_dtype(found.dtype, f"column {name!r} of {file}")
+    check_dtype(found.dtype, f"column {name!r} of {file}")
     return np.asarray(found)
 
 

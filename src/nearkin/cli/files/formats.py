@@ -26,8 +26,8 @@ from nearkin.cli.common import UserError, listed, say
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
 from nearkin.cli.files.inputs import PICTURES, Input, form_of_name, found_input, is_stream
 from nearkin.errors import InputError, few
-from nearkin.rows.parquet import readable_as
-from nearkin.rows.streams import mapped_array
+from nearkin.rows.parquet import explain_unreadable
+from nearkin.rows.streams import map_array_file
 from nearkin.studio.pictures import SIDE, PictureFolder, read_pictures
 
 # Arrays of NPZ files: what they claim to be is looked at before anything is unpacked.
@@ -496,7 +496,7 @@ def _parquet(given: Input) -> Source:
     import pyarrow.parquet
 
     path = given.path
-    with readable_as("Parquet", given.name):
+    with explain_unreadable("Parquet", given.name):
         if path.is_file():  # a dataset would say less of names that are there twice
             refuse_twice(pyarrow.parquet.read_schema(path).names, given.name)
         dataset = pyarrow.dataset.dataset(str(path), format="parquet")
@@ -516,7 +516,7 @@ def _parquet(given: Input) -> Source:
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
-        with readable_as("Parquet", given.name):
+        with explain_unreadable("Parquet", given.name):
             for batch in dataset.to_batches(
                 columns=columns,
                 batch_size=_ROWS_OF_VECTORS if wide else _ROWS_OF_A_BATCH,
@@ -546,7 +546,7 @@ def _feather(given: Input) -> Source:
     path = str(given.path)
     form = "Feather (version 2)"
     with (
-        readable_as(form, given.name),
+        explain_unreadable(form, given.name),
         pa.memory_map(path) as file,
         pyarrow.ipc.open_file(file) as reader,
     ):
@@ -559,7 +559,7 @@ def _feather(given: Input) -> Source:
             included_fields=[schema.get_field_index(column) for column in columns]
         )
         with (
-            readable_as(form, given.name),
+            explain_unreadable(form, given.name),
             pa.memory_map(path) as file,
             pyarrow.ipc.open_file(file, options=options) as reader,
         ):
@@ -573,7 +573,7 @@ def _feather(given: Input) -> Source:
 
 def _npy(given: Input) -> Source:
     try:
-        X = mapped_array(given.path, given.name)
+        X = map_array_file(given.path, given.name)
     except OSError as error:
         raise UserError(f"{given.name} cannot be read as an array of numbers: {error}") from error
     return Source(given.name, {}, _no_columns, matrix=X, direct=given)

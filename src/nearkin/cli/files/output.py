@@ -21,7 +21,7 @@ import pyarrow.csv
 
 from nearkin.cli.common import UserError, is_watched, say
 from nearkin.cli.files.inputs import is_standard_output
-from nearkin.messages import progress
+from nearkin.messages import show_progress
 from nearkin.rows.streams import RowStream
 from nearkin.storage.files import FORMULA, MARK, NUMBER, is_written_through, quoted, whole_file
 
@@ -118,7 +118,7 @@ class Output:
             return
         shown = verbose and is_watched()
         with whole_file(self.path) as unfinished:
-            batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
+            batches = show_progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, ending(self.path), batches, self._quote)
 
     def _show(self, batches: Iterator[Any]) -> None:

@@ -20,7 +20,7 @@ from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
 from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, plain_answer
-from nearkin.rows.parquet import readable_as
+from nearkin.rows.parquet import explain_unreadable
 from nearkin.storage.files import unquoted
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _arrow_table(given: Input) -> Any:
     read = pyarrow.parquet.read_table
     if given.form == "feather":
         read = pyarrow.feather.read_table
-    with readable_as(FORMS[given.form], given.name):
+    with explain_unreadable(FORMS[given.form], given.name):
         table = read(given.path)
         table.validate(full=True)
     return table

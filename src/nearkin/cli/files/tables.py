@@ -49,9 +49,9 @@ from nearkin.records.comparisons import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import canonical_rows
 from nearkin.rows.backends import Block
-from nearkin.rows.streams import RowStream, npy_rows, open_stream
-from nearkin.tables.reading import Column, columns_of
-from nearkin.tables.roles import names_rows
+from nearkin.rows.streams import RowStream, open_npy, open_stream
+from nearkin.tables.reading import Column, read_columns
+from nearkin.tables.roles import recognise_id_name
 
 # Missing cells: counted, filled with medians, or left out with their rows.
 
@@ -293,7 +293,7 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
     """Rows as :func:`nearkin.open_rows` reads them; None if they are to be made of text."""
     with _named(given):
         if layout is None:
-            return npy_rows(given.path)
+            return open_npy(given.path)
         if any(feature.value is not None for feature in layout):
             return None
         return open_stream(given.path, columns=[f.column for f in layout], carry=along)
@@ -781,7 +781,7 @@ class Records(NamedRows):
         return next(
             (
                 name
-                for name in filter(names_rows, self._source.kinds)
+                for name in filter(recognise_id_name, self._source.kinds)
                 if len(self.values(name, "--id").unique().drop_null()) == self.n_rows
             ),
             None,
@@ -865,7 +865,7 @@ def open_records(
 def columns_to_compare(records: Records, choice: Choice) -> list[Column]:
     """Columns with what they hold, as the user says it or as it is recognised, which is told."""
     stated = stated_kinds(choice, records.compared, records.file)
-    return _told(columns_of(records.cells, stated, choice.dates))
+    return _told(read_columns(records.cells, stated, choice.dates))
 
 
 def columns_in_common(left: Records, right: Records, choice: Choice) -> list[list[Column]]:

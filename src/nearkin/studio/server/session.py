@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fastapi import FastAPI
 
-from nearkin.rows.parallel import pausing
+from nearkin.rows.parallel import pause_by
 from nearkin.studio.events import LONGEST_NAME, Conflict, Pair
 from nearkin.studio.server.encoding import as_json, layout_bytes
 
@@ -232,7 +232,7 @@ class Refits:
             self._reviewing.want()
 
     def _report(self) -> None:
-        with pausing(lambda: self._may_go_on.wait(_LONGEST_PAUSE)):
+        with pause_by(lambda: self._may_go_on.wait(_LONGEST_PAUSE)):
             self._on_report(self._lesson.report())
 
     def _review(self) -> None:
