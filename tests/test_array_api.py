@@ -699,7 +699,7 @@ def test_smallest(place, k, monkeypatch):
     for on_the_host in (None, False):  # also as on an accelerator
         if on_the_host is not None:
             monkeypatch.setattr(device_math, "on_host", lambda X: False)
-        found, positions = device_math.find_smallest(place.put(values), k)
+        found, positions = device_math.k_smallest(place.put(values), k)
         assert_array_equal(backends.to_numpy(positions), expected)
         assert_array_equal(backends.to_numpy(found), np.take_along_axis(values, expected, axis=1))
 

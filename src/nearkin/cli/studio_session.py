@@ -49,7 +49,7 @@ from nearkin.tables.choice import (
     ColumnChoice,
     are_records,
     choose_by_cells,
-    describe_doubts,
+    describe_class_columns,
     restrict_roles,
 )
 from nearkin.tables.reading import CategoryCells
@@ -259,7 +259,7 @@ def _records_of(
     if roles is not None:
         told = [
             describe_roles(roles),
-            *(describe_doubts(roles.learned) if wishes.choice.columns else ()),
+            *(describe_class_columns(roles.learned) if wishes.choice.columns else ()),
         ]
         say(f"{told[0]}{_HOW if roles.left_out else ''}")
         for note in told[1:]:

@@ -466,7 +466,7 @@ def _before_learning(learner: Any, X: Any) -> Any:
 
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    found: Floats = project_if_wide(validation.check_rows(X, accept_sparse="csr"), rng)
+    found: Floats = project_if_wide(validation.check_input(X, accept_sparse="csr"), rng)
     return found
 
 

@@ -252,7 +252,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     rows = _some_rows(some, n_rows, rng)
     some = some.restrict(rows)
     with collect_notices():  # what is worth a note is one of the learner that is asked for
-        taken = validation.check_rows(access.take_to_host(X, rows), accept_sparse="csr")
+        taken = validation.check_input(access.take_to_host(X, rows), accept_sparse="csr")
         halves = _halves(taken, some, rng)
     if halves is None:
         return _open(len(known), "halves of the answers are too few to learn from.")

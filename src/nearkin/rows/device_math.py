@@ -226,7 +226,7 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
     return A @ B + row
 
 
-def find_smallest(values: Array, k: int) -> tuple[Array, Array]:
+def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
     """The k smallest of each row and their positions, in increasing order.
 
     Parameters
@@ -309,7 +309,7 @@ def find_nearest_rows(
         found, _ = squared_distances_around(A[rows, :], B, origin)
         if skip_self:
             found = leave_out(found, xp.arange(rows.start, rows.stop, device=A.device))
-        listed = find_smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
+        listed = k_smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
         near, place = _in_order(A[rows, :], B, listed)
         squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
@@ -335,7 +335,7 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
         found, left = from_tensor(found, A), find_marked(is_open, A)
         if left.shape[0]:
             exact, _ = squared_distances_around(block[left, :], part, column_medians(part))
-            found = replace_rows(found, left, find_smallest(exact, least)[1])
+            found = replace_rows(found, left, k_smallest(exact, least)[1])
         return _in_order(block, part, found)
 
     def work(rows: slice) -> None:

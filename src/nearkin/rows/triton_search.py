@@ -254,7 +254,7 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     squared = torch.empty((n, size), dtype=torch.float32, device=device)
     limit = torch.empty(n, dtype=torch.float32, device=device)
     half, n_tiles = points.precision == "half", points.tiles.shape[0] // plan.tile
-    rows, lengths, moved = prepare_rows(X, points)
+    rows, lengths, moved = lay_out_rows(X, points)
     product = (d * _SUM + (0.0 if half else _PRODUCT)) * 2.0 * points.reach
     _shortlist[(len(rows) // plan.rows,)](
         rows, lengths, moved, points.tiles, points.lengths, points.order, found, limit, n, n_tiles,
@@ -270,7 +270,7 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     return Nearest(found, squared, limit)
 
 
-def prepare_rows(
+def lay_out_rows(
     X: torch.Tensor, points: Points
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Rows as kernels compare them, with zeros around them, their squared lengths and moves."""

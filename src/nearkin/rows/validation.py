@@ -423,7 +423,7 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     return found
 
 
-def check_rows(X: Any, name: str = "X", **options: Any) -> Any:
+def check_input(X: Any, name: str = "X", **options: Any) -> Any:
     """X as scikit-learn's ``check_array`` gives it, with errors as of :func:`validate_rows`.
 
     Parameters

@@ -124,7 +124,7 @@ def _foreign_sums(
 
 def _checked_embedding(Z: Any, **options: Any) -> Any:
     """Rows in float32 or float64, where they are."""
-    return validation.check_rows(Z, "Z", **options)
+    return validation.check_input(Z, "Z", **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:

@@ -160,7 +160,7 @@ class IndexedRows(WholeState, BaseEstimator):
         if n_rows == 0:
             raise InputError(f"{name} has no rows: at least one is needed.")
         if metric is None:
-            Z = validation.check_rows(X, name, accept_sparse="csr", order="C")
+            Z = validation.check_input(X, name, accept_sparse="csr", order="C")
         else:
             check_fitted(metric)
             Z = metric.transform(X)

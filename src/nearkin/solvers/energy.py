@@ -43,7 +43,7 @@ def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     for c, (start, stop) in enumerate(pairwise(starts.tolist())):
         few = min(k, stop - start)
         # A copy: the search overwrites what it is given.
-        out[:, c, :few] = device_math.find_smallest(squared[:, start:stop] + 0.0, few)[0]
+        out[:, c, :few] = device_math.k_smallest(squared[:, start:stop] + 0.0, few)[0]
     return out
 
 

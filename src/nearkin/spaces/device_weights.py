@@ -176,7 +176,7 @@ class _Euclidean:
         if not self.is_single:  # in single precision rounding decides among equals in any case
             own = xp.sum(prepared * prepared, axis=1)[:, None]
             ranked = _break_ties_by_position(xp, device_math.clip(ranked + own, 0.0))
-        _, neighbors = device_math.find_smallest(ranked, self.local.n_neighbors)
+        _, neighbors = device_math.k_smallest(ranked, self.local.n_neighbors)
         return self.combined(X, neighbors, coordinates)
 
     def combined(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
@@ -209,7 +209,7 @@ class _AnyKernel:
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
         ranked = _break_ties_by_position(xp, found)
-        _, neighbors = device_math.find_smallest(ranked, self.local.n_neighbors)
+        _, neighbors = device_math.k_smallest(ranked, self.local.n_neighbors)
         e = xp.take_along_axis(found, neighbors, axis=1)
         e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
         e = saturate(e) if landmarks.kernel.saturates else e

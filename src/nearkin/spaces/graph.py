@@ -231,7 +231,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
-    X = validation.check_rows(X, accept_sparse="csr")
+    X = validation.check_input(X, accept_sparse="csr")
     if _is_sparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":

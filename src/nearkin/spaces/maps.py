@@ -453,7 +453,7 @@ def _check_entering(one: Map, X: Any) -> Any:
     if backends.is_foreign(X) or _takes_any_rows(one):
         return X
     rows = sp.csr_array(X) if is_sparse(X) else X
-    return validation.check_rows(rows, accept_sparse="csr", ensure_min_samples=0)
+    return validation.check_input(rows, accept_sparse="csr", ensure_min_samples=0)
 
 
 def _takes_any_rows(one: Map) -> bool:

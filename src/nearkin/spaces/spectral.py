@@ -550,7 +550,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     if n_vectors < 1:
         raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
-    X = validation.check_rows(X)
+    X = validation.check_input(X)
     return centre(X, middle(X)), min(n_vectors, len(X))
 
 

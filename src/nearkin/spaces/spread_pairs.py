@@ -26,7 +26,7 @@ from nearkin.pairs.pairs import Pairs, checked_count
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.rows.scaling import warn_of_units
-from nearkin.rows.validation import check_rows
+from nearkin.rows.validation import check_input
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
 from nearkin.spaces.neighbors import SearchMode
 
@@ -121,7 +121,7 @@ def spread_pairs(
     reach = _check_number(reach, "reach", below=1.0)
     weight = _check_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
-    X = check_rows(X, accept_sparse="csr")
+    X = check_input(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
     warn_of_units(
         None,

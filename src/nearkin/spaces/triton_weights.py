@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from nearkin.rows.triton_search import NEARLY, Search, prepare_rows
+from nearkin.rows.triton_search import NEARLY, Search, lay_out_rows
 
 # Kernels read their annotations and globals themselves: nothing is annotated but constants.
 
@@ -223,7 +223,7 @@ def expand_kernel_triton(
     """
     (n, _), (m, q) = X.shape, coefficients.shape
     points = search.points("tf32x3")
-    rows, lengths, _ = prepare_rows(X, points)
+    rows, lengths, _ = lay_out_rows(X, points)
     order = points.order.to(torch.int64)
     padded = torch.zeros((points.tiles.shape[0], q), dtype=torch.float32, device=X.device)
     padded[:m] = coefficients[order]

@@ -31,7 +31,7 @@ from nearkin.tables.choice import (
     ColumnChoice,
     are_records,
     choose_by_cells,
-    describe_doubts,
+    describe_class_columns,
     restrict_roles,
 )
 from nearkin.tables.differences import find_differences, fold_text, split_marked
@@ -1068,7 +1068,7 @@ def records_of(
     if roles is not None and parts.frame is not None:
         notes = [describe_roles(roles), *notes]
         if learn_from is not None:
-            notes += describe_doubts(roles.learned)
+            notes += describe_class_columns(roles.learned)
         reopened = partial(
             records_of,
             X,

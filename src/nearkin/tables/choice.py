@@ -277,7 +277,7 @@ def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
     return Roles([*words], {**nothing, **roles.left_out})
 
 
-def describe_doubts(names: Sequence[str]) -> list[str]:
+def describe_class_columns(names: Sequence[str]) -> list[str]:
     """A word on columns that were chosen though they may give the answer away."""
     doubts = find_doubtful_columns(dict.fromkeys(names, "number"))
     classes = [name for name, why in doubts.items() if why == CLASSES]

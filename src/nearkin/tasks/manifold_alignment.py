@@ -370,7 +370,7 @@ def _smooth_on_each(
 
 
 def _checked(rows: Any, name: str, least: int = 2) -> Rows:
-    return validation.check_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
+    return validation.check_input(rows, name, accept_sparse="csr", ensure_min_samples=least)
 
 
 def _n_rows(rows: Any) -> int:
