@@ -22,7 +22,7 @@ from nearkin.datasets import make_xor
 from nearkin.errors import InputError
 from nearkin.rows.distances import rowwise_distances
 from nearkin.search import neighbor_index
-from nearkin.search.neighbor_index import KIND, VERSION, read_index, write_index
+from nearkin.search.neighbor_index import KIND, VERSION
 from nearkin.spaces import neighbors as neighbor_search
 from nearkin.spaces.neighbors import CellIndex, find_nearest, find_within, group_within
 from nearkin.storage.arrays import StorageError, write_arrays
@@ -374,12 +374,6 @@ def test_save_and_load_give_the_same_to_the_last_bit(dtype, order, ids, tmp_path
     assert loaded.ids.tolist() == index.ids.tolist()
     assert loaded.threshold_ is None
     assert [path.name for path in tmp_path.iterdir()] == ["rows.index"]
-
-
-def test_arrays_in_fortran_order_are_stored_as_they_are(tmp_path):
-    vectors = np.asfortranarray(random_rows(6))
-    write_index(tmp_path / "x", vectors, np.arange(6), {})
-    assert_array_equal(read_index(tmp_path / "x")[0], vectors)
 
 
 def test_a_loaded_index_takes_the_metric_or_embedded_rows(learned, tmp_path):

@@ -15,23 +15,28 @@ from nearkin.rows.parallel import split_range
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.spaces.neighbors import number_by_first_row
 
-# Up to which distance two rows are the same thing, judged by how near rows lie to each other.
-
-
-# Neighbours of a row that are looked at; the farther half of them are taken to be no copies.
+# Neighbours of a row that are looked at; the farther half of them are taken to be no copies. Chosen
+# by hand: groups of more than ten copies of one thing are rare.
 MOST_NEIGHBORS = 20
-# With fewer rows for each of the neighbours, density is not even among them.
+# With fewer rows for each of the neighbours than four, density is not even among them; fewer than
+# ten neighbours do not tell how it grows. Both chosen by hand.
 _ROWS_PER_NEIGHBOR, _LEAST_NEIGHBORS = 4, 10
-# Pairs by chance are counted so many times: the power law can be as much too low.
+# Pairs by chance are counted so many times: the power law can be as much too low. Chosen by hand.
 _CAUTION = 2.0
 # A row's neighbours can grow this many times as slowly with the distance as those of most rows.
+# Chosen by hand.
 _MOST_UNEVEN = 3.0
-# Pairs that the distances of all pairs are judged by.
+# Pairs that the distances of all pairs are judged by: a quantile of 1e-4 then has an error of 10 %.
 _SAMPLE = 1_000_000
-# Rows of a group that nobody wonders about, even where there are few in all.
+# Rows of a group that nobody wonders about, even where there are few in all. Chosen by hand.
 _MOST_PLAUSIBLE = 5
-# Rows are identical up to rounding if they are no farther apart, as a share of their length.
+# Rows are identical up to rounding if they are no farther apart, as a share of their length: some
+# times the rounding of float32.
 _IDENTICAL = 1e-6
+# Numbers in a block of differences between means: 8 MB.
+_BLOCK_SIZE = 2**20
+# Rounding of means and of their squared distances, as a share of squared lengths.
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class NearPairs(NamedTuple):
@@ -53,7 +58,7 @@ class NearPairs(NamedTuple):
 
 
 def n_judged_neighbors(n_rows: int) -> int:
-    """How many neighbours of each row to look at; 0 if there are too few rows to judge by."""
+    """Number of neighbours of each row to judge duplicates by; 0 if there are too few rows."""
     k = min(MOST_NEIGHBORS, n_rows // _ROWS_PER_NEIGHBOR)
     return k if k >= _LEAST_NEIGHBORS else 0
 
@@ -149,7 +154,7 @@ def radius_of_share(
 def describe_doubts(
     Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
 ) -> str | None:
-    """What makes groups implausible as copies of one thing, with a remedy; None if nothing does.
+    """Say what makes groups implausible as copies of one thing, and a remedy; None if nothing does.
 
     Parameters
     ----------
@@ -200,13 +205,6 @@ def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
     variance = variances(rows) if is_sparse(rows) else rows.var(axis=0, dtype=np.float64)
     spread = variance.sum()
     return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))
-
-
-# Groups of rows that are near one another in the mean, without weak links.
-
-
-_BLOCK_SIZE = 2**20
-_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
