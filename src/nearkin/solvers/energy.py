@@ -16,7 +16,15 @@ from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.solvers.large_margin import find_nearest_alike
 
-# Sums of hinges over all rows: compiled for the host, in the array standard for devices.
+# Working memory of a block of points.
+_BLOCK_BYTES = 32 * 2**20
+# Multiples of the typical gap between classes that are tried as margins, in order of preference.
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
+# Training rows, at most, by which the margin is chosen.
+_MOST_JUDGED = 5000
+
+
+# ---- Sums of hinges from distances to all rows
 
 
 def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
@@ -240,11 +248,7 @@ def _intrusions(
                 totals[c] += total * k / n_own
 
 
-# Sums over all training rows that energies are made of, wherever the rows are.
-
-
-# Working memory of a block of points.
-_BLOCK_BYTES = 32 * 2**20
+# ---- Sums of hinges on the host and on devices
 
 
 @dataclass(frozen=True)
@@ -416,13 +420,7 @@ class _Kernels:
         return block, self.rows, device_math.to_tensor(backends.move_to(nobody, self.like))
 
 
-# Energy-based classification: the label under which a point fits in best.
-
-
-# Multiples of the typical gap between classes that are tried as margins, in order of preference.
-FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
-# Training rows, at most, by which the margin is chosen.
-_MOST_JUDGED = 5000
+# ---- Energies and margins
 
 
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:

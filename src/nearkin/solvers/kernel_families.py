@@ -48,6 +48,17 @@ _LEAST_WEIGHT = 1e-12
 # own precision, what rounding leaves below zero cannot show.
 _ROUNDING = 1e-10
 _MOST_PENALTY = 1e4
+# Added to the diagonal of an rbf kernel matrix: duplicated points make it singular.
+_RIDGE = 1e-6
+# Widths that are tried first, and how far one may move in a step, as factors of gamma.
+_WIDTHS = tuple(10 ** np.linspace(-2, 0.75, 8))
+_WIDTH_STEP = 10.0
+# Pairs of each kind that it is judged by, at most.
+_WIDTH_PAIRS = 300
+# What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
+_WIDE = 0.03
+_WIDE_PERCENTILES = (1, 99)
+_WIDE_SLACK = 0.3
 
 
 class Family(Protocol):
@@ -311,20 +322,7 @@ def _gain(family: Family, moved: Family, B: Floats) -> float:
     return divergence(B, family.prior) - divergence(B_moved, moved.prior)
 
 
-# The rbf kernel that suits some pairs: a family of kernels of unknown width.
-
-
-# Added to the diagonal of an rbf kernel matrix: duplicated points make it singular.
-_RIDGE = 1e-6
-# Widths that are tried first, and how far one may move in a step, as factors of gamma.
-_WIDTHS = tuple(10 ** np.linspace(-2, 0.75, 8))
-_WIDTH_STEP = 10.0
-# Pairs of each kind that it is judged by, at most.
-_WIDTH_PAIRS = 300
-# What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
-_WIDE = 0.03
-_WIDE_PERCENTILES = (1, 99)
-_WIDE_SLACK = 0.3
+# ---- Rbf kernels of unknown width
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,6 @@ from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blo
 from nearkin.rows.sparse import is_sparse, sparse_distances
 from nearkin.solvers.stress import squared_distance
 
-# Targets and impostors of rows: what is to be pulled together, and what pushed apart.
-
-
 # The list of rivals has eight bytes for each of these.
 _MOST_RIVALS = 200_000_000
 # Rows and columns of the tiles in which rivals are looked for.
@@ -46,6 +43,20 @@ _FEW_TERMS = 20_000
 _FEW_ROWS = 200
 # Rivals up to this share of a row's reach beyond it are watched until the next search.
 AHEAD = 0.1
+# Iterations before the first new search; each later round has twice as many.
+_FIRST_ROUND = 10
+# Corrections that L-BFGS remembers.
+_MEMORY = 20
+# It ends when an iteration lowers the objective by less than this share of ``tol``.
+_INNER_TOL = 1e-3
+# An objective of so little for each target, in units of the margin, is nothing.
+_NOTHING = 1e-9
+# Rows that are mapped so near to each other, in units of the margin, are in one place.
+_ONE_PLACE = 1e-4
+# How often a way out of there is halved, and how long its lesser directions are at most.
+_SHORTER_WAYS, _LEAST_WAY = 10, 1e-2
+# The margin is at least this share of the rows' mean squared distance from their mean.
+_LEAST_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -377,22 +388,6 @@ def _pull(Z: Any, targets: Any, weight: Any, force: Any) -> None:
                     pulled = weight[i, t] * (Z[i, q] - Z[j, q])
                     force[i, q] += pulled
                     force[j, q] -= pulled
-
-
-# Iterations before the first new search; each later round has twice as many.
-_FIRST_ROUND = 10
-# Corrections that L-BFGS remembers.
-_MEMORY = 20
-# It ends when an iteration lowers the objective by less than this share of ``tol``.
-_INNER_TOL = 1e-3
-# An objective of so little for each target, in units of the margin, is nothing.
-_NOTHING = 1e-9
-# Rows that are mapped so near to each other, in units of the margin, are in one place.
-_ONE_PLACE = 1e-4
-# How often a way out of there is halved, and how long its lesser directions are at most.
-_SHORTER_WAYS, _LEAST_WAY = 10, 1e-2
-# The margin is at least this share of the rows' mean squared distance from their mean.
-_LEAST_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,6 @@ from nearkin.rows.distances import squared_distances
 from nearkin.rows.parallel import one_blas_thread, rows_per_block, run_in_blocks, split_range
 from nearkin.solvers.class_gaussians import ClassModels
 
-# Sign and log-determinant of many symmetric matrices at once, by products and factorisations.
-
-
 Array = Any  # an array of torch or CuPy
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
 # stretches by more: the largest eigenvalues would come back to zero, where rounding decides.
@@ -47,6 +44,39 @@ _SMALLEST_SINGLE, _LEAST_REST = 1e-5, 1e-3
 # Turns that find the space of the two largest, and how far it may be from its image: what rounding
 # in single precision is, relative to all the others.
 _TURNS, _ASTRAY, _NOTHING = 8, 1e-7, 1e-30
+# Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
+# metric would ignore directions in which the densities happen not to bend.
+FLOOR = 1e-3
+# Coefficients of Φ below this are what is left of equal densities after rounding.
+_ROUNDING = 1e-13
+# Sums of metrics that are held at a time.
+_MOST_PARTS = 64
+_LEAST_ROWS = 16
+# Rows that a mean is taken of at least, and how much work more of them may be.
+_LEAST_SAMPLE = 300
+_WORK = 10**10
+# Eigenvalues below this share of the norm are zeros after rounding.
+_NO_SIGN = 1e-9
+# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
+# the number of those that have, or are zero, may be from a whole one.
+_DOUBT = {"float64": 1e-6, "float32": 1e-2}
+_SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
+_FINEST = 1e-13
+# Columns from which on products in float64 cost more than what spares most of them.
+_LEAST_WIDE = 96
+# Working memory of a batch of metrics that keeps an accelerator busy.
+_BATCH_BYTES = 2**34
+# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
+_MOST_NUMBERS = 2**25
+# The rounds end when no entry of the metric changes by more than this share of the largest.
+_TOL = 1e-6
+# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
+_REFERENCES = 5000
+_JUDGES = 1000
+_BANDWIDTHS = 12
+
+
+# ---- Matrix sign function and log-determinants
 
 
 def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
@@ -212,30 +242,6 @@ def log_determinants(matrices: Array) -> Array:
         exact = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
         found = device_math.replace_rows(found, those, exact)
     return found
-
-
-# Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
-# metric would ignore directions in which the densities happen not to bend.
-FLOOR = 1e-3
-# Coefficients of Φ below this are what is left of equal densities after rounding.
-_ROUNDING = 1e-13
-# Sums of metrics that are held at a time.
-_MOST_PARTS = 64
-_LEAST_ROWS = 16
-# Rows that a mean is taken of at least, and how much work more of them may be.
-_LEAST_SAMPLE = 300
-_WORK = 10**10
-# Eigenvalues below this share of the norm are zeros after rounding.
-_NO_SIGN = 1e-9
-# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
-# the number of those that have, or are zero, may be from a whole one.
-_DOUBT = {"float64": 1e-6, "float32": 1e-2}
-_SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
-_FINEST = 1e-13
-# Columns from which on products in float64 cost more than what spares most of them.
-_LEAST_WIDE = 96
-# Working memory of a batch of metrics that keeps an accelerator busy.
-_BATCH_BYTES = 2**34
 
 
 def bias_matrices(X: Any, models: ClassModels) -> Any:
@@ -617,17 +623,7 @@ def mean_metric_at(
     return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
 
 
-# Metrics at rows of known class, averaged by how dense the rows are there.
-
-
-# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
-_MOST_NUMBERS = 2**25
-# The rounds end when no entry of the metric changes by more than this share of the largest.
-_TOL = 1e-6
-# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
-_REFERENCES = 5000
-_JUDGES = 1000
-_BANDWIDTHS = 12
+# ---- Averages weighted by density
 
 
 def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:

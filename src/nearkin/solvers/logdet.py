@@ -64,15 +64,39 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import REORDER, compiled, one_blas_thread
 
-# Triplets in a LogDet problem: one distance is to be below another.
-
-
 # m, as a share of the squared distance that cannot-links are to have. On eight sets of classes a
 # tenth of it taught less, with rows and with each kind of kernel; thrice as much, about the same.
 MARGIN = 1.0
 # No triplet counts more than this many times its margin, even where bounds are strict: distances
 # need not be able to follow it.
 _MOST = 1e6
+# Two points are one if they differ by no more than this share of their coordinates, which is
+# rounding, or are no farther apart than this share of what cannot-links are to be.
+_ROUNDED, _COINCIDE = 1e-13, 1e-6
+# Distances beyond this many times what cannot-links are to be leave the range of numbers when
+# they are brought there.
+_BEYOND = 1e60
+# Eigenvalues of a prior up to this share of the largest are zero.
+_NULL = 1e-14
+# Rounding of the objective, for each row and column and each pair.
+_ROUNDING = 1e-14
+# Bounds, where none are given: these percentiles of the distances between random rows.
+PERCENTILES = (1, 90)
+_RANDOM_PAIRS = 10_000
+# The first is at least this share of the second: nearly coinciding rows would ask for too much.
+_LEAST_SHARE = 0.03
+# Many triplets compete: the objective is near its minimum long before it is known to be nearer.
+_TRIPLET_TOL = 1e-4
+# A direction of a kernel that grows by more than this in rounds of learning runs away.
+_MOST_GROWTH = 1e4
+# What scikit-learn checks of the parameters that these learners share.
+BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
+    "slack": [Interval(Real, 0, None, closed="right")],
+    "bounds": ["array-like", None],
+}
+
+
+# ---- Triplets
 
 
 @dataclass(frozen=True)
@@ -168,18 +192,6 @@ def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any
                 B[a, b] -= (
                     of_u * u[a] * u[b] - of_v * v[a] * v[b] + of_both * (u[a] * v[b] + v[a] * u[b])
                 )
-
-
-# Two points are one if they differ by no more than this share of their coordinates, which is
-# rounding, or are no farther apart than this share of what cannot-links are to be.
-_ROUNDED, _COINCIDE = 1e-13, 1e-6
-# Distances beyond this many times what cannot-links are to be leave the range of numbers when
-# they are brought there.
-_BEYOND = 1e60
-# Eigenvalues of a prior up to this share of the largest are zero.
-_NULL = 1e-14
-# Rounding of the objective, for each row and column and each pair.
-_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -542,26 +554,7 @@ def _span(Z: Floats, points: Floats) -> Any:
     return np.linalg.qr(holding.T)[0]
 
 
-# How far apart linked rows are to be, as learners with a LogDet objective take it.
-
-
-# Bounds, where none are given: these percentiles of the distances between random rows.
-PERCENTILES = (1, 90)
-_RANDOM_PAIRS = 10_000
-# The first is at least this share of the second: nearly coinciding rows would ask for too much.
-_LEAST_SHARE = 0.03
-
-# Many triplets compete: the objective is near its minimum long before it is known to be nearer.
-_TRIPLET_TOL = 1e-4
-
-# A direction of a kernel that grows by more than this in rounds of learning runs away.
-_MOST_GROWTH = 1e4
-
-# What scikit-learn checks of the parameters that these learners share.
-BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
-    "slack": [Interval(Real, 0, None, closed="right")],
-    "bounds": ["array-like", None],
-}
+# ---- Bounds from pairs and data
 
 
 def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:

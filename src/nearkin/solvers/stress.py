@@ -16,12 +16,25 @@ from nearkin._types import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 
-# Springs between points: how they are stored, and how hard they pull.
-
-
 _BLOCK, _PRODUCT_BLOCK = 512, 2048
 # A squared length taken from inner products keeps ten digits above this share of them.
 _CANCELLED = 1e-6
+# Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
+_FACTORED_POINTS = 3000
+# Inertia of a point, relative to the mean weight of the springs at a point.
+_INERTIA = 1e-10
+# Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
+_INERTIA_ALONG = 1e-6
+# Conjugate gradients end at this share of Q(Y) Y, or after so many steps.
+_RESIDUAL = 1e-4
+_MOST_GRADIENTS = 1000
+# Groups of points that the preconditioner moves as one: a hundredth of the points, at most.
+_MOST_GROUPS = 1000
+# As for the published weights: a direction without any spread counts as this share of the mean.
+_NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
+
+
+# ---- Springs
 
 
 class AnySprings(Protocol):
@@ -333,7 +346,7 @@ def _laplacian_rows(
         out[i] = total
 
 
-# Triplets among springs: two lengths that are to keep an order.
+# ---- Triplets
 
 
 def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, Floats]:
@@ -435,20 +448,7 @@ class OrderedSprings:
         return out
 
 
-# Springs between points: a stress function and its minimisation by majorisation.
-
-
-# Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
-_FACTORED_POINTS = 3000
-# Inertia of a point, relative to the mean weight of the springs at a point.
-_INERTIA = 1e-10
-# Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
-_INERTIA_ALONG = 1e-6
-# Conjugate gradients end at this share of Q(Y) Y, or after so many steps.
-_RESIDUAL = 1e-4
-_MOST_GRADIENTS = 1000
-# Groups of points that the preconditioner moves as one: a hundredth of the points, at most.
-_MOST_GROUPS = 1000
+# ---- Majorisation
 
 
 @dataclass(frozen=True)
@@ -714,11 +714,7 @@ def _conjugate_gradients(
     return Z
 
 
-# Points and the weights of their directions, learned together.
-
-
-# As for the published weights: a direction without any spread counts as this share of the mean.
-_NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
+# ---- Points and weights of directions together
 
 
 class _Window:

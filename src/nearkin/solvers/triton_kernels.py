@@ -1,4 +1,7 @@
-"""Hinge sums and the matrix sign function on an accelerator, by Triton."""
+"""Hinge sums and the matrix sign function on an accelerator, by Triton.
+
+Triton reads annotations and globals of a kernel itself: only its constants are annotated.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,6 @@ import torch
 import triton
 import triton.language as tl
 
-# Sums of hinges over all rows on a CUDA device, without a table, by kernels of Triton.
-
-
-# Kernels read their annotations and globals themselves: nothing is annotated but constants.
-
-
 # Points and rows of a tile, columns at a time, and the warps that work on it. Classes go side by
 # side: each of them alone has too few tiles to keep a device busy.
 _POINTS, _PART, _WARPS = 32, 16, 4
@@ -21,6 +18,15 @@ _NEAREST_TILE, _HINGES_TILE = 64, 128
 # Neighbours and classes that the kernels are made for.
 MOST_NEIGHBORS = 8
 MOST_CLASSES = 64
+# What the lower half of a number is multiplied by: its digits follow those of the upper half.
+_LIFT = 2048.0
+# Rows and columns of a block, columns at a time, and the warps that work on it.
+_BLOCK, _SIGN_PART, _SIGN_WARPS, _STAGES = 64, 32, 4, 3
+# Rows are so long that each begins where memory is read well.
+_ALIGNED = 16
+
+
+# ---- Sums of hinges
 
 
 class ClassSortedRows(NamedTuple):
@@ -240,18 +246,7 @@ def _hinges(
     tl.store(impostors + out[:, None] + label[None, :], pushed, known)
 
 
-# Matrix sign function of many symmetric matrices on a CUDA device, by a kernel of Triton.
-
-
-# Kernels read their annotations and globals themselves: nothing is annotated but constants.
-
-
-# What the lower half of a number is multiplied by: its digits follow those of the upper half.
-_LIFT = 2048.0
-# Rows and columns of a block, columns at a time, and the warps that work on it.
-_BLOCK, _SIGN_PART, _SIGN_WARPS, _STAGES = 64, 32, 4, 3
-# Rows are so long that each begins where memory is read well.
-_ALIGNED = 16
+# ---- Matrix sign function
 
 
 class HalfPrecisionMatrices(NamedTuple):

@@ -28,6 +28,8 @@ Found = TypeVar("Found")
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192
+# How large rounding of single precision may be, relative to the largest coordinate.
+_ROUNDING = 2e-6
 
 
 class Local(Protocol):
@@ -282,11 +284,7 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     return out
 
 
-# Sums of kernels on the device of the rows, by a fused kernel where single precision will do.
-
-
-# How large rounding of single precision may be, relative to the largest coordinate.
-_ROUNDING = 2e-6
+# ---- Kernel expansions
 
 
 def expand_kernel(

@@ -45,11 +45,33 @@ from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
 from nearkin.spaces.local_weights import NearLandmarks, Preparation, combine, weights_from_distances
 from nearkin.storage.schema import a, floats, stored, whole
 
-# From rows to coordinates by way of landmarks: one map for training rows and new rows alike.
-
-
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
+# Every row as a landmark means an n×n matrix and O(n³) time: beyond so many rows that must be asked
+# for, and there are so many landmarks unless it is.
+EXACT_ROWS = 5000
+USUAL_LANDMARKS = 1000
+# Points of pairs are landmarks up to this number, or n_landmarks where that is more.
+_PAIR_LANDMARKS = 2000
+# A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
+_LEAST_EIGENVALUE = -1e-4
+# Entries of a unit vector that differ by no more are equal, up to rounding.
+_EQUAL_ENTRIES = 1e-10
+# What scikit-learn checks of the parameters that all learners with a kernel have.
+PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+    "landmarks": [StrOptions(set(STRATEGIES)), "array-like"],
+    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+    "gamma": [StrOptions(set(GAMMA_RULES)), Interval(Real, 0, None, closed="neither")],
+    "degree": [Interval(Real, 1, None, closed="left")],
+    "coef0": [Interval(Real, 0, None, closed="left")],
+    "rank_tol": [Interval(Real, 0, 1, closed="left"), None],
+    "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "extension": [StrOptions({"local", "nystroem"})],
+    "scale": ["boolean"],
+    "random_state": ["random_state"],
+}
 
 
 class Extension(Protocol):
@@ -245,34 +267,6 @@ def _expand_kernel(
 
     access.for_each_block(work, X, len(landmarks) * (32 if backends.is_foreign(X) else 8))
     return out
-
-
-# Every row as a landmark means an n×n matrix and O(n³) time: beyond so many rows that must be asked
-# for, and there are so many landmarks unless it is.
-EXACT_ROWS = 5000
-USUAL_LANDMARKS = 1000
-# Points of pairs are landmarks up to this number, or n_landmarks where that is more.
-_PAIR_LANDMARKS = 2000
-# A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
-_LEAST_EIGENVALUE = -1e-4
-# Entries of a unit vector that differ by no more are equal, up to rounding.
-_EQUAL_ENTRIES = 1e-10
-
-# What scikit-learn checks of the parameters that all learners with a kernel have.
-PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
-    "landmarks": [StrOptions(set(STRATEGIES)), "array-like"],
-    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-    "gamma": [StrOptions(set(GAMMA_RULES)), Interval(Real, 0, None, closed="neither")],
-    "degree": [Interval(Real, 1, None, closed="left")],
-    "coef0": [Interval(Real, 0, None, closed="left")],
-    "rank_tol": [Interval(Real, 0, 1, closed="left"), None],
-    "n_components": [Interval(Integral, 1, None, closed="left"), None],
-    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    "extension": [StrOptions({"local", "nystroem"})],
-    "scale": ["boolean"],
-    "random_state": ["random_state"],
-}
 
 
 @dataclass(frozen=True)

@@ -312,9 +312,6 @@ def _row_sums(X: Rows) -> Floats:
     return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
 
 
-# Equal rows, which no metric can tell apart.
-
-
 def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
     """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart.
 

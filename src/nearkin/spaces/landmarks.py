@@ -216,9 +216,6 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
     return kernel(X[rows], X[to])
 
 
-# Rows that stand for all others, seen through a kernel: the landmarks.
-
-
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 class KernelLandmarks:
     """Landmark rows seen through a kernel.

@@ -37,14 +37,42 @@ from nearkin.rows.distances import FAR
 from nearkin.rows.parallel import REORDER, compiled, one_thread, split_range
 from nearkin.spaces.kernels import unit_rows
 
-# The few smallest numbers of every row of a matrix: loops that are compiled.
-
-
 # Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
 CHUNK = 8
 _GROUP = 4
 # Groups for each of the numbers to be found: with these, a bound has one or two more below it.
 _GROUPS_EACH = 3
+# Conditioning, relative to each neighbour's own squared distance.
+EPSILON = 1e-3
+# A neighbour this many times nearer than another has all the weight, but for rounding; the cosine
+# of the angle between the two would be nothing else.
+NEARER = 1e12
+# Numbers that are equal in single precision differ by no more than this share, twice over.
+_COARSE = 2.0**-22
+_LARGE = 1e30
+# Rows whose weights are found at once. No multiple of 16: columns of their numbers would lie in the
+# same few places of the cache.
+PART_ROWS = 248
+_TINY = 2.0**-126  # the least positive number of single precision, with all its digits
+# Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
+# more rows nothing is faster.
+_PART_BYTES = 2**20
+_LEAST_ROWS, _MOST_ROWS = 128, 504
+# Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
+# once, the more the better, if there are some for every core; and those of one part.
+_MOST_PIVOTS, _ROUNDS = 64, 10
+_SHARED_ROWS = (16384, 65536)
+_SHARED_PART = PART_ROWS
+# From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
+# of all landmarks that may remain.
+_MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
+_SAMPLE = 1000
+_SHARE_LEFT = 0.6
+# Distances that differ by less, as a share, may count as equal.
+_TIES = 1e-6
+
+
+# ---- The smallest numbers of each row
 
 
 @compiled(fastmath={"nnan", "nsz"})
@@ -190,21 +218,6 @@ def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> No
         if minima[c] <= bound:
             _insert_smaller(values, c * CHUNK, (c + 1) * CHUNK, positions, smallest)
     _insert_smaller(values, chunks * CHUNK, values.shape[0], positions, smallest)
-
-
-# Conditioning, relative to each neighbour's own squared distance.
-EPSILON = 1e-3
-# A neighbour this many times nearer than another has all the weight, but for rounding; the cosine
-# of the angle between the two would be nothing else.
-NEARER = 1e12
-
-# Numbers that are equal in single precision differ by no more than this share, twice over.
-_COARSE = 2.0**-22
-_LARGE = 1e30
-# Rows whose weights are found at once. No multiple of 16: columns of their numbers would lie in the
-# same few places of the cache.
-PART_ROWS = 248
-_TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 
 
 @compiled(fastmath=REORDER)
@@ -646,25 +659,8 @@ def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
                 target[t] += weight * row[t] + other_weight * other_row[t]
 
 
-# The nearest landmarks of rows in memory, and the weights of these, under a Euclidean kernel.
+# ---- Search among landmarks by pivots
 
-
-# Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
-# more rows nothing is faster.
-_PART_BYTES = 2**20
-_LEAST_ROWS, _MOST_ROWS = 128, 504
-# Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
-# once, the more the better, if there are some for every core; and those of one part.
-_MOST_PIVOTS, _ROUNDS = 64, 10
-_SHARED_ROWS = (16384, 65536)
-_SHARED_PART = PART_ROWS
-# From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
-# of all landmarks that may remain.
-_MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
-_SAMPLE = 1000
-_SHARE_LEFT = 0.6
-# Distances that differ by less, as a share, may count as equal.
-_TIES = 1e-6
 
 Places: TypeAlias = NDArray[np.int32]
 

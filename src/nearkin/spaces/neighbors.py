@@ -44,6 +44,38 @@ _SPARE = 8
 _BLOCK_SIZE = 2**20
 _TILE_ROWS, _TILE_COLUMNS = 1024, 2048
 _QUERIES = 256
+# Cells that are coded, and queries that are answered, at a time: at least so many of these.
+_CELLS, _CODE_QUERIES = 32, 32
+# Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
+# summed up and, should squares vanish, at least.
+_ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
+# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
+# would not be finite in float32.
+_FAR = 1e30
+# Rows of a tile; the last of a cell has fewer.
+_TILE = 128
+# Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
+_WAITING = 64
+# Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
+# looked into.
+_TRAINING, _ROUNDS = 16, 5
+# Rows that a thread takes at a time.
+_ROWS = 4096
+SearchMode: TypeAlias = Literal["auto", "exact", "approximate"]
+SEARCH_MODES = ("auto", "exact", "approximate")
+# Rows that the number of cells to look into is measured on.
+_SAMPLE = 200
+# Rows that are kept beyond those asked for, since sums are rounded otherwise here.
+_CELL_SPARE = 2
+_CELL_QUERIES, _BLOCK = 16384, 256
+# Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
+# be found, and the share of all cells up to which these are faster than products of matrices.
+_MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
+# Rows up to which one thread searches as fast as several.
+_ONE_THREAD_ROWS = 3000
+# Means are found anew when there are so many times as many rows as they were found of, or when
+# more new ones come to a cell than so many hold in the mean.
+_GROWN, _CROWDED = 2, 4
 
 
 @one_blas_thread()
@@ -309,21 +341,7 @@ def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     return by_product + 8 * np.finfo(Z.dtype).eps * squared
 
 
-# Rows of cells in one byte a number: distances are estimated, and taken exactly of few rows.
-
-
-# Cells that are coded, and queries that are answered, at a time: at least so many of these.
-_CELLS, _CODE_QUERIES = 32, 32
-# Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
-# summed up and, should squares vanish, at least.
-_ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
-# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
-# would not be finite in float32.
-_FAR = 1e30
-# Rows of a tile; the last of a cell has fewer.
-_TILE = 128
-# Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
-_WAITING = 64
+# ---- Rows of cells, coded in one byte a number
 
 
 class CellCodes(NamedTuple):
@@ -589,14 +607,7 @@ def _scan(
         _look_closely(waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i])
 
 
-# Where the cells of a search are: means of a sample, in an order in which near ones follow.
-
-
-# Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
-# looked into.
-_TRAINING, _ROUNDS = 16, 5
-# Rows that a thread takes at a time.
-_ROWS = 4096
+# ---- Means of cells
 
 
 def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
@@ -692,25 +703,7 @@ def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
                 best[j], nearest[i, j] = squared[mean], mean
 
 
-# Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
-
-
-SearchMode: TypeAlias = Literal["auto", "exact", "approximate"]
-
-SEARCH_MODES = ("auto", "exact", "approximate")
-# Rows that the number of cells to look into is measured on.
-_SAMPLE = 200
-# Rows that are kept beyond those asked for, since sums are rounded otherwise here.
-_CELL_SPARE = 2
-_CELL_QUERIES, _BLOCK = 16384, 256
-# Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
-# be found, and the share of all cells up to which these are faster than products of matrices.
-_MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
-# Rows up to which one thread searches as fast as several.
-_ONE_THREAD_ROWS = 3000
-# Means are found anew when there are so many times as many rows as they were found of, or when
-# more new ones come to a cell than so many hold in the mean.
-_GROWN, _CROWDED = 2, 4
+# ---- Approximate search
 
 
 class CellIndex:

@@ -23,9 +23,6 @@ from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blo
 from nearkin.spaces.graph import Rows, check_weights, find_neighbor_rows, laplacian
 from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 
-# Algebraic multigrid for Laplacians: a cycle that nearly solves, whatever the number of rows.
-
-
 # Residuals cannot fall below this share of the largest eigenvalue, by rounding.
 ROUNDING = 1e-13
 # Eigenvalues below this share of the largest are zero.
@@ -40,6 +37,18 @@ _OVERCORRECTION = 1.5
 _RELAXED_SHARE = 0.125
 _RELAXATIONS = 2
 _BLOCK = 8192
+# Up to this size a full decomposition is fast.
+FULL_EIGH_ROWS = 1500
+# With fewer rows for each vector, a basis of three blocks would nearly fill the space.
+ROWS_PER_VECTOR = 8
+# Vectors beyond those asked for, since the last ones of a block converge last.
+_GUARD_VECTORS = 5
+_MOST_ITERATIONS = 300
+# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
+_WEIGHT_RIDGE = 1e-3
+
+
+# ---- Algebraic multigrid for Laplacians
 
 
 class Level(NamedTuple):
@@ -190,16 +199,7 @@ def symmetrize(A: Floats) -> Floats:
     return np.asarray((A + A.T) / 2)
 
 
-# First eigenvectors of a graph's Laplacian.
-
-
-# Up to this size a full decomposition is fast.
-FULL_EIGH_ROWS = 1500
-# With fewer rows for each vector, a basis of three blocks would nearly fill the space.
-ROWS_PER_VECTOR = 8
-# Vectors beyond those asked for, since the last ones of a block converge last.
-_GUARD_VECTORS = 5
-_MOST_ITERATIONS = 300
+# ---- Eigenvectors of a Laplacian
 
 
 def null_vectors(W: Any, normalized: bool) -> Any:
@@ -326,11 +326,7 @@ def _make_start(grid: Grid, null: Any, size: int, random: np.random.RandomState)
     return _orthonormalize(np.column_stack([X, unknown]), [], null)
 
 
-# Smooth functions on the rows, as coordinates that follow the shape of the data.
-
-
-# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
-_WEIGHT_RIDGE = 1e-3
+# ---- Coordinates that follow the shape of the data
 
 
 def smoothest_functions(
@@ -581,7 +577,7 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
     return weights
 
 
-# Kernels of smooth functions on a graph, :math:`\sum_i \mu_i v_i v_i^\top`, and their weights.
+# ---- Weights of smooth functions in a kernel
 
 
 class WeightRule(Protocol):

@@ -3,6 +3,8 @@
 The second half of what :mod:`nearkin.rows.triton_search` begins: the small system of
 :mod:`nearkin.spaces.local_weights` for each row, all of it in the registers of one thread, and the
 weighted sum of coordinates.
+
+Triton reads annotations and globals of a kernel itself: only its constants are annotated.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ import triton.language as tl
 
 from nearkin.rows.triton_search import NEARLY, Search, lay_out_rows
 
-# Kernels read their annotations and globals themselves: nothing is annotated but constants.
-
-
 # Rows of a block, one for each thread, and rows and columns of a block of sums.
 _SYSTEMS = 64
 _ROWS, _COLUMNS, _WARPS = 4, 64, 1
+# Rows, landmarks and columns of the result of a block, and the warps that work on it.
+_EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
 
 
 class Systems(NamedTuple):
@@ -193,15 +194,7 @@ def _combine(
         tl.store(out + row[:, None] * by_row + column[None, :] * by_column, total, inside)
 
 
-# Sums of Gaussian kernels on an accelerator, product and map in one pass, by a kernel of
-# Triton.
-
-
-# Kernels read their annotations and globals themselves: nothing is annotated but constants.
-
-
-# Rows, landmarks and columns of the result of a block, and the warps that work on it.
-_EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
+# ---- Kernel expansions
 
 
 def expand_kernel_triton(
