@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
 from nearkin._types import Floats, Mask
@@ -43,6 +41,7 @@ from nearkin.rows.backends import ROWS_FOR_UNITS, Block, evenly_spaced
 from nearkin.rows.parallel import start_loading_numba
 from nearkin.rows.scaling import ScaleWarning, fit_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
+from nearkin.scores.held_out import deal_rows
 from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.models import Marks, with_marks_of, without_marks
 
@@ -177,7 +176,6 @@ def _standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
 # Rows that are kept apart while a metric is learned, to see how good it is.
 
 
-Rng = np.random.Generator
 # Draws until there are pairs of both kinds to judge by.
 _MOST_DRAWS = 100
 
@@ -226,10 +224,11 @@ def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
     not used.
     """
-    n = len(whole.rows)
-    rng = np.random.default_rng(seed)
+    rng = np.random.RandomState(seed)
     for _ in range(_MOST_DRAWS):
-        drawn = _drawn(n, share, whole.pairs, rng)
+        shares = (1 - share, share)
+        fold = deal_rows(whole.pairs or Pairs(), len(whole.rows), shares, rng, largest_first=False)
+        drawn = fold == 1
         test = whole.chosen(drawn)
         by_pairs = [kind(test.pairs) for kind in (_has_both, _has_triplets) if kind(whole.pairs)]
         if all(by_pairs) if whole.pairs is not None else can_be_judged(test.labels):
@@ -273,36 +272,6 @@ def _number_of_kind(kind: str, pairs: Pairs | None) -> int:
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
-
-
-def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
-    apart = np.zeros(n_rows, dtype=bool)
-    free = np.ones(n_rows, dtype=bool)
-    if pairs is not None:
-        free[pairs.points] = False
-        apart[pairs.points[_drawn_points(pairs, share, rng)]] = True
-    others = np.flatnonzero(free)
-    apart[rng.choice(others, round(share * len(others)), replace=False)] = True
-    return apart
-
-
-def _drawn_points(pairs: Pairs, share: float, rng: Rng) -> Mask:
-    """A share of the points that pairs name, whole groups of them if these are small."""
-    n = len(pairs.points)
-    links = [pairs.must_link, pairs.cannot_link, pairs.closer[:, :2], pairs.closer[:, 1:]]
-    ends = np.searchsorted(pairs.points, np.concatenate(links))
-    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
-    _, group = connected_components(graph, directed=False)
-    sizes = np.bincount(group)
-    room = share * n
-    chosen = np.zeros(len(sizes), dtype=bool)
-    for number in rng.permutation(len(sizes)):
-        if sizes[number] <= room:
-            chosen[number] = True
-            room -= sizes[number]
-    if room <= share * n / 2:
-        return np.asarray(chosen[group])
-    return rng.permutation(n) < round(share * n)
 
 
 def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:

@@ -22,7 +22,7 @@ from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows.parallel import one_thread, run_in_blocks
-from nearkin.scores.held_out import new_point_folds
+from nearkin.scores.held_out import deal_pairs
 
 # How good groupings are, by pairs that neither the metric nor the groups were told of.
 
@@ -379,7 +379,7 @@ def folds_of(
     rows = np.arange(n)
     folds = []
     pairs = some_of_each_kind(pairs, _MOST_PAIRS, rng)
-    for learn, judge in new_point_folds(pairs, N_FOLDS, rng):
+    for learn, judge in deal_pairs(pairs, N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
         judged = pairs.subset(judge)
         without = learned_without(metric, given, X, told)

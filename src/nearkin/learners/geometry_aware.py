@@ -18,7 +18,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.memo import call_once
-from nearkin.scores.held_out import average_precision, new_point_folds, ranks
+from nearkin.scores.held_out import average_precision, deal_pairs, ranks
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -204,7 +204,7 @@ def rounds_that_gain(
     links = links.as_weak_pairs()
     pairs = np.concatenate([links.must_link, links.cannot_link])
     same = np.arange(len(pairs)) < len(links.must_link)
-    folds = new_point_folds(links, _FOLDS, rng)
+    folds = deal_pairs(links, _FOLDS, rng, unseen="one")
     parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 

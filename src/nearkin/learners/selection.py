@@ -36,7 +36,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_core
 from nearkin.rows.scaling import column_scales, find_differing_units
-from nearkin.scores.held_out import Comparison, compare, new_point_folds, ranks
+from nearkin.scores.held_out import Comparison, compare, deal_pairs, ranks
 from nearkin.scores.quality import Quality, quality_of
 from nearkin.scores.suspects import trusted
 from nearkin.scores.verdicts import as_attributes, borne_out, likeliest_verdicts
@@ -513,7 +513,7 @@ def hold_out(
 
     A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
     """
-    folds = new_point_folds(pairs, N_FOLDS, rng)
+    folds = deal_pairs(pairs, N_FOLDS, rng, unseen="one")
     named = Evidence(_some(pairs, rng), None)
     learned_from = [pairs.subset(learn) for learn, _ in folds]
     n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
