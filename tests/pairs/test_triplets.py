@@ -135,12 +135,8 @@ def test_parts_of_them_and_sums():
         Pairs(closer=[(0, 4, 3)]).check_rows(4)
 
 
-def test_pickles_old_and_new():
+def test_pickles():
     assert pickle.loads(pickle.dumps(MIXED)) == MIXED
-    must, weight = np.array([[0, 1]]), np.ones(1)
-    none, nothing = np.empty((0, 2), dtype=np.int64), np.empty(0)
-    old = Pairs._of_normalised(must, weight, none, nothing, 3)  # as they were before triplets
-    assert old == Pairs([(0, 1)], n_rows=3)
 
 
 def test_frames_of_triplets():

@@ -21,7 +21,7 @@ from nearkin.pairs.pairs import (
     Pairs,
     checked_count,
     checked_pairs,
-    read_answers,
+    read_frame,
     refuse_difference_from_itself,
 )
 from nearkin.storage.schema import a, real, stored, text, whole
@@ -504,7 +504,7 @@ class Answers:
         >>> Answers.from_frame(pd.DataFrame({**said, "by": ["Ann", "Bob", "Ann"]}))
         Answers(3 answers by 2 to 2 pairs)
         """
-        ends, same, names, n_rows = read_answers(frame, by, ids, n_rows)
+        ends, same, _, names, n_rows = read_frame(frame, ids, n_rows, by)
         return cls(ends, same, names, n_rows=n_rows)
 
     @property

@@ -1,7 +1,8 @@
-"""What follows from pairs: who belongs together, who differs, and what contradicts itself.
+"""What follows from pairs and triplets: groups, pairs between these, and contradictions.
 
 Must-links are transitive: rows that chains of them join are a group. A cannot-link holds between
-all rows of the one and all of the other group; one inside a group contradicts it.
+all rows of the one and all of the other group; one inside a group contradicts it. A triplet says
+that one distance is less than another; a circle of them contradicts itself.
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError
-
-# Numbering pairs, so that they can be drawn or listed without going through all of them.
-
 
 # Tables with a place for each number are made for no more than so many times the numbers looked up
 # there, and for more numbers than this.
@@ -380,30 +378,27 @@ def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[C
 def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tuple[Ints, Doubles]:
     """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
     if len(pairs) and pairs.max() > LARGEST_END:
-        return _normalised_of_large(pairs, weights, keep_first)
+        links = np.sort(pairs, axis=1)  # two row numbers do not fit in one key
+        order = np.lexsort(links.T[::-1])
+        return _merge_equal(links[order], weights[order], keep_first)
     keys = keys_of(pairs)
     if len(weights) == 0 or weights.min() == weights.max():  # whichever is kept, it is the same
         keys = sorted_once(keys)
         return ends_of(keys), weights[: len(keys)].copy()
     order = np.argsort(keys, kind="stable")
-    keys, weights = keys[order], weights[order]
-    return _each_once(ends_of(keys), np.diff(keys, prepend=-1) != 0, weights, keep_first)
+    return _merge_equal(ends_of(keys[order]), weights[order], keep_first)
 
 
-def _normalised_of_large(pairs: Ints, weights: Doubles, keep_first: bool) -> tuple[Ints, Doubles]:
-    """The same where two row numbers do not fit in one key."""
-    links = np.sort(pairs, axis=1)
-    order = np.lexsort((links[:, 1], links[:, 0]))
-    links, weights = links[order], weights[order]
-    fresh = np.ones(len(order), dtype=bool)
+def normalised_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+    """Sort triplets, and keep each once with its larger weight."""
+    order = np.lexsort(triplets.T[::-1])
+    return _merge_equal(triplets[order], weights[order])
+
+
+def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tuple[Ints, Doubles]:
+    """Keep each of sorted pairs or triplets once, with the first or the largest of its weights."""
+    fresh = np.ones(len(links), dtype=bool)
     fresh[1:] = (links[1:] != links[:-1]).any(axis=1)
-    return _each_once(links, fresh, weights, keep_first)
-
-
-def _each_once(
-    links: Ints, fresh: Mask, weights: Doubles, keep_first: bool
-) -> tuple[Ints, Doubles]:
-    """Sorted pairs that differ from those before, with the first or the largest weight of each."""
     firsts = np.flatnonzero(fresh)
     if keep_first or len(firsts) == len(fresh):
         weights = weights[firsts]
@@ -424,3 +419,130 @@ def _tree_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
         path = up if rank[up[-1]] > rank[down[-1]] else down
         path.append(int(parent[path[-1]]))
     return up + down[-2::-1]
+
+
+class TripletCircle(NamedTuple):
+    """Triplets that no distances can follow: each distance is less than the next, in a circle.
+
+    Attributes
+    ----------
+    triplets : tuple of (a, b, c)
+        In the order of the circle, the one that closes it last: without this one, it is open.
+
+    Examples
+    --------
+    >>> from nearkin import Pairs
+    >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].triplets
+    ((0, 1, 2), (0, 2, 1))
+    """
+
+    triplets: tuple[tuple[int, int, int], ...]
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def told(self, name: Callable[[int], str] = str) -> str:
+        """Which distances are said to be less than which, with rows by their names.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].told("abc".__getitem__)
+        'd(a, b) < d(a, c) < d(a, b) by triplets'
+        """
+        way = [(a, b) for a, b, _ in self.triplets]
+        links = [tuple(sorted(link)) for link in [*way, way[0]]]
+        return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"
+
+
+@dataclass(frozen=True)
+class CirclesOfTriplets:
+    """Triplets that are in circles, as arcs of a graph whose nodes are pairs of rows.
+
+    Attributes
+    ----------
+    triplets : int ndarray of shape (k, 3)
+        Those that are in some circle.
+    before : sparse array of shape (m, m)
+        Which pairs of rows are nearer than which; values are numbers of triplets, from 1.
+    closing : list of (int, int)
+        Ends of the arcs without which there is no circle.
+    """
+
+    triplets: Ints
+    before: csr_array
+    closing: list[tuple[int, int]]
+
+    def circle(self, near: int, far: int) -> TripletCircle:
+        """The shortest circle that an arc closes."""
+        _, parents = breadth_first_order(self.before, far, directed=True)
+        way = [near]
+        while way[-1] != far:
+            way.append(int(parents[way[-1]]))
+        arcs = [*zip(way[:0:-1], way[-2::-1], strict=True), (near, far)]
+        numbers = [int(self.before[i, j]) - 1 for i, j in arcs]
+        return TripletCircle(tuple(tuple(self.triplets[number].tolist()) for number in numbers))
+
+
+def find_circles(triplets: Ints) -> CirclesOfTriplets:
+    """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
+    ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
+    near, far, n = _numbered(ends)
+    graph = csr_array((np.ones(len(near)), (near, far)), shape=(n, n))
+    _, part = connected_components(graph, directed=True, connection="strong")
+    within = part[near] == part[far]
+    triplets = triplets[within]
+    near, far, n = _numbered(ends[:, within])
+    before = csr_array((np.arange(1, len(near) + 1), (near, far)), shape=(n, n))
+    return CirclesOfTriplets(triplets, before, _backward_arcs(before))
+
+
+def _numbered(ends: Ints) -> tuple[Ints, Ints, int]:
+    pairs, numbers = np.unique(ends, return_inverse=True)
+    near, far = numbers.reshape(ends.shape)
+    return near, far, len(pairs)
+
+
+def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
+    """Arcs that a search in depth meets from below; without them there is no circle."""
+    ahead = [iter(part.tolist()) for part in np.split(graph.indices, graph.indptr[1:-1])]
+    state = [0] * len(ahead)  # 1 on the way, 2 done
+    found: list[tuple[int, int]] = []
+    for root in range(len(ahead)):
+        way = [root] if state[root] == 0 else []
+        while way:
+            state[way[-1]] = 1
+            following = next(ahead[way[-1]], None)
+            if following is None:
+                state[way.pop()] = 2
+            elif state[following] == 1:
+                found.append((way[-1], following))
+            elif state[following] == 0:
+                way.append(following)
+    return found
+
+
+def triplets_against_pairs(triplets: Ints, groups: Groups) -> list[str]:
+    """The triplets that pairs contradict: said to be nearer to what differs than to what is alike.
+
+    Of what follows from pairs, too.
+    """
+    if not len(triplets):
+        return []
+    near, far = triplets[:, [0, 1]], triplets[:, [0, 2]]
+    wrong = groups.differ(near) & groups.alike(far)
+    return [
+        f"triplet ({a}, {b}, {c}), yet rows {a} and {b} differ and rows {a} and {c} are alike"
+        for a, b, c in triplets[wrong].tolist()
+    ]
+
+
+def triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
+    """The triplets that labels contradict: said to be nearer to another class than to their own."""
+    a, b, c = classes[triplets].T
+    wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)
+    return [
+        f"triplet ({a}, {b}, {c}) of rows {a} and {b} with different labels and rows {a} and {c} "
+        "with equal ones"
+        for a, b, c in triplets[wrong].tolist()
+    ]

@@ -1,4 +1,4 @@
-"""Class labels, full or partial, as class numbers, and the pairs that follow from them."""
+"""Class labels of all rows or some, as class numbers, and the pairs that follow from them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.messages import notice
 from nearkin.pairs.closure import draw_numbers, pairs_across, pairs_within
-from nearkin.rows import backends
+from nearkin.rows import access, backends
 
 # More pairs than this are not listed at once.
 MOST_LISTED = 10_000_000
@@ -230,6 +231,42 @@ def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
             f"all rows are {are}, but labels of at least two classes are needed to tell them apart."
         )
     return names, number
+
+
+class PartlyLabelled(ClassifierMixin):
+    """A classifier that takes a negative label for unknown, as learners do."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows with a known label that are given it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels; rows whose label is unknown are left out.
+        sample_weight : array of shape (n,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from nearkin import EnergyClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], [0, 0, 0, 1, 1, -1]
+        >>> EnergyClassifier().fit(X, y).score(X, y)
+        1.0
+        """
+        with raise_input_errors():
+            check_consistent_length(X, y, sample_weight)
+        known = np.flatnonzero(known_rows(y))
+        if not len(known):
+            raise InputError("score needs labels, but all in y are unknown.")
+        if len(known) < len(y):
+            X, y = access.take(X, known), np.asarray(as_labels(y)[known].tolist())
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(super().score(X, y, sample_weight))
 
 
 def _is_known(label: Any) -> bool:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn import get_config
 from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.utils import check_random_state
@@ -25,11 +22,13 @@ from nearkin.errors import InputError, InputTypeError, MissingPackageError, coun
 from nearkin.pairs.closure import (
     Conflict,
     Groups,
+    TripletCircle,
     all_that_follows,
     contradictions,
+    find_circles,
     groups_of,
-    keys_of,
     normalised,
+    normalised_triplets,
     places_among,
     sorted_once,
 )
@@ -37,7 +36,28 @@ from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
 from nearkin.rows.ids import list_values
 from nearkin.rows.validation import refuse_non_tables
 
-# Checks of what a person enters as pairs: errors name the pair and say what would be right.
+__all__ = ["Conflict", "Pairs", "TripletCircle"]
+
+# What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
+# Chosen by hand: it says less than either.
+WEAK = 0.5
+# Answers as people and programs write them, in lower case.
+ANSWERS: dict[str, bool | None] = {
+    "true": True, "1": True, "1.0": True, "yes": True, "y": True, "same": True,
+    "false": False, "0": False, "0.0": False, "no": False, "n": False, "different": False,
+    "": None, "unsure": None, "nan": None, "null": None, "none": None,
+}  # fmt: skip
+EXPECTED = "true or false, yes or no, 1 or 0, same or different, or empty for unsure"
+# The kinds of dataframe that are written, the first that is installed unless one is named.
+BACKENDS = ("pandas", "polars", "pyarrow")
+# The columns of a table of triplets.
+TRIPLET = ("anchor", "closer", "farther")
+# Calls between where scikit-learn learns from a fold and where it cuts a parameter, at most.
+_FRAMES_OF_A_CUT = 12
+_PARTS = (
+    *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
+    "n_rows",
+)
 
 
 def first_true(bad: Mask | np.bool_) -> int | None:
@@ -148,7 +168,17 @@ def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
         raise InputError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
 
 
-def counts_to_test(test_size: float, *sizes: int) -> list[int]:
+def refuse_repeated_points(triplets: Ints, item: str) -> None:
+    """Raise if one of the triplets names a row twice: then it says nothing, or is impossible."""
+    a, b, c = triplets.T
+    if (bad := first_true((a == b) | (a == c) | (b == c))) is not None:
+        raise InputError(
+            f"{item} {bad} is {as_tuple(triplets[bad])}, which names a row twice: needed are three "
+            "different rows, (a, b, c) for a nearer to b than to c"
+        )
+
+
+def _counts_to_test(test_size: float, *sizes: int) -> list[int]:
     """How many of each kind, must-links first, a share or a number of pairs sets aside."""
     n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
@@ -169,7 +199,7 @@ def counts_to_test(test_size: float, *sizes: int) -> list[int]:
     return counts
 
 
-def chosen_rows(rows: Any, n_rows: int | None) -> Ints:
+def _row_numbers(rows: Any, n_rows: int | None) -> Ints:
     """Give row numbers of X, each once, of numbers or of a mask; or say what is wrong."""
     chosen = np.asarray(rows)
     if chosen.ndim != 1:
@@ -191,515 +221,38 @@ def chosen_rows(rows: Any, n_rows: int | None) -> Ints:
     return chosen
 
 
-# Triplets (a, b, c): row a is nearer to row b than to row c.
-
-
-# What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
-WEAK = 0.5
-
-
-def refuse_repeated_points(triplets: Ints, item: str) -> None:
-    """Raise if one of the triplets names a row twice: then it says nothing, or is impossible."""
-    a, b, c = triplets.T
-    if (bad := first_true((a == b) | (a == c) | (b == c))) is not None:
-        raise InputError(
-            f"{item} {bad} is {as_tuple(triplets[bad])}, which names a row twice: needed are three "
-            "different rows, (a, b, c) for a nearer to b than to c"
-        )
-
-
-def normalised_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-    """Sort triplets, and keep each once with its larger weight."""
-    order = np.lexsort((weights, *triplets.T[::-1]))
-    triplets, weights = triplets[order], weights[order]
-    last = np.ones(len(order), dtype=bool)
-    last[:-1] = (triplets[1:] != triplets[:-1]).any(axis=1)
-    return triplets[last], weights[last]
-
-
-class TripletCircle(NamedTuple):
-    """Triplets that no distances can follow: each distance is less than the next, in a circle.
-
-    Attributes
-    ----------
-    triplets : tuple of (a, b, c)
-        In the order of the circle, the one that closes it last: without this one, it is open.
-
-    Examples
-    --------
-    >>> from nearkin import Pairs
-    >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].triplets
-    ((0, 1, 2), (0, 2, 1))
-    """
-
-    triplets: tuple[tuple[int, int, int], ...]
-
-    def __str__(self) -> str:
-        return self.told()
-
-    def told(self, name: Callable[[int], str] = str) -> str:
-        """Which distances are said to be less than which, with rows by their names.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].told("abc".__getitem__)
-        'd(a, b) < d(a, c) < d(a, b) by triplets'
-        """
-        way = [(a, b) for a, b, _ in self.triplets]
-        links = [tuple(sorted(link)) for link in [*way, way[0]]]
-        return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What triplets say together, as a graph over pairs of rows, less what closes no circle.
-
-    Attributes
-    ----------
-    triplets : int ndarray of shape (k, 3)
-        Those that are in some circle.
-    before : sparse array of shape (m, m)
-        Which pairs of rows are nearer than which; values are numbers of triplets, from 1.
-    closing : list of (int, int)
-        Ends of the arcs without which there is no circle.
-    """
-
-    triplets: Ints
-    before: csr_array
-    closing: list[tuple[int, int]]
-
-    def circle(self, near: int, far: int) -> TripletCircle:
-        """The shortest circle that an arc closes."""
-        _, parents = breadth_first_order(self.before, far, directed=True)
-        way = [near]
-        while way[-1] != far:
-            way.append(int(parents[way[-1]]))
-        arcs = [*zip(way[:0:-1], way[-2::-1], strict=True), (near, far)]
-        numbers = [int(self.before[i, j]) - 1 for i, j in arcs]
-        return TripletCircle(tuple(tuple(self.triplets[number].tolist()) for number in numbers))
-
-
-def circles_in(triplets: Ints) -> Order:
-    """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
-    ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
-    near, far, n = _numbered(ends)
-    graph = csr_array((np.ones(len(near)), (near, far)), shape=(n, n))
-    _, part = connected_components(graph, directed=True, connection="strong")
-    within = part[near] == part[far]
-    triplets = triplets[within]
-    near, far, n = _numbered(ends[:, within])
-    before = csr_array((np.arange(1, len(near) + 1), (near, far)), shape=(n, n))
-    return Order(triplets, before, _backward_arcs(before))
-
-
-def _numbered(ends: Ints) -> tuple[Ints, Ints, int]:
-    pairs, numbers = np.unique(ends, return_inverse=True)
-    near, far = numbers.reshape(ends.shape)
-    return near, far, len(pairs)
-
-
-def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
-    """Arcs that a search in depth meets from below; without them there is no circle."""
-    ahead = [iter(part.tolist()) for part in np.split(graph.indices, graph.indptr[1:-1])]
-    state = [0] * len(ahead)  # 1 on the way, 2 done
-    found: list[tuple[int, int]] = []
-    for root in range(len(ahead)):
-        way = [root] if state[root] == 0 else []
-        while way:
-            state[way[-1]] = 1
-            following = next(ahead[way[-1]], None)
-            if following is None:
-                state[way.pop()] = 2
-            elif state[following] == 1:
-                found.append((way[-1], following))
-            elif state[following] == 0:
-                way.append(following)
-    return found
-
-
-def against_pairs(triplets: Ints, groups: Groups) -> list[str]:
-    """The triplets that pairs contradict: said to be nearer to what differs than to what is alike.
-
-    Of what follows from pairs, too.
-    """
-    if not len(triplets):
-        return []
-    near, far = triplets[:, [0, 1]], triplets[:, [0, 2]]
-    wrong = groups.differ(near) & groups.alike(far)
-    return [
-        f"triplet ({a}, {b}, {c}), yet rows {a} and {b} differ and rows {a} and {c} are alike"
-        for a, b, c in triplets[wrong].tolist()
-    ]
-
-
-def against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
-    """The triplets that labels contradict: said to be nearer to another class than to their own."""
-    a, b, c = classes[triplets].T
-    wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)
-    return [
-        f"triplet ({a}, {b}, {c}) of rows {a} and {b} with different labels and rows {a} and {c} "
-        "with equal ones"
-        for a, b, c in triplets[wrong].tolist()
-    ]
-
-
-# Parts of what is known: some of the pairs, or those of some rows, cut together with X.
-
-
-# Calls between where scikit-learn learns from a fold and where it cuts a parameter, at most.
-_FRAMES_OF_A_CUT = 12
-
-
-class CutWithRows:
-    """Knowledge about rows of X, which ``restrict(rows)`` makes knowledge about ``X[rows]``."""
-
-    must_link: Ints
-    cannot_link: Ints
-    closer: Ints
-    n_rows: int | None
-
-    @property
-    def _kinds(self) -> tuple[tuple[Ints, Doubles], ...]:
-        """Must-links, cannot-links and triplets, each with their weights."""
-        raise NotImplementedError  # Pairs brings it
-
-    @classmethod
-    def _of_normalised(cls, *parts: Any) -> Self:
-        raise NotImplementedError  # Pairs brings it
-
-    def __len__(self) -> int:
-        return sum(len(links) for links, _ in self._kinds)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise InputTypeError("Pairs are not an array: use .closer, .must_link or .cannot_link")
-
-    @property
-    def shape(self) -> tuple[int]:
-        """How many rows of X the pairs speak of: (n_rows,).
-
-        scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
-        not, X alone is cut, and row numbers mean other rows than before.
-
-        Raises
-        ------
-        ValueError
-            If ``n_rows`` is not known.
-        """
-        # Not an AttributeError, which would read as "has no shape, so it is left whole".
-        if self.n_rows is None:
-            raise InputError(
-                "these pairs do not say how many rows X has, so they cannot be cut together with "
-                "it, and left whole they would name wrong rows of a part of X. Use "
-                "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
-                "nearkin.grid_search; for other functions of scikit-learn, give "
-                "pairs + nearkin.Pairs(n_rows=len(X))."
-            )
-        return (self.n_rows,)
-
-    def __getitem__(self, rows: Any) -> Self:
-        """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
-        _refuse_to_be_judged_without()
-        if isinstance(rows, slice):
-            rows = np.arange(*self.shape)[rows]
-        if np.ndim(rows) == 0:
-            raise InputTypeError(
-                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; triplets are "
-                "in .closer, single pairs in .must_link and .cannot_link"
-            )
-        return self.restrict(rows)
-
-    @property
-    def iloc(self) -> Self:
-        """The pairs themselves, as they are cut by row number.
-
-        Data frames have it too, and scikit-learn cuts what has it without making an array of it.
-        """
-        return self
-
-    loc = iloc
-
-    def take(self, rows: ArrayLike, axis: int = 0) -> Self:
-        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)]).take([5, 1, 2]).must_link.tolist()
-        [[0, 2]]
-        """
-        _refuse_to_be_judged_without()
-        return self.restrict(rows)
-
-    def check_rows(self, n_rows: int) -> None:
-        """Raise ValueError unless the pairs can speak of an X with this many rows.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows X has.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5)]).check_rows(6)
-        >>> Pairs([(0, 5)]).check_rows(5)
-        Traceback (most recent call last):
-        ...
-        nearkin.errors.InputError: must-link (0, 5) names row 5, but X has 5 rows
-        """
-        if self.n_rows is not None and self.n_rows != n_rows:
-            remedy = "for X[rows] use pairs.restrict(rows)"
-            if self.n_rows < n_rows:
-                remedy += f"; after rows at the end of X were added, pairs.extend(n_rows={n_rows})"
-            raise InputError(
-                f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
-                f"are given with; {remedy}"
-            )
-        kinds = {
-            "must-link": self.must_link,
-            "cannot-link": self.cannot_link,
-            "triplet": self.closer,
-        }
-        for kind, links in kinds.items():
-            if (bad := first_true((links >= n_rows).any(axis=1))) is not None:
-                said = as_tuple(links[bad])
-                raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
-
-    def extend(self, *, n_rows: int) -> Self:
-        """Take the pairs for those of an X with more rows, which were added at its end.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows X has now.
-
-        Returns
-        -------
-        Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5)], n_rows=6).extend(n_rows=8)
-        Pairs(1 must-link, 0 cannot-links, n_rows=8)
-        """
-        n_rows = checked_count(n_rows, "n_rows", least=0)
-        if self.n_rows is not None and n_rows < self.n_rows:
-            raise InputError(
-                f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
-                "pairs.restrict(rows)"
-            )
-        unbound = self._of_normalised(*(part for kind in self._kinds for part in kind), None)
-        unbound.check_rows(n_rows)
-        return self._of_normalised(*(part for kind in self._kinds for part in kind), n_rows)
-
-    def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Self, Self]:
-        """Split the pairs at random into two parts, each kind by the same share.
-
-        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
-        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
-
-        Parameters
-        ----------
-        test_size : float or int, default=0.25
-            The share of the pairs, between 0 and 1, or their number that go to the second part.
-        random_state : int, RandomState instance or None, default=None
-            Makes the split repeatable.
-
-        Returns
-        -------
-        train, test : Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> pairs = Pairs([(0, 1), (2, 3), (4, 5), (6, 7)], [(0, 2), (1, 3), (4, 6), (5, 7)])
-        >>> pairs.split(test_size=0.25, random_state=0)
-        (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
-        """
-        counts = counts_to_test(test_size, *(len(links) for links, _ in self._kinds))
-        rng = check_random_state(random_state)
-        in_test = np.zeros(len(self), dtype=bool)
-        start = 0
-        for (links, _), count in zip(self._kinds, counts, strict=True):
-            in_test[start + rng.permutation(len(links))[:count]] = True
-            start += len(links)
-        return self.subset(~in_test), self.subset(in_test)
-
-    def subset(self, chosen: ArrayLike) -> Self:
-        """Keep some of the pairs.
-
-        Parameters
-        ----------
-        chosen : array-like of bool, shape (len(pairs),)
-            Which to keep: must-links first, then cannot-links, then triplets, in their order.
-
-        Returns
-        -------
-        Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
-        Pairs(1 must-link, 1 cannot-link)
-        """
-        mask = np.asarray(chosen)
-        if mask.shape != (len(self),) or mask.dtype.kind != "b":
-            raise InputError(
-                f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
-                f"shape {mask.shape}"
-            )
-        kept: list[Any] = []
-        for links, weights in self._kinds:
-            chosen_now, mask = np.split(mask, [len(links)])
-            kept += links[chosen_now], weights[chosen_now]
-        return self._of_normalised(*kept, self.n_rows)
-
-    def without(self, links: ArrayLike) -> Self:
-        """Withdraw pairs, whether they are must-links or cannot-links, or triplets.
-
-        Parameters
-        ----------
-        links : array-like of int, shape (k, 2) or (k, 3)
-            Pairs of row numbers, in any order, or triplets; those that are not there change
-            nothing. ``pairs.without(pairs.closer)`` leaves out all triplets.
-
-        Returns
-        -------
-        Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
-        Pairs(1 must-link, 1 cannot-link)
-        """
-        if np.shape(links)[1:] == (3,):
-            said = checked_triplets(links, "triplet", None)
-        else:
-            said = np.sort(checked_pairs(links, "pair", None), axis=1)
-        gone = set(map(tuple, said.tolist()))
-        given = [tuple(link) for kind, _ in self._kinds for link in kind.tolist()]
-        return self.subset(np.array([link not in gone for link in given], dtype=bool))
-
-    def restrict(self, rows: ArrayLike) -> Self:
-        """Keep the pairs among some rows of X, renumbered to fit ``X[rows]``.
-
-        Parameters
-        ----------
-        rows : array-like of int or bool
-            Row numbers, each once, or a mask over the rows of X.
-
-        Returns
-        -------
-        Pairs
-            With ``n_rows=len(X[rows])``.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)]).restrict([5, 1, 2]).must_link.tolist()
-        [[0, 2]]
-        """
-        if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
-            self.check_rows(len(mask))
-        chosen = chosen_rows(rows, self.n_rows)
-        place = places_among(chosen)
-
-        def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-            places = place(links)
-            kept = (places >= 0).all(axis=1)
-            return places[kept], weights[kept]
-
-        must, cannot, closer = (inside(*kind) for kind in self._kinds)
-        return self._of_normalised(
-            *normalised(*must), *normalised(*cannot), *normalised_triplets(*closer), len(chosen)
-        )
-
-
-def _refuse_to_be_judged_without() -> None:
-    """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
-
-    Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
-    into NaN.
-    """
-    if get_config()["enable_metadata_routing"]:
-        return
-    frame = sys._getframe(2)
-    for _ in range(_FRAMES_OF_A_CUT):
-        if frame.f_code.co_name == "_fit_and_score":
-            known = frame.f_locals
-            if known.get("y") is None and isinstance(known.get("scorer"), _PassthroughScorer):
-                raise InputError(
-                    "there is nothing to judge by: scikit-learn hands pairs to fit, but not to "
-                    "score. Use nearkin.grid_search(learner, grid, X, pairs=pairs) or "
-                    "nearkin.cross_validate(learner, X, pairs=pairs), or write "
-                    "sklearn.set_config(enable_metadata_routing=True) before."
-                )
-        if frame.f_back is None:
-            return
-        frame = frame.f_back
-
-
-# Answers as people and programs write them: same, different or unsure.
-
-
-# In lower case.
-ANSWERS: dict[str, bool | None] = {
-    "true": True, "1": True, "1.0": True, "yes": True, "y": True, "same": True,
-    "false": False, "0": False, "0.0": False, "no": False, "n": False, "different": False,
-    "": None, "unsure": None, "nan": None, "null": None, "none": None,
-}  # fmt: skip
-EXPECTED = "true or false, yes or no, 1 or 0, same or different, or empty for unsure"
-
-
 def plain_answer(cell: Any) -> str:
     """A cell as :data:`ANSWERS` may have it; None is empty."""
     return "" if cell is None else str(cell).strip().lower()
 
 
-# Pairs as the rows of a dataframe: left, right, same, weight; triplets as those of another.
+def read_frame(
+    frame: Any, ids: Any, n_rows: int | None, by: str | None = None
+) -> tuple[Ints, Mask, Doubles, list[Any], int | None]:
+    """Read the ends, kinds and weights of the pairs in a dataframe, and how many rows X has.
 
-
-BACKENDS = ("pandas", "polars", "pyarrow")
-# The columns of a table of triplets.
-TRIPLET = ("anchor", "closer", "farther")
-
-
-def read_frame(frame: Any, ids: Any, n_rows: int | None) -> tuple[Ints, Mask, Doubles, int | None]:
-    """Give the ends, kinds and weights of the pairs in a dataframe, and how many rows X has.
-
-    Rows that say nothing of ``same`` are left out: whoever answered was unsure.
+    Rows that say nothing of ``same`` are left out: whoever answered was unsure. With ``by``, a
+    column that says who answered, these names are read in place of weights.
     """
-    table = _table(frame, ("left", "right", "same"))
+    needed = ("left", "right", "same")
+    table = _table(frame, needed if by is None else (*needed, by))
+    names: list[Any] = []
+    if by is not None:
+        table = table.drop("weight", strict=False)
+        names = table[by].to_list()
     ends, weights, n_rows = _numbers_and_weights(table, ("left", "right"), ids, n_rows)
-    same, sure = _answers(table["same"])
-    refuse_difference_from_itself(ends, "frame row", sure & ~same)
-    return ends[sure], same[sure], weights[sure], n_rows
-
-
-def read_answers(
-    frame: Any, by: str, ids: Any, n_rows: int | None
-) -> tuple[Ints, Mask, list[Any], int | None]:
-    """The same with who answered, in the column ``by``, in place of weights."""
-    table = _table(frame, ("left", "right", "same", by))
-    ends, _, n_rows = _numbers_and_weights(
-        table.drop("weight", strict=False), ("left", "right"), ids, n_rows
-    )
-    if (row := first_true(table[by].is_null().to_numpy())) is not None:
+    if by is not None and (row := first_true(table[by].is_null().to_numpy())) is not None:
         raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
     same, sure = _answers(table["same"])
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
-    names = [name for name, told in zip(table[by].to_list(), sure, strict=True) if told]
-    return ends[sure], same[sure], names, n_rows
+    names = [name for name, told in zip(names, sure.tolist(), strict=False) if told]
+    return ends[sure], same[sure], weights[sure], names, n_rows
 
 
 def read_triplets(
     frame: Any, ids: Any, n_rows: int | None
 ) -> tuple[Ints, Doubles, int | None] | None:
-    """Give the triplets in a dataframe, their weights and how many rows X has; None if of pairs."""
+    """Read the triplets in a dataframe, their weights and how many rows X has; None if of pairs."""
     table = _table(frame)
     missing = [name for name in TRIPLET if name not in table.columns]
     if len(missing) == len(TRIPLET):
@@ -771,36 +324,8 @@ def _answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
     return same, np.array([answer is not None for answer in answers], dtype=bool)
 
 
-def write_frame(
-    ends: Ints,
-    same: Mask,
-    weights: Doubles,
-    ids: list[Hashable] | None,
-    backend: str | None,
-) -> Any:
-    """Make a dataframe that :func:`read_frame` reads back."""
-    left, right = _named(ends, ids)
-    columns = {"left": left, "right": right, "same": same, "weight": weights}
-    return _written(columns, backend)
-
-
-def write_triplets(
-    triplets: Ints, weights: Doubles, ids: list[Hashable] | None, backend: str | None
-) -> Any:
-    """Make a dataframe that :func:`read_triplets` reads back."""
-    columns = dict(zip(TRIPLET, _named(triplets, ids), strict=True))
-    return _written({**columns, "weight": weights}, backend)
-
-
-def _named(rows: Ints, ids: list[Hashable] | None) -> list[list[Any]]:
-    """Row numbers or identifiers, by columns."""
-    columns: list[list[Any]] = rows.T.tolist()
-    if ids is None:
-        return columns
-    return [[ids[row] for row in column] for column in columns]
-
-
-def _written(columns: dict[str, Any], backend: str | None) -> Any:
+def _write_table(columns: dict[str, Any], backend: str | None) -> Any:
+    """Make a dataframe that :func:`read_frame` or :func:`read_triplets` reads back."""
     if backend not in (None, *BACKENDS):
         raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
     installed = (name for name in BACKENDS if importlib.util.find_spec(name))
@@ -836,15 +361,31 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
     return np.array(rows, dtype=np.int64).T
 
 
-__all__ = ["Conflict", "Pairs", "TripletCircle"]
+def _refuse_to_be_judged_without() -> None:
+    """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
 
-_PARTS = (
-    *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
-    "n_rows",
-)
+    Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
+    into NaN.
+    """
+    if get_config()["enable_metadata_routing"]:
+        return
+    frame = sys._getframe(2)
+    for _ in range(_FRAMES_OF_A_CUT):
+        if frame.f_code.co_name == "_fit_and_score":
+            known = frame.f_locals
+            if known.get("y") is None and isinstance(known.get("scorer"), _PassthroughScorer):
+                raise InputError(
+                    "there is nothing to judge by: scikit-learn hands pairs to fit, but not to "
+                    "score. Use nearkin.grid_search(learner, grid, X, pairs=pairs) or "
+                    "nearkin.cross_validate(learner, X, pairs=pairs), or write "
+                    "sklearn.set_config(enable_metadata_routing=True) before."
+                )
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
 
 
-class Pairs(CutWithRows):
+class Pairs:
     """Must-links, cannot-links and triplets between rows of X.
 
     A must-link says that two rows are alike, a cannot-link that they differ; a triplet (a, b, c)
@@ -945,8 +486,6 @@ class Pairs(CutWithRows):
         )
 
     def _fill(self, *parts: Any) -> None:
-        if len(parts) == 5:  # pickled before there were triplets
-            parts = (*parts[:4], np.empty((0, 3), dtype=np.int64), np.empty(0), parts[4])
         for array in parts[:6]:
             array.setflags(write=False)
         self.__dict__.update(zip(_PARTS, parts, strict=True))
@@ -1035,7 +574,7 @@ class Pairs(CutWithRows):
         if (found := read_triplets(frame, ids, n_rows)) is not None:
             closer, weights, n_rows = found
             return cls(closer=closer, closer_weight=weights, n_rows=n_rows)
-        ends, same, weights, n_rows = read_frame(frame, ids, n_rows)
+        ends, same, weights, _, n_rows = read_frame(frame, ids, n_rows)
         return cls(
             ends[same],
             ends[~same],
@@ -1083,14 +622,26 @@ class Pairs(CutWithRows):
             ids = list(row_of_id(ids))
             self.check_rows(len(ids))
         if closer or (closer is None and len(self.closer)):
-            return write_triplets(self.closer, self.closer_weight, ids, backend)
-        return write_frame(
-            np.concatenate([self.must_link, self.cannot_link]),
-            np.arange(n_pairs) < len(self.must_link),
-            np.concatenate([self.must_weight, self.cannot_weight]),
-            ids,
-            backend,
-        )
+            names: tuple[str, ...] = TRIPLET
+            rows = self.closer
+            said: dict[str, Any] = {"weight": self.closer_weight}
+        else:
+            names = ("left", "right")
+            rows = np.concatenate([self.must_link, self.cannot_link])
+            said = {
+                "same": np.arange(n_pairs) < len(self.must_link),
+                "weight": np.concatenate([self.must_weight, self.cannot_weight]),
+            }
+        ends = rows.T.tolist()
+        if ids is not None:
+            ends = [[ids[row] for row in column] for column in ends]
+        return _write_table({**dict(zip(names, ends, strict=True)), **said}, backend)
+
+    def __len__(self) -> int:
+        return sum(len(links) for links, _ in self._kinds)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise InputTypeError("Pairs are not an array: use .closer, .must_link or .cannot_link")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"Pairs are immutable: cannot set {name!r}; make new Pairs instead")
@@ -1237,6 +788,250 @@ class Pairs(CutWithRows):
         >>> Pairs(closer=[(0, 1, 2), (2, 0, 1), (1, 2, 0)]).conflicts()[0].told()
         'd(0, 1) < d(0, 2) < d(1, 2) < d(0, 1) by triplets'
         """
-        order = circles_in(self.closer)
+        order = find_circles(self.closer)
         circles = [order.circle(*arc) for arc in order.closing]
         return [*contradictions(self.groups, self.must_link, self.cannot_link), *circles]
+
+    def check_rows(self, n_rows: int) -> None:
+        """Raise ValueError unless the pairs can speak of an X with this many rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows X has.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5)]).check_rows(6)
+        >>> Pairs([(0, 5)]).check_rows(5)
+        Traceback (most recent call last):
+        ...
+        nearkin.errors.InputError: must-link (0, 5) names row 5, but X has 5 rows
+        """
+        if self.n_rows is not None and self.n_rows != n_rows:
+            remedy = "for X[rows] use pairs.restrict(rows)"
+            if self.n_rows < n_rows:
+                remedy += f"; after rows at the end of X were added, pairs.extend(n_rows={n_rows})"
+            raise InputError(
+                f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
+                f"are given with; {remedy}"
+            )
+        kinds = {
+            "must-link": self.must_link,
+            "cannot-link": self.cannot_link,
+            "triplet": self.closer,
+        }
+        for kind, links in kinds.items():
+            if (bad := first_true((links >= n_rows).any(axis=1))) is not None:
+                said = as_tuple(links[bad])
+                raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
+
+    def extend(self, *, n_rows: int) -> Pairs:
+        """Take the pairs for those of an X with more rows, which were added at its end.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows X has now.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5)], n_rows=6).extend(n_rows=8)
+        Pairs(1 must-link, 0 cannot-links, n_rows=8)
+        """
+        n_rows = checked_count(n_rows, "n_rows", least=0)
+        if self.n_rows is not None and n_rows < self.n_rows:
+            raise InputError(
+                f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
+                "pairs.restrict(rows)"
+            )
+        unbound = self._of_normalised(*(part for kind in self._kinds for part in kind), None)
+        unbound.check_rows(n_rows)
+        return self._of_normalised(*(part for kind in self._kinds for part in kind), n_rows)
+
+    def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
+        """Split the pairs at random into two parts, each kind by the same share.
+
+        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
+        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
+
+        Parameters
+        ----------
+        test_size : float or int, default=0.25
+            The share of the pairs, between 0 and 1, or their number that go to the second part.
+        random_state : int, RandomState instance or None, default=None
+            Makes the split repeatable.
+
+        Returns
+        -------
+        train, test : Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> pairs = Pairs([(0, 1), (2, 3), (4, 5), (6, 7)], [(0, 2), (1, 3), (4, 6), (5, 7)])
+        >>> pairs.split(test_size=0.25, random_state=0)
+        (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
+        """
+        counts = _counts_to_test(test_size, *(len(links) for links, _ in self._kinds))
+        rng = check_random_state(random_state)
+        in_test = np.zeros(len(self), dtype=bool)
+        start = 0
+        for (links, _), count in zip(self._kinds, counts, strict=True):
+            in_test[start + rng.permutation(len(links))[:count]] = True
+            start += len(links)
+        return self.subset(~in_test), self.subset(in_test)
+
+    def subset(self, chosen: ArrayLike) -> Pairs:
+        """Keep some of the pairs.
+
+        Parameters
+        ----------
+        chosen : array-like of bool, shape (len(pairs),)
+            Which to keep: must-links first, then cannot-links, then triplets, in their order.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        mask = np.asarray(chosen)
+        if mask.shape != (len(self),) or mask.dtype.kind != "b":
+            raise InputError(
+                f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
+                f"shape {mask.shape}"
+            )
+        kept: list[Any] = []
+        for links, weights in self._kinds:
+            chosen_now, mask = np.split(mask, [len(links)])
+            kept += links[chosen_now], weights[chosen_now]
+        return self._of_normalised(*kept, self.n_rows)
+
+    def without(self, links: ArrayLike) -> Pairs:
+        """Withdraw pairs, whether they are must-links or cannot-links, or triplets.
+
+        Parameters
+        ----------
+        links : array-like of int, shape (k, 2) or (k, 3)
+            Pairs of row numbers, in any order, or triplets; those that are not there change
+            nothing. ``pairs.without(pairs.closer)`` leaves out all triplets.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        if np.shape(links)[1:] == (3,):
+            said = checked_triplets(links, "triplet", None)
+        else:
+            said = np.sort(checked_pairs(links, "pair", None), axis=1)
+        gone = set(map(tuple, said.tolist()))
+        given = [tuple(link) for kind, _ in self._kinds for link in kind.tolist()]
+        return self.subset(np.array([link not in gone for link in given], dtype=bool))
+
+    def restrict(self, rows: ArrayLike) -> Pairs:
+        """Keep the pairs among some rows of X, renumbered to fit ``X[rows]``.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool
+            Row numbers, each once, or a mask over the rows of X.
+
+        Returns
+        -------
+        Pairs
+            With ``n_rows=len(X[rows])``.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)]).restrict([5, 1, 2]).must_link.tolist()
+        [[0, 2]]
+        """
+        if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
+            self.check_rows(len(mask))
+        chosen = _row_numbers(rows, self.n_rows)
+        place = places_among(chosen)
+
+        def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+            places = place(links)
+            kept = (places >= 0).all(axis=1)
+            return places[kept], weights[kept]
+
+        must, cannot, closer = (inside(*kind) for kind in self._kinds)
+        return self._of_normalised(
+            *normalised(*must), *normalised(*cannot), *normalised_triplets(*closer), len(chosen)
+        )
+
+    def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
+        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)]).take([5, 1, 2]).must_link.tolist()
+        [[0, 2]]
+        """
+        _refuse_to_be_judged_without()
+        return self.restrict(rows)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """How many rows of X the pairs speak of: (n_rows,).
+
+        scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
+        not, X alone is cut, and row numbers mean other rows than before.
+
+        Raises
+        ------
+        ValueError
+            If ``n_rows`` is not known.
+        """
+        # Not an AttributeError, which would read as "has no shape, so it is left whole".
+        if self.n_rows is None:
+            raise InputError(
+                "these pairs do not say how many rows X has, so they cannot be cut together with "
+                "it, and left whole they would name wrong rows of a part of X. Use "
+                "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
+                "nearkin.grid_search; for other functions of scikit-learn, give "
+                "pairs + nearkin.Pairs(n_rows=len(X))."
+            )
+        return (self.n_rows,)
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
+        _refuse_to_be_judged_without()
+        if isinstance(rows, slice):
+            rows = np.arange(*self.shape)[rows]
+        if np.ndim(rows) == 0:
+            raise InputTypeError(
+                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; triplets are "
+                "in .closer, single pairs in .must_link and .cannot_link"
+            )
+        return self.restrict(rows)
+
+    @property
+    def iloc(self) -> Pairs:
+        """The pairs themselves, as they are cut by row number.
+
+        Data frames have it too, and scikit-learn cuts what has it without making an array of it.
+        """
+        return self
+
+    loc = iloc

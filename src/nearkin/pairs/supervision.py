@@ -13,10 +13,14 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.messages import collect_notices, is_heard, notice
 from nearkin.pairs.answers import Answers
-from nearkin.pairs.closure import contradictions
+from nearkin.pairs.closure import (
+    contradictions,
+    find_circles,
+    triplets_against_labels,
+    triplets_against_pairs,
+)
 from nearkin.pairs.labels import class_numbers, renumbered
-from nearkin.pairs.pairs import Pairs, against_pairs, circles_in
-from nearkin.pairs.pairs import against_labels as triplets_against_labels
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import class_sums
 
@@ -231,11 +235,11 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
     conflicts = contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
         _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
-    order = circles_in(pairs.closer)
+    order = find_circles(pairs.closer)
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
-    doubted = against_pairs(pairs.closer, pairs.groups)
+    doubted = triplets_against_pairs(pairs.closer, pairs.groups)
     if doubted:
         _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
     if classes is None:

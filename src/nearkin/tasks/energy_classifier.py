@@ -16,14 +16,13 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.pairs.labels import classes_to_tell_apart
+from nearkin.pairs.labels import PartlyLabelled, classes_to_tell_apart
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import to_plain
 from nearkin.rows.validation import count_rows
 from nearkin.solvers.energy import choose_margin, energies, gather_members
-from nearkin.tasks.partly_labelled import PartlyLabelled
 
 
 class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):

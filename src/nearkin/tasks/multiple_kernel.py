@@ -23,13 +23,12 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState
 from nearkin.messages import notice
-from nearkin.pairs.labels import classes_to_tell_apart
+from nearkin.pairs.labels import PartlyLabelled, classes_to_tell_apart
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
-from nearkin.tasks.partly_labelled import PartlyLabelled
 
 # Multiple kernel learning: the convex combination of kernels that serves support vector
 # machines.
