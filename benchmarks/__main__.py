@@ -21,7 +21,7 @@ BENCHMARKS = {
     "calibration": "benchmarks.calibration.run",
     "answerers": "benchmarks.answerers.run",
     "active": "benchmarks.active.run",
-    "stopping": "benchmarks.stopping.run",
+    "outlook": "benchmarks.outlook.run",
     "explanations": "benchmarks.explanations.run",
     "teaching": "benchmarks.teaching.run",
     "presses": "benchmarks.teaching.presses",

@@ -19,7 +19,6 @@ from benchmarks.records.rivals import LIMIT
 from benchmarks.records.rounds import N_ANSWERS, RANDOM
 from benchmarks.records.run import FRESH
 from benchmarks.site import Row, rows_of
-from benchmarks.stopping import run as stopping
 from benchmarks.teaching import presses
 
 # Differences in the adjusted Rand index, and in F1, that are told as a loss.
@@ -289,34 +288,6 @@ def questions_strategies() -> str:
     )
 
 
-def questions_stopping() -> str:
-    """Where the outlook stops, beside who knows the truth."""
-    rows = rows_of("stopping/results.jsonl")
-    body = []
-    for questions in stopping.QUESTIONS:
-        for learner in stopping.LEARNERS:
-            found = stopping.curves(rows, questions, learner)
-            ways = {
-                "`outlook`": stopping.stops(rows, questions),
-                "the true curve": stopping.stops_by_truth(rows, questions, learner),
-            }
-            for name, said in ways.items():
-                here = [(found[d], n) for (d, _), n in said.items() if d in REPORTED and d in found]
-                if here:
-                    right = np.array([stopping.really_enough(curve) for curve, _ in here])
-                    stopped = np.array([n for _, n in here])
-                    near = abs(np.log2(stopped / right)) <= 1
-                    close = abs(stopped - right) <= 0.2 * right
-                    shares = [f"{near.mean():.0%}", f"{close.mean():.0%}"]
-                    body.append([questions, learner, name, *shares])
-    columns = ["questions", "learner", "stopped by", "within a factor of 2", "within 20 %"]
-    return shown(
-        "How often it stops near the number of answers after which ten more gain less than 0.005 "
-        f"in pair AUC, on {len(REPORTED)} data sets not used for tuning:",
-        Table("", columns, body, n_words=3),
-    )
-
-
 def questions_presses() -> str:
     """Pair AUC by key presses."""
     return shown(presses.curves(rows_of("teaching/presses.jsonl")))
@@ -332,6 +303,5 @@ BLOCKS = {
     "guide_records_losses": records_losses,
     "guide_records_intervals": records_intervals,
     "guide_questions_strategies": questions_strategies,
-    "guide_questions_stopping": questions_stopping,
     "guide_questions_presses": questions_presses,
 }

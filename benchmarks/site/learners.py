@@ -370,12 +370,10 @@ def report_intervals() -> str:
     return f"{_filled(said)}\n\n{without_title(Table('', columns, rows))}"
 
 
-def stopping() -> str:
-    """Where the outlook stops beside where it should."""
-    table = published("stopping/RESULTS.md", "Where the outlook stops")
-    kept = [i for i, name in enumerate(table.columns) if name not in ("sets", "draws")]
-    rows = [[row[i] for i in kept] for row in table.rows]
-    return without_title(Table("", [table.columns[i] for i in kept], rows, 3))
+def expected_gains() -> str:
+    """What ten more answers gain, expected and real."""
+    table = published("outlook/RESULTS.md", "Gain of the next ten answers")
+    return without_title(rows_where(table, 0, "random"))
 
 
 def questions() -> str:
@@ -585,7 +583,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     ),
     "report_intervals": report_intervals,
     "by_number_of_pairs": by_number_of_pairs,
-    "stopping_rule": stopping,
+    "expected_gains": expected_gains,
     "questions_or_random": questions,
     "gain_kept_with_wrong_pairs": gain_kept,
     "suspects_found": suspects,

@@ -122,15 +122,16 @@ def _active() -> str:
     )
 
 
-def _stopping() -> str:
-    table = rows_where(published("stopping/RESULTS.md", "Where the outlook stops"), 0, "random")
-    row = rows_where(rows_where(table, 1, "MetricLearner"), 3, "outlook").rows[0]
-    at = dict(zip(table.columns, row, strict=True))
+def _outlook() -> str:
+    table = rows_where(published("outlook/RESULTS.md", "Gain of the next ten answers"), 0, "random")
+    rows = rows_where(table, 1, "MetricLearner").rows
+    (first, *_, last) = (dict(zip(table.columns, row, strict=True)) for row in rows)
+    inside = sorted((row[5] for row in rows), key=lambda share: int(share.rstrip("%")))
     return (
-        f'The outlook says "enough" within a factor of 2 of the right moment in '
-        f"{at['within a factor of 2']} of the draws, and within a fifth in {at['within 20 %']}: "
-        f"take it as a hint. Pair AUC is {at['AUC at the stop']} there, and {at['AUC at k*']} at "
-        "the right moment."
+        f"Ten more answers after {first['answers']} raise pair AUC of `MetricLearner` by "
+        f"{first['real']}, where `outlook` expects {first['expected']}, and after "
+        f"{last['answers']} by {last['real']} instead of {last['expected']}. Of its 90 % "
+        f"intervals, {inside[0]} to {inside[-1]} hold the gain."
     )
 
 
@@ -237,7 +238,7 @@ BLOCKS = {
     "measured_people": _listed(
         {
             "active": ("Questions instead of random pairs", _active),
-            "stopping": ("When there are enough answers", _stopping),
+            "outlook": ("What ten more answers gain", _outlook),
             "answer_intervals": ("Who is how often wrong", _answerers),
             "teaching": ("Lessons", _teaching),
             "presses": ("Key presses", _presses),

@@ -25,7 +25,7 @@ Where to look:
   to do with it
 - ``RecordMatcher``, ``link``: records of a table, or of two, that are the same thing
 - ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer;
-  ``outlook``: whether further answers are worth it
+  ``outlook``: what further answers would gain
 - ``estimate``: what a job will cost, before it is begun
 - ``metric.map_``, ``maps``: what was learned, as a value
 - ``metric.save``, ``load``, ``onnx_file``: keep a metric in a file; ``open_rows``: rows that do not

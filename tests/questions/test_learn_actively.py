@@ -286,10 +286,13 @@ def test_progress_goes_to_standard_error(xor, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.split("\r")[-1].startswith("6 of 6 asked: ")
-    assert err.rstrip(" \n").endswith("0 unsure; too early to tell")
+    assert err.endswith("0 unsure\n")  # too early to say more
     assert err.endswith("\n")
     learn_actively(X, oracle_of(y), 6, learner=QUICK, random_state=0)
     assert capsys.readouterr() == ("", "")
+    result = learn_actively(X, oracle_of(y), 15, learner=QUICK, random_state=0, verbose=True)
+    gain = f"; ten more raise pair AUC by {result.outlook.gain}\n"
+    assert capsys.readouterr().err.endswith(gain)
 
 
 def test_many_inferred_pairs_are_told_in_part():

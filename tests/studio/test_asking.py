@@ -153,9 +153,3 @@ def test_the_curve_is_found_again_from_the_journal(tmp_path):
     assert 3 < len(after) <= 12
     known = {one["answers"]: one for one in before}
     assert after == [known[one["answers"]] for one in after]
-
-
-def test_counts_are_of_answers_in_the_outlook(taught):
-    lesson, _ = taught
-    curve = lesson.report()["outlook"]["curve"]
-    assert [n - lesson.state()["n_answers"] for n, _ in curve] == [0, 10, 20, 50, 100]

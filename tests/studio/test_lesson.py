@@ -75,9 +75,8 @@ def test_a_lesson():
     }  # fmt: skip
     assert report["version"] == 30
     seen = nk.outlook(lesson.records.X, lesson.pairs)
-    assert report["outlook"]["gain"] == (None if seen.gain is None else seen.gain.value)
-    assert report["outlook"]["reason"] == seen.reason
-    assert [tuple(point) for point in report["outlook"]["curve"]] == list(seen.curve)
+    assert report["outlook"]["gain"] == seen.gain.value
+    assert report["outlook"]["said"] == str(seen)
     for shares in report["spectrum"].values():
         assert len(shares) <= 30
         assert sum(shares) == pytest.approx(1, abs=0.05)

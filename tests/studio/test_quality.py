@@ -5,13 +5,13 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from nearkin import KernelBeta, Pairs
+from nearkin import KernelBeta, Pairs, outlook
 from nearkin.datasets import make_xor
-from nearkin.scores.held_out import auc_of, pair_folds, ranks
+from nearkin.scores.held_out import auc_of, deal_pairs, ranks
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
 from nearkin.studio.metric import first_learned
-from nearkin.studio.quality import quality_of, trial_of
+from nearkin.studio.quality import outlook_of_answers, quality_of, trial_of
 from nearkin.studio.suspects import suspects_of
 from tests.cases import each
 
@@ -56,7 +56,7 @@ def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):
     among = among[among[:, 0] != among[:, 1]]
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     strict, loose = np.full(len(links), np.nan), [[] for _ in links]
-    for learn, judge in pair_folds(pairs, 5, rng):
+    for learn, judge in deal_pairs(pairs, 5, rng, unseen="both"):
         D = clone(LEARNER).fit(X, pairs=pairs.subset(learn)).distance(X)
         rank = ranks(D[*links.T], D[*among.T])
         strict[judge] = rank[judge]
@@ -185,3 +185,14 @@ def test_open_questions():
     now = known(Pairs([(0, 1), (1, 2)], [(2, 5)], n_rows=len(X)), unsure={(7, 8): None})
     asked = np.array([[0, 2], [0, 5], [8, 7], [5, 1], [0, 9], [9, 10]])
     assert now.are_open(asked).tolist() == [False, False, False, False, True, True]
+
+
+def test_the_outlook_is_of_answers_and_not_of_the_pairs_that_they_speak_of(pairs):
+    alone, of_many = (outlook_of_answers(X, pairs, n) for n in (len(pairs), len(pairs) // 5))
+    seen = outlook(X, pairs)
+    assert (alone["gain"], alone["said"]) == (seen.gain.value, str(seen))
+    assert 3 * alone["gain"] < of_many["gain"] < 5 * alone["gain"]
+    assert "the next 10 answers are expected to raise pair AUC by" in of_many["said"]
+    early = outlook_of_answers(X, pairs.subset(np.arange(len(pairs)) < 5), 5)
+    assert (early["gain"], early["low"], early["high"]) == (None, None, None)
+    assert early["said"].startswith("too early to tell: it takes 10 answers")

@@ -176,15 +176,11 @@ export interface QualityPoint {
 }
 
 export interface Outlook {
-  verdict: "too early" | "more" | "enough" | "no use";
-  advice: string;
-  reason: string;
+  said: string;
   /** Of the next ten answers, in pair AUC; null where it is too early to say. */
   gain: number | null;
   low: number | null;
   high: number | null;
-  /** Numbers of answers, and the rise of pair AUC expected by then. */
-  curve: [number, number][];
 }
 
 export interface Suspect extends Pair {

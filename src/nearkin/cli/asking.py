@@ -109,7 +109,7 @@ class Questions:
             self._n_learned = len(pairs)
 
     def standing(self) -> str:
-        """Whether further answers are worth the asking."""
+        """What further answers are expected to gain."""
         return f"more answers? {outlook(self._X, self._pairs(), random_state=self._seed)}"
 
     def _answered(self, answer: bool | None) -> list[tuple[int, int]]:

@@ -146,7 +146,7 @@ class ActiveResult:
     error : exception or None
         What ended the questions before the budget was spent.
     outlook : Outlook or None
-        Whether further answers are worth the asking; None where X has other than numbers.
+        How much further answers are expected to gain; None where X has other than numbers.
     clusters : fitted Clusters or None
         Groups that keep the answers, with ``goal="clusters"`` and where there is a ``metric``.
 
@@ -183,7 +183,6 @@ def learn_actively(
     goal: str = "metric",
     strategy: str | None = None,
     batch: int = 5,
-    stop: str | None = None,
     random_state: Any = None,
     verbose: bool = False,
 ) -> ActiveResult:
@@ -214,13 +213,9 @@ def learn_actively(
     batch : int, default=5
         Questions between two fits at the start. Later it is a quarter of the questions asked so
         far, so that the number of fits grows with the logarithm of the budget.
-    stop : "enough" or None, default=None
-        With ``"enough"``, end before the budget is spent where the outlook is that ten more answers
-        will gain less than 0.005 of pair AUC, or that none will help: see
-        :func:`nearkin.outlook`, and ``outlook`` of the result for the reason.
     random_state : int, RandomState or None, default=None
     verbose : bool, default=False
-        Keep a line on standard error up to date, with the outlook.
+        Keep a line on standard error up to date, with the expected gain of ten more answers.
 
     Returns
     -------
@@ -259,8 +254,6 @@ def learn_actively(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
-    if stop not in (None, "enough"):
-        raise InputError(f"stop must be None or 'enough', not {stop!r:.60}.")
     learner = as_metric(learner)
     n_rows, known, _ = checked_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
@@ -292,11 +285,9 @@ def learn_actively(
             parts = [1] * size if goal == "clusters" else [size]
             if not all(view.ask(interview, rule, part, rng) for part in parts):
                 break
-            if stop is not None or verbose:
+            if verbose:
                 interview.outlook = _outlook(learner, X, interview.pairs)
                 interview.show()
-            if stop is not None and interview.are_enough:
-                break
     except (Exception, KeyboardInterrupt) as caught:
         if not interview.begun or (isinstance(caught, _AnswerError) and not interview.history):
             raise  # there is nothing to lose yet
@@ -345,11 +336,6 @@ class _Interview:
         self.outlook: Outlook | None = None
 
     @property
-    def are_enough(self) -> bool:
-        """Whether it is over before the budget is spent."""
-        return self.outlook is not None and self.outlook.verdict in ("enough", "no use")
-
-    @property
     def left(self) -> int:
         return self.budget - len(self.history)
 
@@ -376,7 +362,8 @@ class _Interview:
             answers = [answer for *_, answer in self.history]
             same, different, unsure = (answers.count(kind) for kind in (True, False, None))
             line = f"{len(answers)} of {self.budget} asked: {same} same, {different} different"
-            worth = f"; {self.outlook.advice:26}" if self.outlook else ""
+            gain = self.outlook and self.outlook.gain
+            worth = f"; ten more raise pair AUC by {gain}" if gain else ""
             tell(f"\r{line}, {unsure} unsure{worth}")
 
     def end(self) -> None:

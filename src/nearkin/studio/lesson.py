@@ -15,7 +15,6 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.questions.outlook import outlook_of
 from nearkin.storage.files import StrPath
 from nearkin.studio.answers import AnswerBook
 from nearkin.studio.events import (
@@ -49,7 +48,7 @@ from nearkin.studio.metric import (
     shares_of,
     untaught,
 )
-from nearkin.studio.quality import quality_of, trial_of
+from nearkin.studio.quality import outlook_of_answers, quality_of, trial_of
 from nearkin.studio.questions import Asking, Sharing, check_origin
 from nearkin.studio.records import Records, scaling_of
 from nearkin.studio.reports import NEEDS_RAPIDFUZZ, RecordReview, can_compare
@@ -873,7 +872,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             "learner": learned.step.described(self._scaler),
             "quality": quality,
             "course": self._course.listed(),
-            "outlook": outlook_of(self._rows, known.pairs, known.counts.told),
+            "outlook": outlook_of_answers(self._rows, known.pairs, known.counts.told),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
             "suspects": [

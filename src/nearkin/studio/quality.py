@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from nearkin.learners.teachable import retaught
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
+from nearkin.questions.outlook import STEP, describe_outlook, outlook
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, pause, split_range
-from nearkin.scores.held_out import auc_of, pair_folds, ranks
+from nearkin.scores.held_out import auc_of, deal_pairs, ranks
 from nearkin.scores.quality import quality_of as estimates_of
 from nearkin.scores.suspects import Placed, distances_from_groups, placed
 from nearkin.scores.verdicts import verdicts_of
@@ -90,7 +91,7 @@ def trial_of(
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
-    known of their points (:func:`nearkin.scores.held_out.pair_folds`). Every part is learned in
+    known of their points (:func:`nearkin.scores.held_out.deal_pairs`). Every part is learned in
     the space that the metric has already, which takes milliseconds.
 
     Parameters
@@ -115,7 +116,7 @@ def trial_of(
     called_same = np.zeros(len(links), dtype=bool)
     places = _Places(told, placed_by or {})
     for _ in range(_MOST_DEALS):
-        for learn, judge in pair_folds(told, N_FOLDS, rng):
+        for learn, judge in deal_pairs(told, N_FOLDS, rng, unseen="both"):
             pause()
             try:
                 with collect_notices():  # what is worth a note is one of the whole
@@ -224,6 +225,30 @@ def quality_of(trial: Trial) -> dict[str, Any]:
         f"{verdict}: pair AUC {auc:.3f} ({_between(ends)}) against {euclidean:.3f} "
         f"({_between(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
     }
+
+
+def outlook_of_answers(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any]:
+    """What the next ten answers are expected to gain, as plain values.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+        What was answered.
+    n_answers : int
+        To how many questions: one answer may speak of several pairs.
+
+    Returns
+    -------
+    dict
+        ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None where it is too
+        early to tell.
+    """
+    seen = outlook(X, pairs)
+    n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
+    too_early = seen.halves is None
+    value, low, high = (None,) * 3 if too_early else astuple(seen.gain_of(n_more))
+    return {"said": describe_outlook(seen, n_more), "gain": value, "low": low, "high": high}
 
 
 def _between(ends: list[float]) -> str:
