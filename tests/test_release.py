@@ -277,8 +277,8 @@ metric.save("metric.nearkin")  # in the place of another
 assert (nk.load("metric.nearkin").transform(X) == metric.transform(X)).all()
 from nearkin.cli import main
 assert main(["info", "metric.nearkin"]) == 0
-from nearkin.costs.machine import signature
-assert signature()["cores"]
+from nearkin.estimates import available_memory
+assert available_memory() > 0
 """
 
 

@@ -41,7 +41,6 @@ CONCURRENT = (
     "tests/cli/test_start.py",
     "tests/cli/test_studio.py",
     "tests/cli/test_targets.py",
-    "tests/costs/test_estimates.py",
     "tests/records/test_dask.py",
     "tests/rows/test_blocks.py",
     "tests/rows/test_dask.py",

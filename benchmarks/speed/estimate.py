@@ -1,22 +1,20 @@
-"""``nearkin.estimate`` beside the truth: thirty jobs that the model of costs was not made with.
+"""``nearkin.estimate`` beside the truth: thirty jobs that it was not made with.
 
-Each job is foretold from trial runs on fewer, made-up rows (half as many at most; of KernelA 2001
-at least), in a cache that is empty at the start, then run in a process of its own on other rows
+Each job is foretold by a process of its own from two trials on made-up rows (half as many at most;
+of KernelA 2001 at least), and then run by another on other rows
 (``python -m benchmarks.speed.estimate SET JOB`` prints that as JSON). Times are of calls, once
 compiled code is loaded; memory is all that the process held. Jobs that are stored are not measured
 again.
 
-The jobs of seed 3 are reported: they were drawn once the model was done, and nothing was changed
-after that. Those that it was made with (a chosen set, seeds 1 and 2) can be run by themselves.
+The jobs of seed 3 are reported. Those of seeds 1 and 2, after which the intervals were made, are
+kept beside them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from dataclasses import asdict
@@ -25,29 +23,26 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.record import ROOT, Table, Text, peak_memory_gb, publish, stored
+from benchmarks.record import ROOT, Table, Text, forget_peak, peak_memory_gb, publish, stored
 from benchmarks.resume import Job, complete
 from benchmarks.speed.data import clustered, draw_pairs
-from benchmarks.speed.estimate_jobs import TUNED, Case, drawn
+from benchmarks.speed.estimate_jobs import Case, drawn
 
 FOLDER = Path(__file__).parent
-# Results that are reported, and those of jobs that the model was made with.
+# Results that are reported, and those of jobs that intervals were made with.
 RAW, MADE_WITH = FOLDER / "estimate.jsonl", FOLDER / "estimate_made_with.jsonl"
-REPORTED = "seed 3"
-SETS = {f"seed {seed}": (lambda seed=seed: drawn(seed)) for seed in (1, 2, 3)}
-SETS["chosen"] = lambda: TUNED
+REPORTED, OTHERS = 3, (1, 2)
 # Shorter jobs are run thrice, of which the median counts.
 MANY_SECONDS = 5
 CLEAN = (
-    "These thirty jobs were drawn by a seed (`benchmarks/speed/estimate_jobs.py`). Earlier "
-    "versions of the model were made with a chosen set, this one with jobs of seed 1, after which "
-    "ranges were raised twice so that jobs are longer; its intervals are as wide as the errors of "
-    "seed 2 were. Nothing was changed once the jobs below were drawn, and none was left out. Each "
-    "is larger than its trial runs, and has other rows: learners whose solvers stop when they are "
-    "done (GeometryAware, LMNN, KernelA) take another time for these than for rows that are made "
-    "up."
+    "These thirty jobs were drawn by a seed (`benchmarks/speed/estimate_jobs.py`); the formulas "
+    "and the width of intervals were made with those of two other seeds, and nothing was changed "
+    "once these were measured. Each is at least twice as large as its trials, and has other rows: "
+    "learners whose solvers stop when they are done (GeometryAware, LMNN, KernelA) take another "
+    "time for these than for rows that are made up. Other processes used the two cores meanwhile, "
+    "so that single times, foretold and true, vary by a factor of two."
 )
-TIME_GOAL, MEMORY_GOAL, SHARE_GOAL = 0.25, 0.10, 0.9
+NEAR, FACTOR, MEMORY_NEAR = 0.25, 2.0, 0.25
 
 
 def name_of(case: Case) -> str:
@@ -59,7 +54,6 @@ def name_of(case: Case) -> str:
 def measure(case: Case) -> dict[str, Any]:
     """The job itself, in this process."""
     from nearkin import Pairs
-    from nearkin.costs.trial_runs import forget_peak
 
     def run(n: int) -> tuple[float, float]:
         X, y = clustered(n, case.d)
@@ -88,37 +82,40 @@ def measure(case: Case) -> dict[str, Any]:
     return {"fit": fit, "transform": transform, "memory": memory}
 
 
-def foretold_and_measured(jobs: str, number: int) -> list[dict[str, Any]]:
+def foretell(case: Case) -> dict[str, Any]:
+    """What is said of a job, in this process."""
     from nearkin import estimate
 
-    case = SETS[jobs]()[number]
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["NEARKIN_CACHE_DIR"] = folder
-        start = time.perf_counter()
-        settings = {"n": case.n, "d": case.d, "n_pairs": case.pairs, "dtype": case.dtype}
-        found = estimate(case.made(), job=case.job, **settings)
-        took = time.perf_counter() - start
-    command = [sys.executable, "-m", "benchmarks.speed.estimate", jobs, str(number)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
-    return [
-        {
-            **asdict(case),
-            "calibration": took,
-            "seconds": found.seconds,
-            "low": found.seconds_low,
-            "high": found.seconds_high,
-            "memory": found.memory / 1e9,
-            "true": json.loads(done.stdout),
-        }
-    ]
+    start = time.perf_counter()
+    settings = {"n": case.n, "d": case.d, "n_pairs": case.pairs, "dtype": case.dtype}
+    found = estimate(case.made(), job=case.job, **settings)
+    return {
+        "calibration": time.perf_counter() - start,
+        "seconds": found.seconds,
+        "low": found.seconds_low,
+        "high": found.seconds_high,
+        "memory": found.memory / 1e9,
+        "passes": found.passes,
+    }
+
+
+def foretold_and_measured(seed: int, number: int) -> list[dict[str, Any]]:
+    """Both, in a process each."""
+    found = []
+    for what in ("foretell", "measure"):
+        command = [sys.executable, "-m", "benchmarks.speed.estimate", what, str(seed), str(number)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+        found.append(json.loads(done.stdout))
+    return [{**asdict(drawn(seed)[number]), **found[0], "true": found[1]}]
 
 
 def run(draws: int) -> None:
     """Measure what is not stored yet; ``draws`` is not used."""
     del draws
-    names = [{"set": REPORTED, "number": i} for i in range(len(SETS[REPORTED]()))]
-    jobs = [Job(one, foretold_and_measured, (REPORTED, one["number"])) for one in names]
-    complete(RAW, jobs, f"estimates, {REPORTED}")
+    for path, seeds in ((MADE_WITH, OTHERS), (RAW, (REPORTED,))):
+        names = [{"seed": seed, "number": i} for seed in seeds for i in range(len(drawn(seed)))]
+        jobs = [Job(one, foretold_and_measured, (one["seed"], one["number"])) for one in names]
+        complete(path, jobs, f"estimates, seeds {seeds}")
 
 
 def errors_of(row: dict[str, Any]) -> tuple[float, float]:
@@ -127,14 +124,15 @@ def errors_of(row: dict[str, Any]) -> tuple[float, float]:
     return row["seconds"] / true - 1, row["memory"] / row["true"]["memory"] - 1
 
 
-def within(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
-    """Jobs whose time and memory are as near as they should be, and those in their interval."""
+def within(rows: list[dict[str, Any]]) -> tuple[int, int, int, int]:
+    """Jobs with time within 25 %, within a factor of 2, in the interval; memory within 25 %."""
     errors = [errors_of(row) for row in rows]
     true = [row["true"]["fit"] + row["true"]["transform"] for row in rows]
     return (
-        sum(abs(time) <= TIME_GOAL for time, _ in errors),
-        sum(abs(memory) <= MEMORY_GOAL for _, memory in errors),
+        sum(abs(time) <= NEAR for time, _ in errors),
+        sum(1 / FACTOR <= 1 + time <= FACTOR for time, _ in errors),
         sum(row["low"] <= t <= row["high"] for row, t in zip(rows, true, strict=True)),
+        sum(abs(memory) <= MEMORY_NEAR for _, memory in errors),
     )
 
 
@@ -146,25 +144,19 @@ def score() -> None:
 
 
 def made_with(rows: list[dict[str, Any]]) -> list[Table]:
-    """How near the model is for the jobs that it was made with."""
-    body = []
-    for name in dict.fromkeys(row["set"] for row in rows):
-        own = [row for row in rows if row["set"] == name]
-        body.append([name, str(len(own)), *map(str, within(own))])
-    header = ["jobs", "all", "time within 25 %", "memory within 10 %", "in their interval"]
-    return (
-        [Table("Jobs that intervals were made with, by the model of before", header, body)]
-        if body
-        else []
-    )
+    """How near it is for the jobs that intervals were made with."""
+    header = ["jobs", "all", "time within 25 %", "within a factor of 2", "in their interval"]
+    own = {name: [row for row in rows if row["seed"] == name] for name in OTHERS}
+    body = [[f"seed {one}", str(len(of)), *map(str, within(of)[:3])] for one, of in own.items()]
+    return [Table("Jobs that intervals were made with", header, body)] if rows else []
 
 
 def headline(rows: list[dict[str, Any]]) -> list[str]:
     """What to expect of it, in a line."""
-    in_time, in_memory, _ = within(rows)
+    near, in_factor, _, _ = within(rows)
     return [
-        f"`nk.estimate`, {len(rows)} jobs that the model was not made with",
-        f"time within 25 % for {in_time}, memory within 10 % for {in_memory}",
+        f"`nk.estimate`, {len(rows)} jobs that it was not made with",
+        f"time within 25 % for {near}, within a factor of 2 for {in_factor}",
     ]
 
 
@@ -189,17 +181,19 @@ def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
             ]
         )
     header = ["learner", "rows", "seconds", "interval", "true", "error", "GB", "true", "error"]
-    in_time, in_memory, in_interval = within(rows)
-    n = len(rows)
+    near, in_factor, in_interval, in_memory = within(rows)
+    took = [row["calibration"] for row in rows]
     words = (
-        f"Time is within 25 % for {in_time} of {n} jobs and memory within 10 % for {in_memory} "
-        f"(goal: {SHARE_GOAL:.0%}); {in_interval} are in their interval. A calibration took "
-        f"{np.median([row['calibration'] for row in rows]):.1f} s (median), "
-        f"{max(row['calibration'] for row in rows):.0f} s at most, with the start of its process."
+        f"Of {len(rows)} jobs, time is within 25 % for {near}, within a factor of 2 for "
+        f"{in_factor}, and in the interval for {in_interval} (nine of ten should be); memory is "
+        f"within 25 % for {in_memory}. An estimate took {np.median(took):.1f} s (median), "
+        f"{max(took):.0f} s at most."
     )
     return [Text(CLEAN), Table("Foretold and measured", header, body, n_words=2), Text(words)]
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps(measure(SETS[sys.argv[1]]()[int(sys.argv[2])])))
+    what, seed, number = sys.argv[1:]
+    job = drawn(int(seed))[int(number)]
+    print(json.dumps((foretell if what == "foretell" else measure)(job)))

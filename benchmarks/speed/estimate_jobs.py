@@ -1,4 +1,4 @@
-"""Jobs to foretell: those that the model of costs was tuned with, and drawn ones.
+"""Jobs to foretell.
 
 :func:`drawn` takes learners in the shares of ``SHARES`` and sizes from the ranges of ``RANGES``,
 evenly in their logarithms; a job that is too large for its limit is drawn again. Nothing is
@@ -30,43 +30,6 @@ class Case:
 
         return getattr(nearkin, self.learner)(**self.settings)
 
-
-def beta(m: int | None, **settings: Any) -> dict[str, Any]:
-    return {"n_landmarks": m, "random_state": 0, **settings}
-
-
-TUNED = [
-    Case("KernelBeta", 300_000, settings=beta(1000)),
-    Case("KernelBeta", 1_000_000, settings=beta(500, n_components=10)),
-    Case("KernelBeta", 200_000, 200, settings=beta(1000)),
-    Case("KernelBeta", 500_000, 10, settings=beta(300)),
-    Case("KernelBeta", 100_000, settings=beta(2000)),
-    Case("KernelBeta", 200_000, settings=beta(1000), dtype="float64"),
-    Case("KernelBeta", 200_000, settings=beta(1000, extension="nystroem")),
-    Case("KernelBeta", 60_000, settings=beta(500, kernel="laplacian")),
-    Case("KernelBeta", 4000, settings=beta(None), dtype="float64"),
-    Case("KernelBeta", 6000, 20, settings=beta(None)),
-    Case("ITML", 1_000_000, settings={"random_state": 0}),
-    Case("ITML", 300_000, 200, settings={"random_state": 0}),
-    Case("ITML", 100_000, settings=beta(1000, kernel="rbf")),
-    Case("GMML", 2_000_000, settings={"random_state": 0}),
-    Case("GMML", 300_000, 200, settings={"random_state": 0}, dtype="float64"),
-    Case("GMML", 50_000, 700, settings={"random_state": 0}),
-    Case("GMML", 100_000, settings=beta(800, kernel="rbf")),
-    Case("RCA", 1_500_000, settings={"random_state": 0}),
-    Case("RCA", 200_000, 300, settings={"random_state": 0, "n_components": 20}),
-    Case("CosineMetric", 500_000, settings={"random_state": 0}),
-    Case("PLDA", 1_000_000, settings={"random_state": 0}, dtype="float64"),
-    Case("ColumnWeights", 1_000_000, settings={"random_state": 0}),
-    Case("Euclidean", 1_000_000, 100, settings={"random_state": 0}),
-    Case("Generative", 100_000, 20, settings={"random_state": 0}),
-    Case("Generative", 20_000, 50, settings={"random_state": 0}),
-    Case("LMNN", 3000, 20, "fit", {"random_state": 0}),
-    Case("KernelA", 20_000, job="fit", settings=beta(500)),
-    Case("GeometryAware", 20_000, job="fit", settings={"random_state": 0}),
-    Case("KernelBeta", 3_000_000, 20, settings=beta(300, n_components=5), pairs=1000),
-    Case("GMML", 200_000, 100, settings={"random_state": 0}, pairs=5000),
-]
 
 # Jobs of each kind among thirty.
 SHARES = {

@@ -140,9 +140,13 @@ def measure(workers: int, chunks: int, seconds: float) -> dict[str, Any]:
 
 def tasks_of(chunks: int) -> int:
     """Tasks of a pass: one to make a chunk and one to sum it up, and the tree."""
-    from nearkin.costs.clusters import n_tasks
+    from nearkin.rows.dask_rows import _FAN_IN
 
-    return n_tasks(chunks, 1) + chunks
+    total, level = 2 * chunks, chunks
+    while level > 1:
+        level = -(-level // _FAN_IN)
+        total += level
+    return total
 
 
 def run(draws: int) -> None:

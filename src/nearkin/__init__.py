@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from nearkin.clustering.clusters import Clusters as Clusters
     from nearkin.clustering.metric_kmeans import MetricKMeans as MetricKMeans
     from nearkin.clustering.mpck_means import MPCKMeans as MPCKMeans
-    from nearkin.costs.estimates import Estimate as Estimate
-    from nearkin.costs.estimates import estimate as estimate
     from nearkin.errors import NearkinError as NearkinError
+    from nearkin.estimates import Estimate as Estimate
+    from nearkin.estimates import estimate as estimate
     from nearkin.learners.column_weights import ColumnWeights as ColumnWeights
     from nearkin.learners.compositions import Blend as Blend
     from nearkin.learners.compositions import Chain as Chain
@@ -117,7 +117,7 @@ _HOMES = {
     "Conflict": "nearkin.pairs.pairs",
     "TripletCircle": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",
-    "Estimate": "nearkin.costs.estimates",
+    "Estimate": "nearkin.estimates",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "LiveView": "nearkin.learners.live_view",
     "Clusters": "nearkin.clustering.clusters",
@@ -139,7 +139,7 @@ _HOMES = {
     "TableEncoder": "nearkin.tables.encoder",
     "TableWarning": "nearkin.tables.reading",
     "cross_validate": "nearkin.tasks.cross_validation",
-    "estimate": "nearkin.costs.estimates",
+    "estimate": "nearkin.estimates",
     "grid_search": "nearkin.tasks.cross_validation",
     "learn_actively": "nearkin.questions.active",
     "link": "nearkin.records.matcher",

@@ -1,16 +1,12 @@
 """A command says what it will cost, and refuses what cannot fit."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from nearkin import open_rows
+from nearkin import estimates, open_rows
 from nearkin.cli import costs
-from nearkin.costs import estimates, machine
-from nearkin.costs.formulas import Size
-from nearkin.costs.kept import Run, Runs
 
 
 @pytest.fixture
@@ -26,22 +22,20 @@ def fit(run, rows, *more, **result):
 
 
 def test_what_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(estimates, "available_memory", lambda: 100_000)
     err = fit(run, rows, "--learner", "kernel-beta", status=2).err
     assert "KernelBeta needs 0.33 MB at least for 200 rows of 4 columns, but 0.1 MB are free" in err
     assert "--set n_landmarks=1000" in err
     fit(run, rows, "--learner", "kernel-beta", "--set", "n_landmarks=20")
-    monkeypatch.setattr(machine, "available_memory", lambda: 10)
+    monkeypatch.setattr(estimates, "available_memory", lambda: 10)
     err = fit(run, rows, "--learner", "lmnn", status=2).err
     assert "--learner kernel-beta, which reads them block by block" in err
 
 
 def test_who_looks_on_is_told_how_long_it_takes(run, rows, monkeypatch):
     monkeypatch.setattr("nearkin.cli.learning._MOST_READ", 10)
-    sizes = [Size(n, 4) for n in (500, 1500)]
-    runs = Runs([Run(size, 0.1 * size.n, 0.01, 10**8, 10**8) for size in sizes], 2)
-    monkeypatch.setattr(estimates, "ordered", lambda order: runs)
-    monkeypatch.setenv("NEARKIN_CACHE_DIR", str(rows / "cache"))
+    cost = estimates.Estimate(20.0, 10.0, 40.0, 10**8, 2, 10**10)
+    monkeypatch.setattr(estimates, "estimate", lambda learner, **job: cost)
     assert "about" not in fit(run, rows, "--learner", "gmml").err
     monkeypatch.setattr(costs, "is_watched", lambda: True)
     monkeypatch.setattr(costs, "_MANY_NUMBERS", 10)
@@ -61,7 +55,7 @@ def transform(run, rows, output, *more, **result):
 
 def test_an_embedding_that_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
     fit(run, rows, "--learner", "kernel-beta")
-    monkeypatch.setattr(machine, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(estimates, "available_memory", lambda: 10_000)
     err = transform(run, rows, "Z.parquet", status=2).err
     assert "200 of them, which are worked on at a time, need" in err
     assert "but 0.01 MB are free: nearkin fit --components 10" in err
@@ -76,28 +70,10 @@ def test_an_embedding_that_cannot_fit_is_refused_with_the_remedy(run, rows, monk
 
 
 def test_blocks_of_a_file_are_counted_as_they_are_read(monkeypatch):
-    monkeypatch.setattr(machine, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(estimates, "available_memory", lambda: 10_000)
     blocks = open_rows([np.ones((20, 4)) for _ in range(10)])
     costs.refuse_embedding_that_cannot_fit(blocks, blocks, None, by_axes=False)
     with pytest.raises(costs.UserError, match="20 of them"):
         costs.refuse_embedding_that_cannot_fit(
             blocks, blocks.mapped(lambda X: np.ones((len(X), 80)), ["z"] * 80), None, by_axes=False
         )
-
-
-@pytest.mark.parametrize("output", ["Z.npy", "Z.parquet", "Z.csv", "Z.jsonl.gz"])
-def test_who_looks_on_is_told_how_long_an_embedding_takes(run, rows, monkeypatch, output):
-    fit(run, rows, "--learner", "gmml")
-    assert "about" not in transform(run, rows, output).err
-    before = (rows / output).read_bytes()
-    monkeypatch.setattr(costs, "is_watched", lambda: True)
-    monkeypatch.setattr(costs, "_MANY_NUMBERS", 10)
-    assert "about" not in transform(run, rows, output).err
-    monkeypatch.setattr(costs, "_SECONDS", 0.0)
-    assert re.search(r"about \S+ s, \S+ [GM]B\n", transform(run, rows, output).err)
-    assert (rows / output).read_bytes() == before
-    assert {file.name for file in rows.iterdir()} == {"m.nearkin", "rows.npy", "pairs.csv", output}
-
-
-def test_pairs_are_counted_to_one_digit():
-    assert [costs._rounded(n) for n in (0, 7, 42, 1499, 96)] == [1, 7, 40, 1000, 100]

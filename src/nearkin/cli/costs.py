@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-import time
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,34 +11,27 @@ from nearkin.cli.common import UserError, is_watched, say
 from nearkin.rows.streams import RowStream
 from nearkin.rows.validation import rows_per_read
 
-# Numbers of rows from which on somebody who looks on waits two seconds to learn how long it takes.
-_MANY_NUMBERS = 2**28
-_CALIBRATION = 2.0
-# What takes less is not worth a word.
-_SECONDS = 5.0
+# Numbers of rows from which on somebody who looks on waits some seconds to learn how long it takes,
+# and seconds that are worth a word.
+_MANY_NUMBERS, _MANY_SECONDS = 2**28, 5.0
 
 
 def refuse_what_cannot_fit(learner: Any, rows: RowStream, *, by_blocks: bool) -> None:
     """Raise if what a fit needs at least is more than the memory that is free."""
-    from nearkin.costs.formulas import Size, least_memory, parts_of, takes_many_landmarks
-    from nearkin.costs.machine import available_memory
-    from nearkin.costs.words import in_bytes
+    from nearkin.estimates import available_memory, has_many_landmarks, in_bytes, least_memory
 
     n, d = rows.shape
-    needed = least_memory(
-        learner, Size(n, d, itemsize=rows.dtype.itemsize), in_memory=not by_blocks
-    )
+    needed = least_memory(learner, n, d, rows.dtype.itemsize, in_memory=not by_blocks)
     free = available_memory()
     if needed <= free:
         return
-    name = type(learner).__name__
-    if any(map(takes_many_landmarks, parts_of(learner))):
+    if has_many_landmarks(learner, n):
         remedy = "give --set n_landmarks=1000, with which no n × n numbers are held."
     else:
         remedy = "give fewer rows, or --learner kernel-beta, which reads them block by block."
     raise UserError(
-        f"{name} needs {in_bytes(needed)} at least for {n} rows of {d} columns, but "
-        f"{in_bytes(free)} are free: {remedy}"
+        f"{type(learner).__name__} needs {in_bytes(needed)} at least for {n} rows of {d} columns, "
+        f"but {in_bytes(free)} are free: {remedy}"
     )
 
 
@@ -60,25 +50,15 @@ def announce(learner: Any, rows: RowStream, n_pairs: int, seconds_of_a_pass: flo
     n, d = rows.shape
     if not is_watched() or n * d < _MANY_NUMBERS:
         return
-    from nearkin.costs.estimates import estimate
-    from nearkin.costs.words import in_bytes, in_time
+    from nearkin.estimates import estimate, in_bytes, in_time
 
     try:
-        found = estimate(
-            learner,
-            n=n,
-            d=d,
-            n_pairs=_rounded(n_pairs),
-            dtype=rows.dtype,
-            calibration=_CALIBRATION,
-        )
-    except UserError:
-        raise
+        found = estimate(learner, n=n, d=d, n_pairs=max(1, n_pairs), dtype=rows.dtype)
     except Exception:  # what is not known is not said
         return
     passes = found.passes or 1
     seconds = found.seconds + passes * seconds_of_a_pass
-    if seconds >= _SECONDS:
+    if seconds >= _MANY_SECONDS:
         held = max(0, found.memory - n * d * rows.dtype.itemsize)
         say(f"about {in_time(seconds)}, {in_bytes(held)}, {passes} passes over the rows")
 
@@ -98,8 +78,7 @@ def refuse_embedding_that_cannot_fit(
     by_axes : bool
         Whether principal axes of embedded rows are wanted.
     """
-    from nearkin.costs.machine import available_memory
-    from nearkin.costs.words import in_bytes
+    from nearkin.estimates import available_memory, in_bytes
 
     n, q = embedded.shape
     size = embedded.dtype.itemsize
@@ -111,7 +90,7 @@ def refuse_embedding_that_cannot_fit(
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
     # Files are often read by fewer rows than that, which only the first block tells.
     if needed_by(min(n, rows_per_read(rows.n_columns, rows.dtype))) > free:
-        block = _first_block(rows)
+        block = sum(len(block.rows) for block in islice(rows.blocks(), 1))
         if needed_by(block) > free:
             raise UserError(
                 f"rows have {q} columns in the learned space: {block} of them, which are worked on "
@@ -127,51 +106,3 @@ def refuse_embedding_that_cannot_fit(
                 f"all, but {in_bytes(room)} are free there: name a file on another disk, or "
                 f"{remedy}"
             )
-
-
-def announce_embedding(
-    embedded: RowStream, write: Callable[[RowStream, Path], None], name: str, *, by_axes: bool
-) -> None:
-    """Say how long rows take to be embedded and written, if it is long and somebody looks on.
-
-    A block of them is embedded and written to a file that is thrown away, once to load what is
-    needed, and once to see how long it takes.
-
-    Parameters
-    ----------
-    embedded : RowStream
-        Rows in the learned space, which are computed as they are read.
-    write : callable
-        Writes rows to a file.
-    name : str
-        Of a file of this kind.
-    by_axes : bool
-        Whether they are passed over once more before, for their principal axes.
-    """
-    n, q = embedded.shape
-    if not is_watched() or n * q < _MANY_NUMBERS:
-        return
-    from nearkin.costs.trial_runs import peak_memory
-    from nearkin.costs.words import in_bytes, in_time
-
-    block = _first_block(embedded)
-    some = embedded.read_by(lambda _: islice(embedded.blocks(), 1), block)
-    with tempfile.TemporaryDirectory() as folder:
-        write(some, Path(folder) / name)
-        start = time.perf_counter()
-        write(some, Path(folder) / f"again-{name}")
-        took = time.perf_counter() - start
-    seconds = (2 if by_axes else 1) * took * n / block
-    if seconds >= _SECONDS:
-        say(f"about {in_time(seconds)}, {in_bytes(peak_memory())}")
-
-
-def _first_block(rows: RowStream) -> int:
-    """How many rows are read first."""
-    return sum(len(block.rows) for block in islice(rows.blocks(), 1))
-
-
-def _rounded(n_pairs: int) -> int:
-    """To one digit, so that what was found for a job serves for those like it."""
-    digits = len(str(max(1, n_pairs))) - 1
-    return max(1, round(n_pairs, -digits))

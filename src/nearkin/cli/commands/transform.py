@@ -98,8 +98,8 @@ def write_embedding(
 ) -> None:
     """Write the rows of a file in the learned space."""
     from nearkin.cli.common import UserError, is_watched
-    from nearkin.cli.costs import announce_embedding, refuse_embedding_that_cannot_fit
-    from nearkin.cli.files.output import WITH_VECTORS, Output, ending, with_carried
+    from nearkin.cli.costs import refuse_embedding_that_cannot_fit
+    from nearkin.cli.files.output import WITH_VECTORS, ending, with_carried
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import along_axes
 
@@ -124,21 +124,14 @@ def write_embedding(
     kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)
     vector = table.vector if kind in WITH_VECTORS else None
 
-    def write(rows: RowStream, target: Output, *, verbose: bool) -> None:
-        if target.path is not None and (is_array or (kind == ".parquet" and vector is None)):
-            rows.write(target.path, verbose=verbose)
-        else:
-            target.write(with_carried(rows, vector), len(rows), verbose=verbose)
-
-    def write_trial(rows: RowStream, path: Path) -> None:
-        write(rows, Output(path, suffixes=()), verbose=False)
-
     by_axes = components is not None
     if device is None:
         refuse_embedding_that_cannot_fit(
             table.rows, stream, out.path if is_array and not by_axes else None, by_axes=by_axes
         )
-        announce_embedding(stream, write_trial, f"rows{kind or '.csv'}", by_axes=by_axes)
     if components is not None:
         stream = along_axes(stream, components)
-    write(stream, out, verbose=is_watched())
+    if out.path is not None and (is_array or (kind == ".parquet" and vector is None)):
+        stream.write(out.path, verbose=is_watched())
+    else:
+        out.write(with_carried(stream, vector), len(stream), verbose=is_watched())

@@ -1,0 +1,418 @@
+"""How long a fit or transform will take and what memory it needs: :func:`estimate`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nearkin._types import Floats
+from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import noticed, silenced
+from nearkin.pairs.pairs import Pairs
+from nearkin.registry import LEARNERS
+from nearkin.rows.streams import open_rows
+from nearkin.spaces.feature_space import USUAL_LANDMARKS, usual_landmarks
+
+# Rows of the first trial, and the least of any.
+_FEWEST_ROWS, _LEAST_ROWS = 1000, 20
+# Rows grow until there are so many numbers or a fit takes so many seconds.
+_MOST_NUMBERS, _TRIAL_SECONDS = 2**24, 0.5
+# A call is repeated until it was called so often, or for so many seconds.
+_MOST_CALLS, _CALL_SECONDS = 5, 0.3
+# Trials have the landmarks and pairs of the job, up to so many landmarks and rows in pairs.
+_MOST_LANDMARKS, _MOST_PAIRED = 2000, 4000
+# Reading and writing a number takes as long as so many products in a matrix product.
+_PRODUCTS_OF_A_NUMBER = 100
+# Up to so many rows learners work otherwise than beyond.
+_ROWS_OF_A_KIND = {"KernelA": 2000, "LLMA": 2000, "MetricLearner": 5000}
+_BY_LABELS = {"LMNN", "Generative"}
+# By what factor nine of ten times were wrong at most (benchmarks/speed/ESTIMATE.md, two cores that
+# others use, too); and those of solvers that stop when they are done, which depends on the rows.
+_FACTOR, _FACTOR_BY_STEPS = 2.5, 4.0
+_BY_STEPS = {"KernelA", "LLMA", "LMNN", "GeometryAware", "MetricLearner"}
+_PROCESS_BYTES = 3e8
+_N_CLASSES = 10
+_JOBS = ("fit", "transform")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Predicted time and memory of a job; ``print`` shows them in a line.
+
+    Attributes
+    ----------
+    seconds, seconds_low, seconds_high : float
+        Expected, and an interval that nine of ten jobs should be in. Compiled code is loaded
+        already.
+    memory : int
+        Most bytes that a process holds which does nothing else: Python, rows, results and all.
+    passes : int or None
+        How often the rows are read; None if all of them must be in memory.
+    available : int
+        Bytes that are free for a job here.
+    remedy : str or None
+        What to do if the job does not fit; None if it does.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> cost = nk.estimate(nk.GMML(), n=100_000, d=10)
+    >>> cost.seconds_low < cost.seconds < cost.seconds_high
+    True
+    >>> cost.fits
+    True
+    """
+
+    seconds: float
+    seconds_low: float
+    seconds_high: float
+    memory: int
+    passes: int | None
+    available: int = field(repr=False)
+    remedy: str | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is memory for it."""
+        return self.remedy is None
+
+    def __str__(self) -> str:
+        low, high = in_time(self.seconds_low), in_time(self.seconds_high)
+        said = f"about {in_time(self.seconds)} ({low} to {high}), {in_bytes(self.memory)}"
+        if self.passes is not None:
+            said += f", {self.passes} pass{'es' * (self.passes != 1)} over the data"
+        if self.remedy is not None:
+            said += f"; but {in_bytes(self.available)} are free: {self.remedy}"
+        return said
+
+
+def estimate(
+    learner: Any,
+    *,
+    n: int,
+    d: int,
+    n_pairs: int = 200,
+    job: str = "fit",
+    dtype: Any = "float64",
+    by_labels: bool | None = None,
+) -> Estimate:
+    """Predict time and memory of a job from two small ones that are timed in this process.
+
+    Both are made-up rows in clusters, with the columns, landmarks and pairs of the job, so that
+    only the number of rows is extrapolated; memory follows from sizes by a formula. Expect a few
+    seconds for it. Solvers that stop when they are done, such as that of LMNN, may take longer for
+    other data, and a machine that is busy at that moment seems slow: both is in the interval.
+
+    Parameters
+    ----------
+    learner : estimator
+        With its settings; it need not be fitted.
+    n, d : int
+        Rows and columns of the job.
+    n_pairs : int, default=200
+    job : {"fit", "transform", "both"}, default="fit"
+        What is done with the n rows.
+    dtype : float32 or float64, default="float64"
+    by_labels : bool, optional
+        Whether all rows have labels, and there are no pairs; by default for learners that need it.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> cost = nk.estimate(nk.GMML(), n=100_000, d=10)
+    >>> cost.fits
+    True
+    """
+    _check(learner, n, d, n_pairs, job, dtype)
+    if by_labels is None:
+        by_labels = any(type(part).__name__ in _BY_LABELS for part in parts_of(learner))
+    trial = _Trial(learner, n, d, n_pairs, np.dtype(dtype), by_labels)
+    jobs = _JOBS if job == "both" else (job,)
+    passes = _count_passes(trial)
+    seconds, factor, columns = _foretell(trial, jobs)
+    memory = max(_memory_of(trial, columns, one) for one in jobs)
+    if "fit" not in jobs:
+        passes = 1
+    elif passes is not None:
+        passes += "transform" in jobs
+    available = available_memory()
+    remedy = _remedy_for(learner, n, passes) if memory > available else None
+    return Estimate(seconds, seconds / factor, seconds * factor, memory, passes, available, remedy)
+
+
+def parts_of(learner: Any) -> list[Any]:
+    """The learners of a composition, or the learner itself."""
+    steps = getattr(learner, "steps", None) or getattr(learner, "learners", None)
+    return [learner] if steps is None else [part for step in steps for part in parts_of(step)]
+
+
+def kernel_rows(learner: Any, n: int) -> int:
+    """Rows that a learner's kernel matrix is of, for n rows; 0 without a kernel."""
+    if getattr(learner, "kernel", None) is None or type(learner).__name__ == "GeometryAware":
+        return 0
+    named = getattr(learner, "landmarks", "random")
+    found = len(named) if not isinstance(named, str) else getattr(learner, "n_landmarks", None)
+    if found is None:
+        found = usual_landmarks(n) or n
+    return min(int(found), n) if isinstance(found, Integral) else 0  # fit refuses what is no number
+
+
+def least_memory(learner: Any, n: int, d: int, itemsize: int = 8, *, in_memory: bool = True) -> int:
+    """Bytes that a fit needs at least: rows, unless they are read from files, and its kernel."""
+    square = max(kernel_rows(part, n) for part in parts_of(learner))
+    return (n * d * in_memory + square**2) * itemsize
+
+
+def has_many_landmarks(learner: Any, n: int) -> bool:
+    """Whether fewer landmarks would save a fit to n rows memory."""
+    return any(kernel_rows(part, n) >= min(n, USUAL_LANDMARKS + 1) for part in parts_of(learner))
+
+
+def available_memory() -> int:
+    """Bytes that a new job can have, by the system and by the limit of a container."""
+    if sys.platform == "win32":
+        import ctypes
+
+        status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX begins with its own length
+        ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
+        return int(status[2])
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with suppress(OSError):
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+        found += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
+    with suppress(OSError, ValueError):  # of "max"
+        limit, used = (
+            Path(f"/sys/fs/cgroup/memory.{one}").read_text() for one in ("max", "current")
+        )
+        found.append(max(0, int(limit) - int(used)))
+    return min(found)
+
+
+def in_time(seconds: float) -> str:
+    """A time, in the unit that suits it.
+
+    Examples
+    --------
+    >>> from nearkin.estimates import in_time
+    >>> in_time(0.04), in_time(40), in_time(400), in_time(1e6)
+    ('0.04 s', '40 s', '6.7 min', '11.6 days')
+    """
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.{3 if unit == 'days' else 2}g} {unit}"
+    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
+
+
+def in_bytes(memory: float) -> str:
+    """An amount of memory, in the unit that suits it.
+
+    Examples
+    --------
+    >>> from nearkin.estimates import in_bytes
+    >>> in_bytes(7e8), in_bytes(3e6), in_bytes(8e12), in_bytes(123e9)
+    ('0.7 GB', '3 MB', '8 TB', '0.12 TB')
+    """
+    unit, size = next(
+        (one for one in (("TB", 1e12), ("GB", 1e9)) if memory >= 0.0995 * one[1]), ("MB", 1e6)
+    )
+    amount = memory / size
+    return f"{amount:.2g} {unit}" if amount < 100 else f"{amount:.0f} {unit}"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A learner, n rows of d columns, p pairs or labels, and the type of numbers."""
+
+    learner: Any
+    n: int
+    d: int
+    p: int
+    dtype: np.dtype[Any]
+    by_labels: bool
+
+    def smaller(self, n: int, most: int) -> _Trial:
+        """The same with about n rows, enough for its landmarks and pairs; at most so many."""
+        parts = parts_of(self.learner)
+        counts = [kernel_rows(part, self.n) for part in parts]
+        k = max(min(count, _MOST_LANDMARKS) if count < self.n else 0 for count in counts)
+        n = min(max(n, 2 * k, min(2 * self.p, _MOST_PAIRED)), most, _MOST_NUMBERS // self.d)
+        kinds = [_ROWS_OF_A_KIND.get(type(part).__name__, 0) for part in parts]
+        n = max([n, _LEAST_ROWS, *(kind + 1 for kind in kinds if kind < self.n)])
+        # Where most rows are in some pair, that is to be so in a trial.
+        p = self.p * n // self.n if 4 * self.p > self.n else min(self.p, n // 2)
+        learner = clone(self.learner)
+        for part, count in zip(parts_of(learner), counts, strict=True):
+            if count:
+                m = n if count == self.n else min(count, _MOST_LANDMARKS, n)
+                part.set_params(n_landmarks=m, landmarks="random")
+        return replace(self, learner=learner, n=n, p=max(1, p))
+
+    def made_up(self) -> tuple[Floats, dict[str, Any]]:
+        """Rows in clusters, with noise in all columns, and pairs or labels."""
+        rng = np.random.default_rng(0)
+        y = rng.integers(_N_CLASSES, size=self.n)
+        known: dict[str, Any] = {"y": y}
+        if not self.by_labels:
+            if 2 * self.p <= self.n:  # no row is in two pairs
+                left, right = rng.permutation(self.n)[: 2 * self.p].reshape(2, -1)
+                y[right] = (y[left] + (np.arange(self.p) % 2)) % _N_CLASSES
+                links = np.column_stack([left, right])
+                known = {"pairs": Pairs(links[::2], links[1::2], n_rows=self.n)}
+            else:
+                known = {"pairs": Pairs.from_labels(y, n_pairs=self.p, random_state=0)}
+        X = rng.standard_normal((self.n, self.d), dtype=self.dtype)
+        spread = min(10, self.d)
+        X[:, spread:] *= 0.3
+        X[:, :spread] += (3 * rng.standard_normal((_N_CLASSES, spread)).astype(self.dtype))[y]
+        return X, known
+
+    def work(self, job: str) -> float:
+        """How the time of a job grows, up to a factor and a constant."""
+        n, d = float(self.n), self.d
+        total = _PRODUCTS_OF_A_NUMBER * n * d
+        for part in parts_of(self.learner):
+            name, k = type(part).__name__, kernel_rows(part, self.n)
+            if job == "transform":
+                total += n * d * (n if name == "GeometryAware" else k)
+            elif name in ("KernelA", "LLMA", "GeometryAware"):  # neighbours, and sparse steps
+                total += n**2 * d if n <= _ROWS_OF_A_KIND.get(name, 0) else n**1.5 * d
+            elif name == "LMNN":
+                total += n**2 * d
+            elif k:
+                total += k**2 * (k + d)
+        return total
+
+
+def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[float, float, int]:
+    """Seconds, by what factor they may be wrong, and columns after ``transform``."""
+    trial = job.smaller(_FEWEST_ROWS, job.n // 4)
+    _timed_fit(trial)  # compiled code is loaded
+    fits: list[tuple[float, float]] = []
+    while True:
+        longer, learner, X = _timed_fit(trial)
+        fits.append((trial.work("fit"), longer))
+        larger = job.smaller(trial.n * (4 if longer < _TRIAL_SECONDS else 2), job.n // 2)
+        if larger.n <= trial.n or (len(fits) > 1 and longer > _TRIAL_SECONDS):
+            break
+        trial = larger
+    columns = learner.transform(X[:2]).shape[1]
+    found = 0.0
+    if "fit" in jobs:
+        found += _extrapolate(fits[0], fits[-1], job.work("fit"))
+    if "transform" in jobs:
+        few = X[:_FEWEST_ROWS]
+        seconds = _timed(lambda: learner.transform(few))
+        growth = min(_TRIAL_SECONDS / seconds, job.n / 2 / len(few), _MOST_NUMBERS / few.size)
+        many = np.resize(X, (int(len(few) * max(growth, 1.0)), job.d))
+        longer = _timed(lambda: learner.transform(many))
+        # As many rows as cost this learner, which may know fewer, what the job will cost.
+        wanted = job.work("transform") / replace(job, n=trial.n).work("transform") * trial.n
+        found += _extrapolate((len(few), seconds), (len(many), longer), wanted)
+    by_steps = any(type(part).__name__ in _BY_STEPS for part in parts_of(job.learner))
+    return found, _FACTOR_BY_STEPS if by_steps else _FACTOR, columns
+
+
+def _timed_fit(trial: _Trial) -> tuple[float, Any, Floats]:
+    X, known = trial.made_up()
+    learner = clone(trial.learner)
+    with silenced(), noticed():
+        return _timed(lambda: learner.fit(X, **known)), learner, X
+
+
+def _timed(call: Callable[[], Any]) -> float:
+    """Seconds of a call: the least of a few, since others use the machine, too."""
+    found: list[float] = []
+    while len(found) < 2 or (len(found) < _MOST_CALLS and sum(found) < _CALL_SECONDS):
+        start = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def _extrapolate(small: tuple[float, float], large: tuple[float, float], wanted: float) -> float:
+    """Seconds of so much work, from two (work, seconds): a constant, and a part that grows."""
+    (less, sooner), (more, later) = small, large
+    slope = (later - sooner) / (more - less) if more > less else 0.0
+    return later + min(max(slope, 0.0), later / more) * (wanted - more)
+
+
+def _count_passes(job: _Trial) -> int | None:
+    """How often a fit reads rows that are not in memory, counted on a few."""
+    if not getattr(job.learner, "_remote", False):
+        return None
+    small = job.smaller(_FEWEST_ROWS, job.n // 4)
+    X, known = small.made_up()
+    n_read = 0
+
+    def blocks() -> Iterator[Floats]:
+        nonlocal n_read
+        n_read += 1
+        yield from np.array_split(X, 2)
+
+    rows = open_rows(blocks)
+    n_read = 0
+    with silenced(), noticed():
+        clone(small.learner).fit(rows, **known)
+    return n_read
+
+
+def _memory_of(job: _Trial, columns: int, kind: str) -> int:
+    """Bytes that a process holds: rows, what is made of them, and squares of landmarks."""
+    n, itemsize = job.n, job.dtype.itemsize
+    held = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
+    for part in parts_of(job.learner):
+        name, k = type(part).__name__, kernel_rows(part, n)
+        held += 4 * k**2 * itemsize
+        if name == "LMNN":
+            held += n**2 * itemsize
+        elif name in ("KernelA", "LLMA"):
+            held += (4 * n**2 if n <= _ROWS_OF_A_KIND[name] else n * k) * itemsize
+    return int(_PROCESS_BYTES + held)
+
+
+def _remedy_for(learner: Any, n: int, passes: int | None) -> str:
+    """What to do where there is not enough memory."""
+    if has_many_landmarks(learner, n):
+        name = next(type(part).__name__ for part in parts_of(learner) if kernel_rows(part, n))
+        return f"use {name}(n_landmarks={USUAL_LANDMARKS}), which holds no n × n numbers."
+    if passes is not None:
+        return "read the rows from a file with nearkin.open_rows, or spread them with nearkin.dask."
+    others = ", ".join(one.name for one in LEARNERS if one.elsewhere and one.command)
+    return (
+        f"{type(learner).__name__} needs all rows in memory: give it fewer, or use a learner "
+        f"that reads them from files ({others})."
+    )
+
+
+def _check(learner: Any, n: int, d: int, n_pairs: int, job: str, dtype: Any) -> None:
+    shown = learner.__name__ if isinstance(learner, type) else type(learner).__name__
+    if isinstance(learner, type) or shown not in {one.name for one in LEARNERS}:
+        raise InputTypeError(
+            f"learner must be one of nearkin's, such as nearkin.KernelBeta(n_landmarks=1000), got "
+            f"{shown}{', a class: call it' * isinstance(learner, type)}."
+        )
+    for name, value, least in (("n", n, 2), ("d", d, 1), ("n_pairs", n_pairs, 1)):
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise InputTypeError(f"{name} must be a whole number, got {value!r}.")
+        if value < least:
+            raise InputError(f"{name} must be at least {least}, got {value}.")
+    if job not in (*_JOBS, "both"):
+        raise InputError(f'job must be "fit", "transform" or "both", got {job!r}.')
+    if any(getattr(part, "kernel", None) == "precomputed" for part in parts_of(learner)):
+        raise InputError('kernel="precomputed" has no columns: its cost is not foretold.')
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise InputError(f"dtype must be float32 or float64, got {dtype!r}.")
