@@ -21,7 +21,7 @@ from nearkin.messages import noticed, silenced
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
-from nearkin.spaces.feature_space import USUAL_LANDMARKS, usual_landmarks
+from nearkin.spaces.feature_space import USUAL_LANDMARKS, default_n_landmarks
 
 # Rows of the first trial, and the least of any.
 _FEWEST_ROWS, _LEAST_ROWS = 1000, 20
@@ -167,7 +167,7 @@ def kernel_rows(learner: Any, n: int) -> int:
     named = getattr(learner, "landmarks", "random")
     found = len(named) if not isinstance(named, str) else getattr(learner, "n_landmarks", None)
     if found is None:
-        found = usual_landmarks(n) or n
+        found = default_n_landmarks(n) or n
     return min(int(found), n) if isinstance(found, Integral) else 0  # fit refuses what is no number
 
 
@@ -346,7 +346,7 @@ def _timed(call: Callable[[], Any]) -> float:
 def _extrapolate(small: tuple[float, float], large: tuple[float, float], wanted: float) -> float:
     """Seconds of so much work, from two (work, seconds): a constant, and a part that grows."""
     (less, sooner), (more, later) = small, large
-    slope = (later - sooner) / (more - less) if more > less else 0.0
+    slope = (later - sooner) / (more - less) if more > less else later / more
     return later + min(max(slope, 0.0), later / more) * (wanted - more)
 
 
