@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
-from nearkin.messages import noticed, silenced
+from nearkin.messages import collect_notices, mute_third_party
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
@@ -329,7 +329,7 @@ def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[float, float, int]:
 def _timed_fit(trial: _Trial) -> tuple[float, Any, Floats]:
     X, known = trial.made_up()
     learner = clone(trial.learner)
-    with silenced(), noticed():
+    with mute_third_party(), collect_notices():
         return _timed(lambda: learner.fit(X, **known)), learner, X
 
 
@@ -365,7 +365,7 @@ def _count_passes(job: _Trial) -> int | None:
 
     rows = open_rows(blocks)
     n_read = 0
-    with silenced(), noticed():
+    with mute_third_party(), collect_notices():
         clone(small.learner).fit(rows, **known)
     return n_read
 
