@@ -38,16 +38,7 @@ from benchmarks.file_edits import change_somewhere, deep, drawn_edits, edited, p
 from nearkin.cli import main as nearkin
 from nearkin.search import neighbor_index
 from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
-from nearkin.storage.models import (
-    KIND,
-    NEWEST,
-    OLDEST,
-    Facts,
-    Trial,
-    describe,
-    save,
-    smallest_marks,
-)
+from nearkin.storage.models import KIND, VERSION, Facts, Trial, describe, save
 from nearkin.studio.journal import JournalError, line_of
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import Records
@@ -130,7 +121,7 @@ def _model(number: int) -> tuple[Any, Any, Path]:
         warnings.simplefilter("ignore")
         learner.fit(rows, y, pairs=pairs)
     tested = [Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20)]
-    save(learner, path, facts=Facts(marks=smallest_marks([np.eye(20)]), tested=tested))
+    save(learner, path, facts=Facts(marks=np.arange(20, dtype=np.uint32), tested=tested))
     return learner, rows, path
 
 
@@ -161,7 +152,7 @@ def _forged_model(base: int, edits: list[Any]) -> bytes:
     """A file whose digest is right, with something else in it."""
     path = _model(base)[2]
     whole = path.read_bytes()
-    arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
+    arrays, content = read_arrays(path, KIND, VERSION)
     for name, seed in edits:
         rng = np.random.default_rng(seed)
         if name == "array" and arrays:
@@ -179,7 +170,7 @@ def _forged_model(base: int, edits: list[Any]) -> bytes:
                     arrays["factors_"] = np.ones(len(here[key]))
         elif name == "header":
             return _forged_header(whole, rng)
-    return _written(KIND, NEWEST, arrays, content)
+    return _written(KIND, VERSION, arrays, content)
 
 
 def _written(kind: str, version: int, arrays: dict[str, Any], content: Any) -> bytes:

@@ -1,6 +1,5 @@
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -274,14 +273,6 @@ def test_info_is_json_too(run, model):
     assert found["learner"] == "KernelBeta"
     assert found["n_features"] == 2
     assert found["tested"] == []
-
-
-def test_info_of_older_files(run):
-    out = " ".join(
-        run("info", Path(__file__).parents[1] / "golden" / "model-1.nearkin").out.split()
-    )
-    assert "how many is not known, since the file is of an older version" in out
-    assert "how sure that is, is not known" in out
 
 
 def test_info_refuses_other_files(run, files):

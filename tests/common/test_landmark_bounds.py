@@ -14,7 +14,7 @@ from nearkin.registry import LEARNERS
 from nearkin.spaces import feature_space, maps
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.storage.arrays import read_header
-from nearkin.storage.models import KIND, NEWEST
+from nearkin.storage.models import KIND, VERSION
 
 N_ROWS, N_LANDMARKS = 200, 50
 
@@ -44,7 +44,7 @@ def with_kernels():
 def longest_side(metric, path):
     """Of all arrays in the file of a metric."""
     metric.save(path)
-    return max(max(shape) for _, shape, *_ in read_header(path, KIND, (1, NEWEST)).arrays.values())
+    return max(max(shape) for _, shape, *_ in read_header(path, KIND, VERSION).arrays.values())
 
 
 def test_no_metric_keeps_more_rows_than_its_landmarks(data, tmp_path):

@@ -435,6 +435,7 @@ GOOD = {
     "target_recall": 0.9,
     "random_state": None,
     "threshold": None,
+    "same_distance": None,
 }
 ROWS, IDS = np.eye(2), np.arange(2)
 
@@ -453,6 +454,7 @@ ROWS, IDS = np.eye(2), np.arange(2)
         ({"vectors": ROWS, "ids": IDS}, {"search": "fast"}, "'search' parameter"),
         ({"vectors": ROWS, "ids": IDS}, {"threshold": "near"}, "could not convert"),
         ({"vectors": ROWS[:, :0], "ids": IDS}, {}, "no matrix"),
+        ({"vectors": ROWS[:0], "ids": IDS[:0]}, {}, "no matrix"),
         (
             {"vectors": ROWS, "id_bytes": np.array([255, 255], np.uint8), "id_ends": IDS + 1},
             {},

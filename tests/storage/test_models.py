@@ -1,3 +1,4 @@
+import copy
 import pickle
 import tracemalloc
 from contextlib import nullcontext
@@ -30,28 +31,28 @@ from nearkin import (
     Euclidean,
     Generative,
     KernelBeta,
+    MetricKMeans,
     Pairs,
     StorageError,
 )
-from nearkin.learners.selection import SelectionReport
+from nearkin.learners import base
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays
 from nearkin.storage.models import (
     KIND,
-    NEWEST,
+    MOST_MARKS,
+    VERSION,
     Facts,
     Trial,
     describe,
     load_with_facts,
-    marks_of,
     save,
-    smallest_marks,
 )
 from tests.cases import each
 from tests.common.learners import example
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+ROWS = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]])
 
 
 @pytest.fixture(scope="module")
@@ -64,72 +65,43 @@ def path(tmp_path):
     return tmp_path / "model.nearkin"
 
 
-def test_files_of_format_version_1_are_read():
-    # A Blend of all learners and transformers, from 16 rows of XOR, written by nearkin 0.1.0.
-    metric = nearkin.load(GOLDEN / "model-1.nearkin")
-    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]])
-    expected = [0.79170231, 0.65221643, 0.91637392, 1.32785463, 1.36148016, 0.88109814]
-    with pytest.warns(UserWarning, match="feature names"):
-        distances = metric.distance(rows)
+@each("name", ["learners", "model", "table"])
+def test_stored_models_are_read_and_written_as_they_are(name, path):
+    """Of this format; see the next tests for what is in them."""
+    metric, facts = load_with_facts(GOLDEN / f"{name}.nearkin")
+    save(metric, path, facts=facts)
+    assert path.read_bytes() == (GOLDEN / f"{name}.nearkin").read_bytes()
+
+
+def test_a_stored_blend_of_all_learners():
+    """From 16 rows of XOR."""
+    metric = nearkin.load(GOLDEN / "learners.nearkin")
+    expected = [0.77908748, 0.66194997, 0.85807798, 1.29146885, 1.38092246, 0.8716023]
+    distances = metric.distance(pd.DataFrame(ROWS, columns=list("abc")))
     assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    assert metric.threshold_ == 0.9216060351399968
-    assert metric.weights == [1, 2, *[1] * 11]
-    assert isinstance(metric.learners_[-1].report_, SelectionReport)
-    info = describe(GOLDEN / "model-1.nearkin")
-    assert info.feature_names == ["a", "b", "c"]
-    assert info.format_version == 1
-    assert info.nearkin_version == "0.1.0"
 
 
-def test_files_of_format_version_2_are_read():
-    # As version 1, and it says what was learned from.
-    metric = nearkin.load(GOLDEN / "model-2.nearkin")
-    rows = pd.DataFrame([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]], columns=list("abc"))
-    expected = [0.77914392, 0.59338727, 0.94961884, 1.25022883, 1.41340455, 0.94191114]
-    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    told = {"rows": 16, "must_links": 0, "cannot_links": 0, "labels": 16, "classes": 2}
-    assert metric.learned_from_ == told
-    info = describe(GOLDEN / "model-2.nearkin")
-    assert info.learned_from == told
-    assert info.format_version == 2
-    assert "learned from: 16 rows, 16 labels, 2 classes" in str(info)
-    assert "Landmarks are such rows" in str(info)
-    assert describe(GOLDEN / "model-1.nearkin").learned_from is None
-
-
-def test_files_of_format_version_3_are_read():
-    # A Blend of learners that divide the columns of 16 rows of XOR in other units, calibrated by
-    # four pairs of the rows below and at another prevalence, with what is known of rows and tests.
-    metric, facts = load_with_facts(GOLDEN / "model-3.nearkin")
+def test_a_stored_blend_with_scales_marks_and_trials():
+    """Of rows in other units, calibrated by four pairs of rows and at another prevalence."""
+    metric, facts = load_with_facts(GOLDEN / "model.nearkin")
     units = np.array([1, 1000, 0.001])
-    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]]) * units
     expected = [0.8897691, 0.64554798, 0.86219928, 1.32336228, 1.36107951, 0.95472762]
-    distances = metric.distance(pd.DataFrame(rows, columns=list("abc")))
+    distances = metric.distance(pd.DataFrame(ROWS * units, columns=list("abc")))
     assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    for learner in metric.learners_:
-        assert_allclose(learner.column_scale_ / units, [1.0698372, 1.0177324, 1.0324787])
     assert metric.prevalence_ == 0.2
     assert 0 < metric.sharpness_ != metric.far_sharpness_ > 0
     assert metric.same_distance_ == pytest.approx(np.mean([0.64554798, 0.86219928]))
-    assert_array_equal(np.isin(marks_of(rows), facts.marks), True)
+    assert len(facts.marks) > 0
     assert facts.tested == [Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20)]
-    assert describe(GOLDEN / "model-3.nearkin").format_version == 3
-    before = nearkin.load(GOLDEN / "model-2.nearkin")
-    assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
+    info = describe(GOLDEN / "model.nearkin")
+    assert info.format_version == VERSION
+    assert info.feature_names == ["a", "b", "c"]
+    assert info.learned_from["rows"] == 16
+    assert "learned from: 16 rows" in str(info)
 
 
-def test_files_of_format_version_4_are_read():
-    # A Blend of all learners, from 16 rows of XOR: the first version that holds maps.
-    metric = nearkin.load(GOLDEN / "model-4.nearkin")
-    rows = pd.DataFrame([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]], columns=list("abc"))
-    expected = [0.77908748, 0.66194997, 0.85807798, 1.29146885, 1.38092246, 0.8716023]
-    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    assert describe(GOLDEN / "model-4.nearkin").format_version == 4
-
-
-def test_files_of_format_version_5_are_read():
-    # A Chain of a TableEncoder and ColumnWeights: the first version that knows tables with words.
-    metric = nearkin.load(GOLDEN / "model-5.nearkin")
+def test_a_stored_metric_of_tables():
+    metric = nearkin.load(GOLDEN / "table.nearkin")
     rows = pd.DataFrame(
         {
             "name": ["Ada L.", "Alan T.", "Ada Lo.", "Allan T."],
@@ -141,52 +113,16 @@ def test_files_of_format_version_5_are_read():
     )
     expected = [5.13222793, 0.15929297, 3.7453859, 5.15945809, 2.44261691, 3.76007156]
     assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    info = describe(GOLDEN / "model-5.nearkin")
-    assert info.format_version == 5
-    assert info.kinds == {
+    assert describe(GOLDEN / "table.nearkin").kinds == {
         "name": "name", "born": "date", "paid": "yes or no", "field": "category",
         "height": "number",
     }  # fmt: skip
 
 
-@each("version", [1, 2, 3])
-def test_maps_are_made_of_what_older_files_hold(version, path):
-    metric = nearkin.load(GOLDEN / f"model-{version}.nearkin")
-    rows = np.random.RandomState(0).standard_normal((9, 3))
-    kinds = {
-        "RCA": Affine, "LMNN": Affine, "Generative": Affine, "Euclidean": Identity,
-        "LLMA": Displaced, "KernelA": ThroughLandmarks, "GeometryAware": ThroughLandmarks,
-    }  # fmt: skip
-    for learner in metric.learners_:
-        learned, scale = learner.map_, getattr(learner, "column_scale_", None)
-        if scale is not None:
-            assert_array_equal(learned.maps[0].scale, scale)
-            learned = learned.maps[1]
-        assert isinstance(learned, kinds.get(type(learner).__name__, object))
-        if isinstance(learned, Affine):
-            assert learned.matrix is learner.components_
-    metric.save(path)
-    assert describe(path).format_version == NEWEST
-    again = nearkin.load(path)
-    assert_array_equal(again.map_.apply(rows), metric.map_.apply(rows))
-
-
-def test_what_an_older_file_holds_must_fit(path):
-    def wider(content, arrays):
-        learner = content["model"]["state"]["learners_"][0]
-        assert "map_" not in learner["state"]
-        name = next(name for name in arrays if name.endswith("components_"))
-        arrays[name] = np.hstack([arrays[name]] * 2)
-
-    path.write_bytes((GOLDEN / "model-3.nearkin").read_bytes())
-    with pytest.raises(StorageError, match="origin of Affine is not an array of finite numbers"):
-        nearkin.load(forged(path, wider))
-
-
 def test_a_file_may_say_more_of_rows(data, path):
     metric = Euclidean().fit(*data[:2])
     facts = Facts(
-        marks=smallest_marks([data[0]]),
+        marks=np.array([3, 5], dtype=np.uint32),
         tested=[
             Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20),
             Trial("labels", "separability", np.inf, 0.5, 10, 20),  # no number that a file has
@@ -224,9 +160,20 @@ def test_forged_tests(data, path, tested):
             reader(path)
 
 
-def test_forged_marks(data, path):
+@each(
+    "marks",
+    [
+        np.arange(3.0),
+        np.arange(3),
+        np.array([2, 1], dtype=np.uint32),
+        np.array([1, 1], dtype=np.uint32),
+        np.zeros((2, 2), dtype=np.uint32),
+        np.arange(MOST_MARKS + 1, dtype=np.uint32),
+    ],
+)
+def test_forged_marks(marks, data, path):
     Euclidean().fit(*data[:2]).save(path)
-    forged(path, lambda _, arrays: arrays.update({"learned rows": np.arange(3.0)}))
+    forged(path, lambda _, arrays: arrays.update({"learned rows": marks}))
     with pytest.raises(StorageError, match="are no marks of rows"):
         nearkin.load(path)
 
@@ -404,8 +351,8 @@ def test_how_many_threads_fit_had_makes_no_difference(path):
 # What is refused
 
 
-def forged(path, change=lambda content, arrays: None, version=NEWEST):
-    arrays, content = read_arrays(path, KIND, (1, NEWEST))
+def forged(path, change=lambda content, arrays: None, version=VERSION):
+    arrays, content = read_arrays(path, KIND, VERSION)
     change(content, arrays)
     write_arrays(path, KIND, version, arrays, content)
     return path
@@ -419,22 +366,32 @@ def test_no_model(path):
     with pytest.raises(StorageError, match="is a nearkin index file, not a nearkin model file"):
         nearkin.load(path)
     for content in ({}, [], None, {"nearkin": "1", "model": {}}, {"model": {"class": "PCA"}}):
-        write_arrays(path, KIND, NEWEST, {}, content)
+        write_arrays(path, KIND, VERSION, {}, content)
         for reader in (nearkin.load, describe):
             with pytest.raises(StorageError, match="holds no whole model"):
                 reader(path)
 
 
-def test_other_versions(data, path):
+@each(
+    ("version", "said"),
+    [
+        (
+            VERSION + 1,
+            f"written by a newer nearkin {nearkin.__version__}, in format version {VERSION + 1}, "
+            f"and this nearkin reads version {VERSION}: update yours",
+        ),
+        (
+            VERSION - 1,
+            f"written by an older nearkin {nearkin.__version__}, .* reads version {VERSION}: fit "
+            "again and save",
+        ),
+    ],
+)
+def test_other_versions(version, said, data, path):
     Euclidean().fit(*data[:2]).save(path)
-    forged(path, version=NEWEST + 1)
+    forged(path, version=version)
     for reader in (nearkin.load, describe):
-        with pytest.raises(StorageError, match="written by a newer nearkin: update"):
-            reader(path)
-    Euclidean().fit(*data[:2]).save(path)
-    forged(path, version=0)
-    for reader in (nearkin.load, describe):
-        with pytest.raises(StorageError, match=r"reads 1 and later.*fit the metric again"):
+        with pytest.raises(StorageError, match=said):
             reader(path)
 
 
@@ -573,4 +530,21 @@ def test_headers_of_very_many_values_are_not_read(data, path):
     assert tracemalloc.get_traced_memory()[1] < 2 * len(header)
     tracemalloc.stop()
     with pytest.raises(StorageError, match="too many values"):
-        write_arrays(path, KIND, NEWEST, {}, [[]] * 1_000_000)
+        write_arrays(path, KIND, VERSION, {}, [[]] * 1_000_000)
+
+
+@each("estimator", [RCA(), MetricKMeans(2, random_state=0)])
+def test_pickles_are_for_one_version(estimator, monkeypatch):
+    X, told = [[0.0, 0], [1, 0], [0, 5]], {"pairs": Pairs([(0, 1)])}
+    estimator.fit(X, **(told if isinstance(estimator, RCA) else {}))
+    content = pickle.dumps(estimator)
+    same = pickle.loads(content)
+    assert set(vars(same)) == set(vars(estimator))
+    assert set(vars(copy.deepcopy(estimator))) == set(vars(estimator))
+    assert_array_equal(same.components_, estimator.components_)
+    monkeypatch.setattr(base, "__version__", "99.0")
+    reason = f"of nearkin {nearkin.__version__}, .* not by nearkin 99.0.*metric.save"
+    with pytest.raises(StorageError, match=reason):
+        pickle.loads(content)
+    with pytest.raises(StorageError, match="nearkin of an earlier version"):
+        RCA().__setstate__({"components_": None})

@@ -20,6 +20,7 @@ from nearkin.cli.files.output import table_of
 from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.files.tables import NamedRows, Table
 from nearkin.cli.models import Model
+from nearkin.cli.row_marks import count_known
 from nearkin.errors import counted
 from nearkin.learners.explain import Explanation, words_of
 from nearkin.pairs.labels import class_numbers
@@ -34,7 +35,7 @@ from nearkin.scores.verdicts import (
     checked_share,
     estimated_prevalence,
 )
-from nearkin.storage.models import Trial, n_known
+from nearkin.storage.models import Trial
 
 
 def distances_of(model: Model, rows: RowStream, ends: NDArray[np.int64]) -> Floats:
@@ -279,7 +280,7 @@ def _compared(model: Model, X: Any, by: str, measures: Measures) -> list[Score]:
     Z = model.embed(X)
     plain = X if model.scaler is None else model.scaler.transform(X)
     marks = model.facts.marks
-    seen = None if marks is None else n_known(marks, X)
+    seen = None if marks is None else count_known(marks, X)
     return [
         Score(by, name, float(measure(Z)), float(measure(plain)), n_pairs, len(X), seen)
         for name, (measure, n_pairs) in measures.items()

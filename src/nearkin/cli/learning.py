@@ -43,7 +43,6 @@ from nearkin.rows.scaling import ScaleWarning, fit_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
 from nearkin.scores.held_out import deal_rows
 from nearkin.spaces.linalg import fix_signs
-from nearkin.storage.models import Marks, with_marks_of, without_marks
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -291,38 +290,6 @@ def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:
 
 # Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
 _FEWEST, _MOST = 2**22, 2**29
-
-
-class MarkedRows:
-    """The rows of a stream, and their smallest marks when somebody has read all of them.
-
-    Attributes
-    ----------
-    rows : RowStream
-        To be read by the learner.
-    """
-
-    def __init__(self, rows: RowStream) -> None:
-        self.rows = rows.read_by(self._read, len(rows))
-        self._given = rows
-        self._found: Marks | None = None
-
-    def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        if wanted is not None or self._found is not None:
-            yield from self._given.blocks(wanted)
-            return
-        marks = without_marks()
-        for block in self._given.blocks():
-            marks = with_marks_of(block.rows, marks)
-            yield block
-        self._found = marks
-
-    def marks(self) -> Marks:
-        """The smallest marks; the rows are read for them if nobody did."""
-        for _ in self.rows.blocks() if self._found is None else ():
-            pass
-        assert self._found is not None
-        return self._found
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
+from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, NearkinError, few
 from nearkin.learners.explain import ExplainingMixin
 from nearkin.pairs.closure import random_pairs
@@ -49,26 +50,18 @@ from nearkin.scores.verdicts import (
 )
 from nearkin.spaces.maps import (
     MAP,
-    Affine,
-    Composed,
-    Displaced,
-    Identity,
     Map,
-    Scaled,
-    ThroughLandmarks,
     compose_after_scaling,
 )
-from nearkin.storage import models
 from nearkin.storage import models as model_file
+from nearkin.storage.arrays import StorageError
 from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Spec,
     a,
     dict_of,
     floats,
-    made,
     maybe,
-    of_older_files,
     positive_floats,
     real,
     share,
@@ -86,6 +79,8 @@ from nearkin.storage.schema import (
 _RANDOM_PAIRS = 2000
 # Rows of so many numbers are kept until verdicts are asked for; of more, they are found at once.
 _MOST_KEPT = 1_000_000
+# The version that pickled an estimator, among its attributes.
+_PICKLED_BY = "_nearkin_version"
 
 
 class JudgingMixin:
@@ -442,10 +437,17 @@ class WholeState:
             raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
 
     def __getstate__(self) -> dict[str, Any]:
-        return models.marked(super().__getstate__())  # type: ignore[arg-type]
+        return {**super().__getstate__(), _PICKLED_BY: __version__}  # type: ignore[dict-item]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(models.unmarked(state))  # type: ignore[misc]
+        state = dict(state)
+        maker = state.pop(_PICKLED_BY, "of an earlier version")
+        if maker != __version__:
+            raise StorageError(
+                f"this is a pickle of nearkin {maker}, and pickles can be read by the same version "
+                f"only, not by nearkin {__version__}. Read it there and write metric.save(path)."
+            )
+        super().__setstate__(state)  # type: ignore[misc]
 
 
 def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
@@ -859,42 +861,6 @@ def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
 # Learners in files of the format versions 1 to 3, which hold no map but what it is made of.
 
 
-def with_map(state: dict[str, Any]) -> dict[str, Any]:
-    """What a file keeps of a learner, with its map in place of what served the map alone."""
-    if "map_" in state:
-        return state
-    kept = dict(state)
-    learned = _map(kept)
-    scale = kept.get("column_scale_")
-    if scale is not None:
-        learned = made(Composed, {"maps": (made(Scaled, {"scale": scale}), learned)})
-    return {**kept, "map_": learned}
-
-
-def _map(kept: dict[str, Any]) -> Map:
-    """The map, made of what a learner keeps; what served it alone is taken away."""
-    if "_stages" in kept:  # KernelBeta
-        stages = tuple(_through(*stage) for stage in kept.pop("_stages"))
-        return stages[0] if len(stages) == 1 else made(Composed, {"maps": stages})
-    if "_extension" in kept:  # KernelA and GeometryAware
-        coordinates = kept.pop("_at_landmarks", kept.get("embedding_"))
-        return _through(kept.pop("_extension"), coordinates)
-    space = kept.pop("_through", None)
-    if space is not None:  # ITML and GMML with a kernel
-        extension, coordinates = space
-        return _through(extension, coordinates @ kept["components_"].T)
-    if "displacements_" in kept:  # LLMA
-        parts = {name: kept[f"{name}_"] for name in ("displacements", "width")}
-        return made(Displaced, {**parts, "anchors": kept["anchor_rows_"], "origin": kept["mean_"]})
-    if "components_" in kept:  # linear ones
-        return made(Affine, {"matrix": kept["components_"], "origin": kept["mean_"]})
-    return made(Identity, {})  # Euclidean
-
-
-def _through(extension: Any, coordinates: Any) -> Map:
-    return made(ThroughLandmarks, {"extension": extension, "coordinates": coordinates})
-
-
 # What learners keep in files.
 
 
@@ -925,7 +891,6 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
     """Let a learner be stored that has a map of its own, not one made of other learners'."""
 
     def register(cls: _Class) -> _Class:
-        of_older_files(cls, with_map)
         return stored_metric(**fields, map_=MAP)(cls)
 
     return register

@@ -48,7 +48,6 @@ from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
     dict_of,
-    of_older_files,
     one_of,
     pack,
     stored,
@@ -61,7 +60,7 @@ from nearkin.tables.reading import ORDERS, READINGS, Column, Order
 # Files of matchers, and one door for these and for model files.
 
 
-KIND, VERSION = "nearkin record matcher", 1
+KIND, VERSION = "nearkin record matcher", 2
 
 
 def load(path: StrPath) -> Any:
@@ -113,7 +112,7 @@ def save_matcher(matcher: Any, path: StrPath) -> None:
 
 def load_matcher(path: StrPath) -> Any:
     """Fitted matcher from a file, checked to fit together."""
-    arrays, content = read_arrays(path, KIND, (VERSION, VERSION))
+    arrays, content = read_arrays(path, KIND, VERSION)
     try:
         matcher = unpack(Packed(content["model"], arrays))
         width = len(matcher.comparisons_.names) + 1
@@ -812,9 +811,6 @@ class RecordMatcher(WholeState, BaseEstimator):
         if seed is None:
             return 0
         return int(check_random_state(seed).randint(1 << 30)) if not isinstance(seed, int) else seed
-
-
-of_older_files(RecordMatcher, lambda state: {"orders_": {}, **state})
 
 
 def _sides(left: list[Column], right: list[Column]) -> Mask:

@@ -55,7 +55,7 @@ from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.files import StrPath, whole_file
 
 # Kind and version of an index file.
-KIND, VERSION = "nearkin index", 1
+KIND, VERSION = "nearkin index", 2
 _DTYPES = (np.float64, np.float32)
 # Rows from which "auto" is approximate. Chosen by hand: a query among 100 000 rows takes some
 # milliseconds when all are compared, and cells take seconds to make (benchmarks/speed/README.md).
@@ -580,7 +580,7 @@ class NeighborIndex(WholeState, BaseEstimator):
             index._validate_params()
             threshold = settings["threshold"]
             threshold = None if threshold is None else float(threshold)
-            same_distance = settings.get("same_distance")  # files of before do not have it
+            same_distance = settings["same_distance"]
             same_distance = None if same_distance is None else float(same_distance)
             refuse_gaps(vectors, vectors, "vectors")
             if not are_distinct(ids):
@@ -913,7 +913,7 @@ def _set_read_only(array: Any) -> Any:
 
 def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
     """Vectors, ids and settings of a file; a StorageError says what is wrong with other files."""
-    arrays, settings = read_arrays(path, KIND, (VERSION, VERSION))
+    arrays, settings = read_arrays(path, KIND, VERSION)
     vectors = arrays.get("vectors", np.empty(0))
     if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
         raise _unreadable_index(path, "it holds no matrix of float32 or float64 vectors")

@@ -127,7 +127,7 @@ def write_arrays(
     >>> from nearkin.storage.arrays import read_arrays, write_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_arrays(f"{folder}/file", "example", 1, {"a": np.arange(3)}, {"unit": "m"})
-    ...     arrays, content = read_arrays(f"{folder}/file", "example", versions=(1, 1))
+    ...     arrays, content = read_arrays(f"{folder}/file", "example", version=1)
     >>> arrays["a"].tolist(), content
     ([0, 1, 2], {'unit': 'm'})
     """
@@ -164,9 +164,7 @@ def write_arrays(
             file.write(_bytes(array))
 
 
-def read_arrays(
-    path: StrPath, kind: str, versions: tuple[int, int]
-) -> tuple[dict[str, Array], Any]:
+def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array], Any]:
     """Arrays and metadata of a file, all of it checked.
 
     Parameters
@@ -174,8 +172,8 @@ def read_arrays(
     path : path
     kind : str
         What the file must be.
-    versions : (int, int)
-        Oldest and newest version of its form that the caller understands.
+    version : int
+        Of its form: files of no other are read.
 
     Returns
     -------
@@ -188,7 +186,7 @@ def read_arrays(
         If the file is another kind of file, of another version, or damaged.
     """
     with open(path, "rb") as file:
-        header, digest = _read_header(file, path, kind, versions)
+        header, digest = _read_header(file, path, kind, version)
         arrays = {}
         for name, (dtype, shape, begin, end) in header.arrays.items():
             try:
@@ -206,16 +204,16 @@ def read_arrays(
     return arrays, header.content
 
 
-def read_header(path: StrPath, kind: str, versions: tuple[int, int]) -> Header:
+def read_header(path: StrPath, kind: str, version: int) -> Header:
     """What a file says of itself. Its arrays are neither read nor checked.
 
     Parameters
     ----------
-    path, kind, versions
+    path, kind, version
         As for :func:`read_arrays`.
     """
     with open(path, "rb") as file:
-        return _read_header(file, path, kind, versions)[0]
+        return _read_header(file, path, kind, version)[0]
 
 
 def kind_of(path: StrPath) -> str | None:
@@ -241,13 +239,11 @@ def strict_json(text: str | bytes) -> Any:
         raise InputError("nested too deeply") from error
 
 
-def _read_header(
-    file: IO[bytes], path: StrPath, kind: str, versions: tuple[int, int]
-) -> tuple[Header, Any]:
+def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tuple[Header, Any]:
     """The header, and the beginning of the digest."""
     try:
         metadata, raw, length, size = _metadata(file)
-        found, version = str(metadata["kind"]), int(metadata["version"])
+        found, found_version = str(metadata["kind"]), int(metadata["version"])
     except EOFError as error:
         raise StorageError(
             f"{os.fspath(path)} is no {kind} file, or only the beginning of one."
@@ -256,7 +252,8 @@ def _read_header(
         raise StorageError(f"{os.fspath(path)} is no {kind} file, or a damaged one.") from error
     if found != kind:
         raise StorageError(f"{os.fspath(path)} is a {found} file, not a {kind} file.")
-    _check_version(path, version, versions)
+    if found_version != version:
+        raise _other_version(path, found_version, version, metadata)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
             raise InputError("its header has other fields than it should")
@@ -310,18 +307,22 @@ def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     return dtype, tuple(shape), begin, end
 
 
-def _check_version(path: StrPath, version: int, versions: tuple[int, int]) -> None:
-    oldest, newest = versions
-    if version > newest:
-        raise StorageError(
-            f"{os.fspath(path)} has format version {version}, and this nearkin reads up to "
-            f"{newest}. It was written by a newer nearkin: update yours, pip install -U nearkin."
-        )
-    if version < oldest:
-        raise StorageError(
-            f"{os.fspath(path)} has format version {version}, and this nearkin reads {oldest} "
-            "and later. Load it with the nearkin that wrote it, or fit the metric again."
-        )
+def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
+    """An error that says which nearkin wrote a file, if the file does, and what to do."""
+    try:
+        maker = f"nearkin {strict_json(metadata['content'])['nearkin']}"
+    except _MALFORMED:
+        maker = "nearkin"
+    if found > version:
+        remedy = "update yours, pip install -U nearkin"
+        maker = f"a newer {maker}"
+    else:
+        remedy = "fit again and save, or load it with the nearkin that wrote it"
+        maker = f"an older {maker}"
+    return StorageError(
+        f"{os.fspath(path)} was written by {maker}, in format version {found}, and this nearkin "
+        f"reads version {version}: {remedy}."
+    )
 
 
 def _in_c_order(name: str, array: Array) -> Array:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin._version import __version__
-from nearkin.errors import NearkinError
 from nearkin.messages import mute_third_party
 from nearkin.storage.arrays import (
     Header,
@@ -147,101 +145,16 @@ def _shape(node: Any, header: Header) -> tuple[int, ...]:
     return shape[::-1] if node.get("order") == "F" else shape
 
 
-# Marks of rows: small numbers that tell whether a row was among many, without the rows.
-
-
-Marks = NDArray[np.uint32]
-
-# Marks that are kept at most: 64 kB. Up to so many different rows are known exactly.
-MOST = 1 << 14
-_SEED = 7
-# Rows that are marked at a time, so that they stay in a core's cache.
-_PIECE_ROWS = 8192
-
-
-def marks_of(X: Any) -> Marks:
-    """Mark of each row of an array.
-
-    The same for float32 and float64, so that rows are known again from a file of another kind.
-    """
-    # Sums of products with random numbers, of which the upper half is kept: any two rows that
-    # differ have the same mark with probability 2⁻³². The raw numbers are the same everywhere.
-    factors = np.random.PCG64(_SEED).random_raw(X.shape[1] + 1)
-    marks = np.empty(len(X), dtype=np.uint32)
-    for start in range(0, len(X), _PIECE_ROWS):
-        piece = slice(start, start + _PIECE_ROWS)
-        with np.errstate(over="ignore"):
-            rows = np.ascontiguousarray(X[piece], dtype=np.float32) + np.float32(0)  # -0 is 0
-            sums = rows.view(np.uint32).astype(np.uint64) @ factors[1:] + factors[0]
-        marks[piece] = sums >> np.uint64(32)
-    return marks
-
-
-def smallest_marks(blocks: Iterable[Any]) -> Marks:
-    """The smallest marks of rows that come block by block, each once, in their order."""
-    kept = without_marks()
-    for block in blocks:
-        kept = with_marks_of(block, kept)
-    return kept
-
-
-def without_marks() -> Marks:
-    """Marks of no rows."""
-    return np.empty(0, dtype=np.uint32)
-
-
-def with_marks_of(X: Any, kept: Marks) -> Marks:
-    """The smallest marks after further rows."""
-    found = marks_of(X)
-    if len(kept) == MOST:  # which most rows do not reach
-        found = found[found < kept[-1]]
-    return np.union1d(kept, found)[:MOST]
-
-
-def are_marks(found: Any) -> bool:
-    """Whether something may be what :func:`smallest_marks` gives."""
-    return (
-        isinstance(found, np.ndarray)
-        and found.dtype == np.uint32
-        and found.ndim == 1
-        and len(found) <= MOST
-        and bool((found[1:] > found[:-1]).all())
-    )
-
-
-def n_known(marks: Marks, X: Any) -> int | None:
-    """How many rows of an array are among those that marks were made of.
-
-    An estimate where there were more than can be marked, and None if it has no ground: rows that
-    would not have been marked say nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.storage.models import n_known, smallest_marks
-    >>> X = np.arange(12.0).reshape(6, 2)
-    >>> n_known(smallest_marks([X[:2], X[2:4]]), X)
-    4
-    """
-    found = marks_of(X)
-    telling = found if len(marks) < MOST else found[found <= marks[-1]]
-    if not len(telling):
-        return None if len(found) else 0
-    return round(len(found) * float(np.isin(telling, marks).mean()))
-
-
 __all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
 
 KIND = "nearkin model"
-# Format versions that are read, and that is written: the last. A change of what a class keeps is a
-# new version; load then says what becomes of files of the ones before.
-# Files of version 1 do not say how much a learner was told. Those of version 2 know nothing of the
-# rows that it was learned from and tested on, of the column that these were, and of what missing
-# cells are filled with. Those of version 3 hold no maps, but what a map is made of: learners make
-# one of it (nearkin.learners.base). Those of version 4 know of no tables with words.
-OLDEST, NEWEST = 1, 5
+# What files are of this version; others are refused. A change of what a stored class keeps is a new
+# one.
+VERSION = 6
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
+# 64 kB.
+MOST_MARKS = 1 << 14
 _MOST_TRIALS = 100
 # Of all learners in a model together: a file of a few bytes can claim any number.
 _MOST_COLUMNS = 1 << 24
@@ -300,7 +213,8 @@ class Facts:
     Attributes
     ----------
     marks : uint32 ndarray or None
-        Of the rows that it was learned from: :func:`nearkin.storage.models.smallest_marks`.
+        Of the rows that it was learned from, increasing: ``nearkin fit`` keeps some, by which
+        ``nearkin evaluate`` knows these rows again.
     tested : list of Trial
 
     Examples
@@ -310,7 +224,7 @@ class Facts:
     Facts(marks=None, tested=())
     """
 
-    marks: Marks | None = None
+    marks: NDArray[np.uint32] | None = None
     tested: Sequence[Trial] = ()
 
 
@@ -341,7 +255,7 @@ def save(
             for test in facts.tested
             if math.isfinite(test.learned) and math.isfinite(test.euclidean)
         ]
-    write_arrays(path, KIND, NEWEST, arrays, content)
+    write_arrays(path, KIND, VERSION, arrays, content)
 
 
 def load(path: StrPath) -> Any:
@@ -373,10 +287,10 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
     ...     nk.model_file.load_with_facts(f"{folder}/example.nearkin")
     (RCA(), Facts(marks=None, tested=[]))
     """
-    arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
+    arrays, content = read_arrays(path, KIND, VERSION)
     with _refusing(path):
         marks = arrays.pop(_MARKS, None)
-        if marks is not None and not are_marks(marks):
+        if marks is not None and not _are_marks(marks):
             raise StorageError(f"{_MARKS!r} are no marks of rows.")
         facts = Facts(marks, _tested(content))
         metric = unpack(Packed(_model(content), arrays))
@@ -385,6 +299,11 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
         del content
         _try(metric, "it does not fit together", os.path.getsize(path))
     return metric, facts
+
+
+def _are_marks(found: Any) -> bool:
+    of_kind = found.dtype == np.uint32 and found.ndim == 1 and len(found) <= MOST_MARKS
+    return bool(of_kind and (found[1:] > found[:-1]).all())
 
 
 @dataclass(frozen=True)
@@ -502,7 +421,7 @@ def describe(path: StrPath) -> ModelInfo:
     >>> info.learner, info.n_features, info.training_rows
     ('RCA', 2, {})
     """
-    header = read_header(path, KIND, (OLDEST, NEWEST))
+    header = read_header(path, KIND, VERSION)
     with _refusing(path):
         node = _model(header.content)
         state = node["state"]
@@ -611,33 +530,3 @@ def _refusing(path: StrPath) -> Iterator[None]:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-# Pickles of estimators are for one version of nearkin; those of others are refused, saying why.
-
-
-_MARK = "_nearkin_version"
-
-
-class OldPickleError(NearkinError, UnpicklingError):
-    """A pickle of another version, which this one cannot read."""
-
-    def __init__(self, made_by: str = "an earlier nearkin") -> None:
-        super().__init__(
-            f"this is a pickle of {made_by}, and pickles can be read by the same version only, not "
-            f"by nearkin {__version__}. Read it there and write metric.save(path): such a file "
-            "is read by nearkin.load(path) in later versions, too."
-        )
-
-
-def marked(state: dict[str, Any]) -> dict[str, Any]:
-    """What is pickled of an estimator, with the version."""
-    return {**state, _MARK: __version__}
-
-
-def unmarked(state: dict[str, Any]) -> dict[str, Any]:
-    """What was pickled of an estimator; an error if another version did it."""
-    version = state.get(_MARK)
-    if version != __version__:
-        raise OldPickleError() if version is None else OldPickleError(f"nearkin {version}")
-    return {name: value for name, value in state.items() if name != _MARK}

@@ -59,7 +59,6 @@ Fields = dict[str, Spec]
 _FIELDS: dict[type, Fields] = {}
 _CLASSES: dict[str, type] = {}
 State = dict[str, Any]
-_OF_OLDER_FILES: dict[type, Callable[[State], State]] = {}
 _Class = TypeVar("_Class", bound=type)
 _Made = TypeVar("_Made")
 
@@ -73,23 +72,6 @@ def stored(**fields: Spec) -> Callable[[_Class], _Class]:
         return cls
 
     return register
-
-
-def of_older_files(cls: type, as_now: Callable[[State], State]) -> None:
-    """Let files be read that keep other things of a class than it does now.
-
-    Parameters
-    ----------
-    cls : type
-    as_now : callable
-        Of what a file keeps; gives what is kept now, or the same if it is that.
-    """
-    _OF_OLDER_FILES[cls] = as_now
-
-
-def as_now(cls: type, state: State) -> State:
-    """What a file keeps of a class, as it is kept now."""
-    return _OF_OLDER_FILES[cls](state) if cls in _OF_OLDER_FILES and state else state
 
 
 def made(cls: type[_Made], state: State, path: str = "") -> _Made:
@@ -560,7 +542,6 @@ class _Unpacker:
             made._validate_params()
         except (TypeError, ValueError) as error:
             raise StorageError(f"parameters of {name}: {error}") from error
-        state = as_now(cls, state)
         if state:
             check(cls, state, path)
         for attribute, value in state.items():

@@ -33,7 +33,6 @@ from nearkin.storage.schema import (
     list_of,
     many,
     maybe,
-    of_older_files,
     one_of,
     positive,
     real,
@@ -841,6 +840,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-of_older_files(TableEncoder, lambda state: {"swapped_": [], **state})

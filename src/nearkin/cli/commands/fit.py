@@ -105,7 +105,8 @@ def fit(
     from nearkin.cli.files.inputs import is_standard_output
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.learning import MarkedRows, read_ahead
+    from nearkin.cli.learning import read_ahead
+    from nearkin.cli.row_marks import MarkedRows
 
     if pairs is None and labels is None and triplets is None:
         raise UserError(

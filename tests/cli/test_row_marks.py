@@ -1,8 +1,15 @@
+"""Marks of rows, by which rows are known again."""
+
+from functools import reduce
+
 import numpy as np
 import pytest
 
-from nearkin.storage.models import MOST, are_marks, marks_of, n_known, smallest_marks
-from tests.cases import each
+from nearkin.cli.row_marks import MOST_MARKS, add_marks, count_known, marks_of
+
+
+def smallest_marks(blocks):
+    return reduce(add_marks, blocks, np.empty(0, dtype=np.uint32))
 
 
 @pytest.fixture(scope="module")
@@ -19,12 +26,11 @@ def test_a_mark_is_the_sum_of_products_that_it_is_said_to_be(X):
 
 def test_rows_are_known_by_their_content(X):
     marks = smallest_marks([X[:200], X[200:300]])
-    assert are_marks(marks)
-    assert n_known(marks, X) == 300
-    assert n_known(marks, X[300:]) == 0
-    assert n_known(marks, X[:100].astype(np.float32)) == 100
-    assert n_known(marks, np.asfortranarray(X)[::-1][:250]) == 50
-    assert n_known(marks, X[:100] + 1e-3) == 0
+    assert count_known(marks, X) == 300
+    assert count_known(marks, X[300:]) == 0
+    assert count_known(marks, X[:100].astype(np.float32)) == 100
+    assert count_known(marks, np.asfortranarray(X)[::-1][:250]) == 50
+    assert count_known(marks, X[:100] + 1e-3) == 0
 
 
 def test_equal_rows_have_one_mark():
@@ -37,27 +43,12 @@ def test_columns_and_numbers_that_do_not_fit_are_told_apart():
 
 
 def test_of_many_rows_a_share_is_estimated():
-    X = np.random.default_rng(0).normal(size=(5 * MOST, 2))
+    X = np.random.default_rng(0).normal(size=(5 * MOST_MARKS, 2))
     marks = smallest_marks(np.array_split(X, 7))
-    assert len(marks) == MOST
-    assert marks.tolist() == np.unique(marks_of(X))[:MOST].tolist()
+    assert len(marks) == MOST_MARKS
+    assert marks.tolist() == np.unique(marks_of(X))[:MOST_MARKS].tolist()
     new = np.random.default_rng(1).normal(size=(1000, 2))
-    assert n_known(marks, np.concatenate([X[:1000], new])) == pytest.approx(1000, rel=0.2)
-    assert n_known(marks, new) == 0
+    assert count_known(marks, np.concatenate([X[:1000], new])) == pytest.approx(1000, rel=0.2)
+    assert count_known(marks, new) == 0
     unmarked = X[marks_of(X) > marks[-1]][:5]
-    assert n_known(marks, unmarked) is None
-
-
-@each(
-    "found",
-    [
-        None,
-        np.array([1, 2]),
-        np.array([2, 1], dtype=np.uint32),
-        np.array([1, 1], dtype=np.uint32),
-        np.zeros((2, 2), dtype=np.uint32),
-        np.arange(MOST + 1, dtype=np.uint32),
-    ],
-)
-def test_what_are_no_marks(found):
-    assert not are_marks(found)
+    assert count_known(marks, unmarked) is None
