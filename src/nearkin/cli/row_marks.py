@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows.streams import Block, RowStream
+from nearkin.rows.backends import Block
+from nearkin.rows.streams import RowStream
 from nearkin.storage.models import MOST_MARKS
 
 Marks = NDArray[np.uint32]
