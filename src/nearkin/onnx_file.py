@@ -31,9 +31,10 @@ from nearkin.errors import InputError, explain_missing_package
 from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import as_metric
 from nearkin.rows.distances import FAR
+from nearkin.rows.sparse import to_dense
 from nearkin.spaces.feature_space import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.kernels import Kernel, unit_rows
-from nearkin.spaces.landmarks import KernelLandmarks, dense_rows
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.spaces.maps import (
     Affine,
@@ -541,7 +542,7 @@ def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
             f"a kernel that is {what} cannot be written in ONNX: use one by its name, such as "
             "kernel='rbf'."
         )
-    return KernelLandmarks(kernel, dense_rows(landmarks.rows).astype(np.float64, copy=False))
+    return KernelLandmarks(kernel, to_dense(landmarks.rows).astype(np.float64, copy=False))
 
 
 def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -302,7 +302,7 @@ def test_blocks_equal_one_pass(n, data, monkeypatch):
     X, models = data
     expected = local_metrics(bias_matrices(X[:n], models)).mean(axis=0)
     assert_allclose(mean_local_metric(X[:n], models), expected, rtol=1e-9, atol=1e-10)
-    monkeypatch.setattr(module, "block_rows", lambda bytes_per_row: 7)
+    monkeypatch.setattr(module, "rows_per_block", lambda bytes_per_row: 7)
     monkeypatch.setattr(module, "_MOST_PARTS", 3)
     assert_allclose(mean_local_metric(X[:n], models), expected, rtol=1e-9, atol=1e-10)
 

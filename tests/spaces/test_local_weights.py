@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin.spaces import device_weights
 from nearkin.spaces.local_weights import (
     EPSILON,
+    NearLandmarks,
+    Preparation,
     _find_nearest,
     combine,
     find_smallest,
     weights_from_distances,
-    weights_from_rows,
 )
 from tests import oracles
 from tests.cases import each
@@ -24,13 +25,9 @@ def squared(A, B):
 
 
 def from_rows(X, landmarks, n_neighbors, saturating=False):
-    shape = (len(X), n_neighbors)
-    neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
-    ranking = squared(X, landmarks).astype(X.dtype)
-    slack = 4 * np.finfo(X.dtype).eps * ranking.max(axis=1).astype(np.float64)
-    rows = X.astype(np.float64), landmarks.astype(np.float64)
-    weights_from_rows(*rows, ranking, np.zeros(len(X)), slack, saturating, neighbors, weights)
-    return dense(neighbors, weights, len(landmarks))
+    unmoved = Preparation(np.zeros(X.shape[1]), 1.0)
+    near = NearLandmarks(landmarks, unmoved, n_neighbors, saturating)
+    return dense(*near.weights(X, by_pivots=False), len(landmarks))
 
 
 def from_distances(X, landmarks, n_neighbors, saturating=False):

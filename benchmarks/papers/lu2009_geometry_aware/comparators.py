@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 from sklearn.utils.extmath import row_norms
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, percentage
+from nearkin.rows.sparse import to_dense
 from nearkin.spaces.kernels import bind_kernel
-from nearkin.spaces.landmarks import dense_rows
 from nearkin.spaces.spectral import diffusion
 
 C = 100
@@ -69,7 +69,7 @@ def quadratic(X: Any, y: Rows, labelled: Rows) -> Rows:
 
 
 def inner_products(X: Any, labelled: Rows) -> Rows:
-    return np.asarray(dense_rows(X @ X[labelled].T))
+    return np.asarray(to_dense(X @ X[labelled].T))
 
 
 def squared_norms(X: Any) -> Rows:

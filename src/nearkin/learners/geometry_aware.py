@@ -18,6 +18,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.memo import call_once
+from nearkin.rows.sparse import to_dense
 from nearkin.scores.held_out import average_precision, deal_pairs, ranks
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
@@ -54,7 +55,7 @@ from nearkin.spaces.graph import (
     neighbor_graph,
 )
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
-from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks, dense_rows
+from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
@@ -593,7 +594,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
                 "width by: take 2 at least."
             )
         points = X[rows].astype(np.float64)
-        squared = all_squared_distances(dense_rows(points))
+        squared = all_squared_distances(to_dense(points))
         links = links.restrict(rows)
         found = learn_width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
         family = RbfFamily(squared, found.family.gamma)

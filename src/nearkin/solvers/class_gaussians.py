@@ -19,14 +19,16 @@ from nearkin.rows.backends import Parts, block_moments, merge_moments
 from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.storage.schema import floats, ints, stored
 
-# How much of the covariance within all classes a class may take over.
+# How much of the covariance within all classes a class may take over, which rows left out in so
+# many parts decide. Chosen by hand.
 POOLED_SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)
 _FOLDS = 5
 # Classes that find their own share of it, the largest first; others take the median of these.
+# Chosen by hand: each takes about 30 d³ operations.
 _MOST_TRIALS = 500
-# A class of n rows is held to say as much about d columns as n / (n + 0.1 d).
+# A class of n rows is held to say as much about d columns as n / (n + 0.1 d). Chosen by hand.
 _COLUMNS_PER_ROW = 0.1
-# Keeps a covariance invertible where the share of the identity is given as 0.
+# Keeps a covariance invertible where the share of the identity is given as 0. Chosen by hand.
 _LEAST_IDENTITY = 1e-10
 _LOG_2_PI = float(np.log(2 * np.pi))
 # Spread of a class, relative to that of all, that is rounding.

@@ -43,19 +43,26 @@ from nearkin.solvers.logdet import (
 )
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
+# Chosen by hand.
 _LEAST_WEIGHT = 1e-12
 # Roughness up to this share of all is rounding. With penalties up to this many times the kernel's
 # own precision, what rounding leaves below zero cannot show.
 _ROUNDING = 1e-10
 _MOST_PENALTY = 1e4
-# Added to the diagonal of an rbf kernel matrix: duplicated points make it singular.
+# Added to the diagonal of an rbf kernel matrix: duplicated points make it singular. Chosen by hand.
 _RIDGE = 1e-6
-# Widths that are tried first, and how far one may move in a step, as factors of gamma.
+# Widths that are tried first, and how far one may move in a step and how well it is then found, as
+# factors of gamma. Chosen by hand.
 _WIDTHS = tuple(10 ** np.linspace(-2, 0.75, 8))
-_WIDTH_STEP = 10.0
-# Pairs of each kind that it is judged by, at most.
+_WIDTH_STEP, _WIDTH_TOL = 10.0, 1e-3
+# Projections for each width that is tried, and for the best one; and how well the first converge:
+# they only tell widths apart. Chosen by hand.
+_TRIAL_PROJECTIONS, _LAST_PROJECTIONS = 6, 10
+_TRIAL_TOL, _TRIAL_SWEEP_TOL = 1e-2, 1e-4
+# Pairs of each kind that the width is judged by, at most. Chosen by hand, to bound the time.
 _WIDTH_PAIRS = 300
 # What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
+# Chosen by hand in benchmarks/papers/lu2009_geometry_aware.
 _WIDE = 0.03
 _WIDE_PERCENTILES = (1, 99)
 _WIDE_SLACK = 0.3
@@ -380,7 +387,10 @@ class RbfFamily:
         here = float(np.log(self.gamma))
         reach = float(np.log(_WIDTH_STEP))
         found = minimize_scalar(
-            distance, bounds=(here - reach, here + reach), method="bounded", options={"xatol": 1e-3}
+            distance,
+            bounds=(here - reach, here + reach),
+            method="bounded",
+            options={"xatol": _WIDTH_TOL},
         )
         gamma = float(np.exp(found.x)) if found.fun <= distance(here) else self.gamma
         return replace(self, gamma=gamma, size=best_size(gamma)[0])
@@ -435,14 +445,14 @@ def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternate
         alternate(
             RbfFamily(squared, gamma * ratio, moves=False),
             pairs,
-            n_iter=6,
-            tol=1e-2,
-            sweep_tol=1e-4,
+            n_iter=_TRIAL_PROJECTIONS,
+            tol=_TRIAL_TOL,
+            sweep_tol=_TRIAL_SWEEP_TOL,
         )
         for ratio in _WIDTHS
     ]
     best = min(tried, key=lambda found: float(found.objective[-1])).family
-    return alternate(replace(best, moves=True), pairs, n_iter=10)
+    return alternate(replace(best, moves=True), pairs, n_iter=_LAST_PROJECTIONS)
 
 
 def learn_width_for_pairs(

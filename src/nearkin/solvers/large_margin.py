@@ -32,11 +32,13 @@ from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blo
 from nearkin.rows.sparse import is_sparse, sparse_distances
 from nearkin.solvers.stress import squared_distance
 
-# The list of rivals has eight bytes for each of these.
+# None of these was tuned; the first five bound time and memory only.
+# Rivals at most: their list has eight bytes for each.
 _MOST_RIVALS = 200_000_000
 # Rows and columns of the tiles in which rivals are looked for.
 _TILE = 256, 4096
-# Shares of the objective that are summed apart: their number must not depend on the machine.
+# Shares of the objective that are summed apart, unless there are few terms: their number must not
+# depend on the machine.
 _PARTS = 4
 _FEW_TERMS = 20_000
 # Up to so many rows of a class, all distances at once.
@@ -53,10 +55,14 @@ _INNER_TOL = 1e-3
 _NOTHING = 1e-9
 # Rows that are mapped so near to each other, in units of the margin, are in one place.
 _ONE_PLACE = 1e-4
-# How often a way out of there is halved, and how long its lesser directions are at most.
-_SHORTER_WAYS, _LEAST_WAY = 10, 1e-2
+# A way out of there is halved so often at most. Its lesser directions have this length at most, and
+# what they cost is this share of what the others gain.
+_SHORTER_WAYS, _LEAST_WAY, _LESSER_COST = 10, 1e-2, 0.1
 # The margin is at least this share of the rows' mean squared distance from their mean.
 _LEAST_MARGIN = 1e-3
+# Rounding of squared distances from products, in units in the last place: for each column, and
+# more.
+_MORE_ROUNDINGS = 4
 
 
 @dataclass(frozen=True)
@@ -193,10 +199,10 @@ class MarginProblem:
         norms = np.einsum("iq,iq->i", Z, Z)
         # Most products are in single precision, unless distances drown in its rounding.
         dtype: Any = np.float32
-        rounding = (Z.shape[1] + 4) * np.finfo(np.float32).eps
+        rounding = (Z.shape[1] + _MORE_ROUNDINGS) * np.finfo(np.float32).eps
         if rounding * norms.max() > AHEAD * self.margin:
             dtype = np.float64
-            rounding = (Z.shape[1] + 4) * float(np.finfo(np.float64).eps)
+            rounding = (Z.shape[1] + _MORE_ROUNDINGS) * float(np.finfo(np.float64).eps)
         doubled, reduced = (2 * Z).astype(dtype), (norms * (1 - rounding)).astype(dtype)
         Z, reach = Z.astype(dtype), reach.astype(dtype)
         height, width = _TILE
@@ -499,7 +505,9 @@ def _find_way_out(
     values, vectors = np.linalg.eigh((slope + slope.T) / 2)
     if values[0] >= -_NOTHING * np.abs(values).max():
         return None
-    least = min(_LEAST_WAY, np.sqrt(0.1 * -values[0] / np.maximum(values, 0).sum(initial=1e-300)))
+    least = min(
+        _LEAST_WAY, np.sqrt(_LESSER_COST * -values[0] / np.maximum(values, 0).sum(initial=1e-300))
+    )
     lengths = np.maximum(np.sqrt(np.maximum(-values, 0) / -values[0]), least)
     way = np.zeros_like(L, dtype=np.float64)
     way[: min(L.shape)] = (lengths[:, None] * vectors.T)[: len(L)]

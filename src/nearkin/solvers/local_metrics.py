@@ -34,7 +34,7 @@ from nearkin.solvers.class_gaussians import ClassModels
 
 Array = Any  # an array of torch or CuPy
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
-# stretches by more: the largest eigenvalues would come back to zero, where rounding decides.
+# stretches by more: at √3 the largest eigenvalues would come back to zero, where rounding decides.
 _ARRIVED = 1e-14
 _MOST_STRETCH = 1.6
 # What single precision can tell the sign of, relative to the largest eigenvalue but two, and how
@@ -45,16 +45,19 @@ _SMALLEST_SINGLE, _LEAST_REST = 1e-5, 1e-3
 # in single precision is, relative to all the others.
 _TURNS, _ASTRAY, _NOTHING = 8, 1e-7, 1e-30
 # Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
-# metric would ignore directions in which the densities happen not to bend.
+# metric would ignore directions in which the densities happen not to bend. Chosen by hand.
 FLOOR = 1e-3
 # Coefficients of Φ below this are what is left of equal densities after rounding.
 _ROUNDING = 1e-13
-# Sums of metrics that are held at a time.
+# Sums of metrics that are held at a time, whatever the number of cores, and rows of each at least.
 _MOST_PARTS = 64
 _LEAST_ROWS = 16
-# Rows that a mean is taken of at least, and how much work more of them may be.
-_LEAST_SAMPLE = 300
-_WORK = 10**10
+# Rows that a mean is taken of at least, and the operations that more of them may take: some seconds
+# on a core. The second line has those of a row, for eigenvectors and for densities. Chosen by hand.
+_LEAST_SAMPLE, _WORK = 300, 10**10
+_EIGENVECTOR_WORK, _DENSITY_WORK = 2, 12
+# Rows at which neighbours are found at a time by one thread, and parts that are left for others.
+_NEIGHBOR_ROWS, _NEIGHBOR_PARTS = 64, 16
 # Eigenvalues below this share of the norm are zeros after rounding.
 _NO_SIGN = 1e-9
 # The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
@@ -62,18 +65,20 @@ _NO_SIGN = 1e-9
 _DOUBT = {"float64": 1e-6, "float32": 1e-2}
 _SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
 _FINEST = 1e-13
-# Columns from which on products in float64 cost more than what spares most of them.
+# Columns from which on products in float64 cost more than what spares most of them. Chosen by hand
+# on an H200, as the next.
 _LEAST_WIDE = 96
 # Working memory of a batch of metrics that keeps an accelerator busy.
 _BATCH_BYTES = 2**34
-# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
+# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers (256 MB).
 _MOST_NUMBERS = 2**25
 # The rounds end when no entry of the metric changes by more than this share of the largest.
 _TOL = 1e-6
-# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
+# Kernel density estimate: rows that it is made of, rows that judge bandwidths, how many of these
+# there are, and by how much the least is below the median distance of nearest rows. Chosen by hand.
 _REFERENCES = 5000
 _JUDGES = 1000
-_BANDWIDTHS = 12
+_BANDWIDTHS, _LEAST_BANDWIDTH = 12, 1 / 4
 
 
 # ---- Matrix sign function and log-determinants
@@ -431,7 +436,7 @@ def rows_at_a_time(models: ClassModels) -> int:
 def most_metrics(models: ClassModels) -> int:
     """At how many rows metrics are found at most: as many as take some seconds on a core."""
     c, d = models.means.shape
-    return max(_LEAST_SAMPLE, int(_WORK // (2 * d**3 + 12 * c * d**2)))
+    return max(_LEAST_SAMPLE, int(_WORK // (_EIGENVECTOR_WORK * d**3 + _DENSITY_WORK * c * d**2)))
 
 
 def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
@@ -602,7 +607,7 @@ def local_neighbors(
             distances[i] = np.sqrt(squared[nearest])
             positions[i] = nearest
 
-    run_in_blocks(work, len(X), max(1, min(64, len(X) // 16)))
+    run_in_blocks(work, len(X), max(1, min(_NEIGHBOR_ROWS, len(X) // _NEIGHBOR_PARTS)))
     return distances.astype(X.dtype), positions
 
 
@@ -666,7 +671,7 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     if len(nearest) == 0:  # rows coincide: no place is denser than another
         return np.full(n, 1 / n)
     farthest = squared[np.isfinite(squared)].max()
-    widths = np.geomspace(np.median(nearest) / 4, farthest, _BANDWIDTHS)
+    widths = np.geomspace(_LEAST_BANDWIDTH * np.median(nearest), farthest, _BANDWIDTHS)
     likelihoods = [
         _log_sums(squared / width).sum() - len(judges) * rank / 2 * np.log(width)
         for width in widths

@@ -68,7 +68,7 @@ from nearkin.rows.parallel import REORDER, compiled, one_blas_thread
 # tenth of it taught less, with rows and with each kind of kernel; thrice as much, about the same.
 MARGIN = 1.0
 # No triplet counts more than this many times its margin, even where bounds are strict: distances
-# need not be able to follow it.
+# need not be able to follow it. Chosen by hand.
 _MOST = 1e6
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
@@ -76,18 +76,27 @@ _ROUNDED, _COINCIDE = 1e-13, 1e-6
 # Distances beyond this many times what cannot-links are to be leave the range of numbers when
 # they are brought there.
 _BEYOND = 1e60
-# Eigenvalues of a prior up to this share of the largest are zero.
-_NULL = 1e-14
+# Eigenvalues of a prior up to this share of the largest are zero; one further below zero is
+# refused.
+_NULL, _NEGATIVE = 1e-14, -1e-8
 # Rounding of the objective, for each row and column and each pair.
 _ROUNDING = 1e-14
-# Bounds, where none are given: these percentiles of the distances between random rows.
+# Bounds, where none are given: these percentiles of the distances between so many random pairs of
+# rows. With the 5th and 95th the inductive kernels of the geometry-aware paper stay below their
+# start (benchmarks/papers/lu2009_geometry_aware).
 PERCENTILES = (1, 90)
 _RANDOM_PAIRS = 10_000
-# The first is at least this share of the second: nearly coinciding rows would ask for too much.
+# The first is at least this share of the second: nearly coinciding rows would ask for too much,
+# such as those of one part of a graph. Chosen by hand.
 _LEAST_SHARE = 0.03
+# Random rows closer than this share of the largest distance coincide. Bounds that differ by no more
+# than the second share are equal: must-links are then to halve the distance.
+_ONE_ROW, _EQUAL_BOUNDS = 1e-12, 1e-6
 # Many triplets compete: the objective is near its minimum long before it is known to be nearer.
+# Chosen by hand.
 _TRIPLET_TOL = 1e-4
-# A direction of a kernel that grows by more than this in rounds of learning runs away.
+# A direction of a kernel that grows by more than this in rounds of learning runs away. Chosen by
+# hand.
 _MOST_GROWTH = 1e4
 # What scikit-learn checks of the parameters that these learners share.
 BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
@@ -536,7 +545,7 @@ def _scalar_divergence(ratio: Floats) -> Floats:
 def _factor(B0: Floats) -> Floats:
     """L with ``B0 = L Lᵀ``, of as many columns as B0 has directions."""
     values, vectors = np.linalg.eigh(B0)
-    if len(values) == 0 or values[-1] <= 0 or values[0] < -1e-8 * values[-1]:
+    if len(values) == 0 or values[-1] <= 0 or values[0] < _NEGATIVE * values[-1]:
         raise InputError(
             "the prior metric must be positive semi-definite and not zero, but has an eigenvalue "
             f"of {values.min(initial=0.0):.3g}."
@@ -626,11 +635,11 @@ def estimate_bounds(
     """
     Z = F[ends[0]] - F[ends[1]]
     distances = np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B0, Z), 0))
-    distances = distances[distances > 1e-12 * distances.max()]
+    distances = distances[distances > _ONE_ROW * distances.max()]
     if len(distances) == 0:
         return 0.5, 1.0
     upper, lower = map(float, np.percentile(distances, percentiles))
-    if upper >= (1 - 1e-6) * lower:
+    if upper >= (1 - _EQUAL_BOUNDS) * lower:
         return lower / 2, lower
     return max(upper, _LEAST_SHARE * lower), lower
 

@@ -18,18 +18,23 @@ import numpy as np
 from nearkin._types import Floats
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import FAR
+from nearkin.rows.sparse import to_dense
 from nearkin.spaces.kernels import saturate, unit_rows
-from nearkin.spaces.landmarks import KernelLandmarks, dense_rows, refuse_overflow
+from nearkin.spaces.landmarks import KernelLandmarks, refuse_overflow
 from nearkin.spaces.local_weights import EPSILON, NEARER
 
 Found = TypeVar("Found")
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
-# that a list holds, and landmarks whose table of distances takes half a gigabyte.
+# that a list holds, and landmarks whose table of distances takes half a gigabyte. Chosen by hand on
+# an H200.
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192
-# How large rounding of single precision may be, relative to the largest coordinate.
-_ROUNDING = 2e-6
+# How large rounding of a sum in single precision may be, relative to the largest coordinate, and
+# what share of its terms it is. Chosen by hand: kernel values have an error of 4e-7 there.
+_ROUNDING, _SUM_ROUNDING = 2e-6, 2.0**-21
+# How much larger a distance counts for its place, as a share: less than rounding of float32 makes.
+_TIE_BREAK = 2.0**-26
 
 
 class Local(Protocol):
@@ -130,7 +135,7 @@ class _Euclidean:
         self.local = local
         self.saturating = local.landmarks.kernel.name == "rbf"
         self.is_cosine = local.landmarks.kernel.name == "cosine"
-        self.rows = backends.move_to(dense_rows(local.landmarks.rows), X)
+        self.rows = backends.move_to(to_dense(local.landmarks.rows), X)
         # Prepared as rows are: a landmark among these is exactly where it was.
         self.points = self._prepared(self.rows)
         self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
@@ -228,7 +233,7 @@ def _break_ties_by_position(xp: Any, distances: Any) -> Any:
     """
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
-    later = backends.move_to(np.arange(m) * (2.0**-26 / m), distances)
+    later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)
     return coarse * (1.0 + later)
 
 
@@ -307,7 +312,7 @@ def expand_kernel(
         coefficients = coefficients - coefficients.mean(axis=0)
         constant = -(column_means - column_means.mean()) @ coefficients
     largest = np.abs(landmarks.kernel_matrix() @ coefficients + constant).max()
-    if 2.0**-21 * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
+    if _SUM_ROUNDING * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
         return None
     return device_math.try_kernels(
         X, lambda: _expand_by_triton(landmarks, X, coefficients, constant)
@@ -321,7 +326,7 @@ def _expand_by_triton(
     from nearkin.spaces import triton_weights
 
     rows = device_math.to_tensor(
-        backends.move_to(np.ascontiguousarray(dense_rows(landmarks.rows)), X)
+        backends.move_to(np.ascontiguousarray(to_dense(landmarks.rows)), X)
     )
     center = device_math.to_tensor(backends.move_to(landmarks.middle, X, "float64"))
     search = Search(rows, center, float(np.sqrt(landmarks.kernel.gamma)))

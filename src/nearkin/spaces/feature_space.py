@@ -20,6 +20,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import notice
 from nearkin.rows import access, backends, validation
 from nearkin.rows.parallel import run_in_blocks
+from nearkin.rows.sparse import to_dense
 from nearkin.spaces import device_weights
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -37,7 +38,6 @@ from nearkin.spaces.landmarks import (
     STRATEGIES,
     KernelLandmarks,
     choose_landmarks,
-    dense_rows,
     ignore_overflow,
     refuse_overflow,
 )
@@ -47,16 +47,20 @@ from nearkin.storage.schema import a, floats, stored, whole
 
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
-# Every row as a landmark means an n×n matrix and O(n³) time: beyond so many rows that must be asked
-# for, and there are so many landmarks unless it is.
+# Up to so many rows every row is a landmark by default, which takes an n×n matrix (200 MB here) and
+# O(n³) time; beyond, there are so many landmarks. Chosen by hand, by time and memory.
 EXACT_ROWS = 5000
 USUAL_LANDMARKS = 1000
-# Points of pairs are landmarks up to this number, or n_landmarks where that is more.
+# Points of pairs are landmarks up to this number, or n_landmarks where that is more. Chosen by
+# hand: fitting takes O(m³) time.
 _PAIR_LANDMARKS = 2000
 # A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
+# Chosen by hand, above the rounding of a matrix in single precision.
 _LEAST_EIGENVALUE = -1e-4
-# Entries of a unit vector that differ by no more are equal, up to rounding.
+# Entries of a unit vector that differ by no more are equal, up to rounding of the decomposition.
 _EQUAL_ENTRIES = 1e-10
+# Rounding of entries of a kernel matrix, in units in the last place of its largest.
+_KERNEL_ROUNDING = 8
 # What scikit-learn checks of the parameters that all learners with a kernel have.
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
@@ -185,14 +189,14 @@ class LocalExtension:
         center = self.landmarks.middle
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
-        rows = dense_rows(self.landmarks.rows).astype(np.float64, copy=False)
+        rows = to_dense(self.landmarks.rows).astype(np.float64, copy=False)
         largest = float(np.abs(rows - center).max())
         return center, 1 / largest if largest > 0 else 1.0
 
     @cached_property
     def _near(self) -> NearLandmarks:
         return NearLandmarks(
-            dense_rows(self.landmarks.rows),
+            to_dense(self.landmarks.rows),
             self._preparation,
             self.n_neighbors,
             self.landmarks.kernel.name == "rbf",
@@ -367,7 +371,7 @@ def find_feature_space(
     rows = choose_landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
     landmarks = take_landmarks(kernel, X, rows)
     K = landmarks.kernel_matrix(around_middle=center)
-    noise = 8 * largest_entry(K) * float(np.finfo(np.float64).eps)
+    noise = _KERNEL_ROUNDING * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
         K = center_kernel(K, overwrite=True)
         eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)

@@ -34,10 +34,14 @@ Weight: TypeAlias = Literal["binary", "heat", "cosine"]
 
 METRICS = ("euclidean", "cosine")
 WEIGHTS = ("binary", "heat", "cosine")
-# Joined rows stay joined, however far apart or unlike they are.
+# The least weight of an edge: joined rows stay joined, however far apart or unlike they are. Chosen
+# by hand, above the rounding of a Laplacian.
 _LEAST_WEIGHT = 1e-10
 # Rounding of symmetric computations, relative to the largest weight.
 _SYMMETRIC = 1e-10
+# Digits to which directions of rows must agree to be equal under the cosine metric: what rounding
+# leaves of float64.
+_EQUAL_DIGITS = 12
 
 
 def neighbor_graph(
@@ -325,7 +329,7 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
     if metric == "cosine":
         rows = normalize_rows(rows)
         entries = rows.data if sp.issparse(X) else rows
-        np.round(entries, 12, out=entries)
+        np.round(entries, _EQUAL_DIGITS, out=entries)
     number = _number_equal_rows(rows)
     if number.max() + 1 == len(Z):
         return Z

@@ -41,8 +41,16 @@ KernelName: TypeAlias = Literal["rbf", "laplacian", "poly", "cosine", "linear", 
 
 KERNEL_NAMES = ("rbf", "laplacian", "poly", "cosine", "linear", "precomputed")
 GAMMA_RULES = ("mean", "median")
-# Distances for a bandwidth rule are taken among at most this many rows.
+# Distances for a bandwidth rule are taken among at most this many rows: two million distances,
+# whose mean and median hardly vary with the draw. Chosen by hand.
 _BANDWIDTH_ROWS = 2000
+# What a kernel matrix may violate by rounding or by a user's own arithmetic in single precision, as
+# shares of its largest entry: symmetry, k(x, x) >= 0, and the Cauchy-Schwarz inequality. Chosen by
+# hand, far below what a matrix of distances violates.
+_MOST_ASYMMETRY, _MOST_NEGATIVE, _MOST_EXCESS = 1e-4, 1e-6, 1e-3
+# Rounding of half squared distances from kernel values, and of entries of X, in units in the last
+# place: a small multiple of the few operations that they take.
+_KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 
 
 @stored(
@@ -259,7 +267,7 @@ def distances_from_kernel(
     xp = backends.namespace(K)
     distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
     largest = xp.max(device_math.clip(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0
-    rounding = 8 * float(xp.finfo(K.dtype).eps) * (diagonal_A + largest)
+    rounding = _KERNEL_ROUNDING * float(xp.finfo(K.dtype).eps) * (diagonal_A + largest)
     return device_math.clip(distances, 0.0), rounding
 
 
@@ -357,7 +365,7 @@ def _mean_squared_distance(X: Rows) -> float:
         origin = middle(X)
         spread = _squared_deviations(X, origin)
     # Rows may differ by rounding alone.
-    rounding = 4 * np.finfo(np.float64).eps * float(np.abs(origin).max())
+    rounding = _ENTRY_ROUNDING * np.finfo(np.float64).eps * float(np.abs(origin).max())
     return 2 * spread / (n - 1) if spread > n * d * rounding**2 else 0.0
 
 
@@ -404,14 +412,14 @@ def check_kernel_matrix(K: Floats) -> None:
         )
     scale = float(np.abs(K).max(initial=0.0))
     asymmetry = np.abs(K - K.T)
-    if asymmetry.max(initial=0.0) > 1e-4 * scale:
+    if asymmetry.max(initial=0.0) > _MOST_ASYMMETRY * scale:
         i, j = np.unravel_index(asymmetry.argmax(), K.shape)
         raise InputError(
             f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:g} but "
             f"K[{j}, {i}] = {K[j, i]:g}. Use (K + K.T) / 2 if both were meant to be equal."
         )
     diagonal = np.diagonal(K)
-    if diagonal.min(initial=0.0) < -1e-6 * scale:
+    if diagonal.min(initial=0.0) < -_MOST_NEGATIVE * scale:
         row = int(diagonal.argmin())
         raise InputError(
             f"this is not a kernel matrix: K[{row}, {row}] = {K[row, row]:g}, but k(x, x) cannot "
@@ -420,7 +428,7 @@ def check_kernel_matrix(K: Floats) -> None:
     # Divided by the scale, so that squares of very large entries do not overflow.
     root = np.sqrt(np.maximum(diagonal, 0) / (scale or 1.0))
     excess = np.abs(K) / (scale or 1.0) - np.multiply.outer(root, root)
-    if excess.max(initial=0.0) > 1e-3:
+    if excess.max(initial=0.0) > _MOST_EXCESS:
         i, j = np.unravel_index(excess.argmax(), K.shape)
         raise InputError(
             f"this is not a kernel matrix: K[{i}, {j}] = {K[i, j]:g} while K[{i}, {i}] = "

@@ -15,6 +15,7 @@ from nearkin.errors import InputError
 from nearkin.rows import access, backends
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread
+from nearkin.rows.sparse import to_dense
 from nearkin.spaces.kernels import (
     Kernel,
     Rows,
@@ -27,13 +28,25 @@ from nearkin.spaces.linalg import leading_eigenpairs
 from nearkin.storage.schema import a, ints, maybe, stored, training_rows
 
 STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
-# Strategies that look at the data do so on a sample of rows of this size, or ten times the number
-# of landmarks where that is more.
-_SAMPLE_ROWS = 20_000
-# Leverage scores are estimated against this many reference rows at most.
+# Strategies that look at the data do so on a sample of so many rows, or of so many for each
+# landmark where that is more. Chosen by hand: strategies take O(m d) time for each row.
+_SAMPLE_ROWS, _SAMPLE_ROWS_EACH = 20_000, 10
+# Leverage scores are estimated against this many reference rows at most. Chosen by hand: an
+# eigendecomposition of so many rows takes a fraction of a second.
 _REFERENCE_ROWS = 1000
-# Smallest ridge of these scores, as a share of the largest eigenvalue.
+# Smallest ridge of these scores, as a share of the largest eigenvalue: with less, scores of a
+# kernel of low rank are rounding errors. The largest is so many powers of e above that eigenvalue.
 _LEAST_RIDGE = np.sqrt(np.finfo(np.float64).eps)
+_MOST_LOG_RIDGE = 30
+# The least chance of a row to be drawn, as a share of the mean of all leverage scores. Chosen by
+# hand: a few rows may hold all the leverage.
+_LEAST_CHANCE = 1e-3
+# Rows that are compared at a time with landmarks, and with the reference rows.
+_BLOCK_LANDMARKS, _BLOCK_ROWS = 256, 4096
+# A row known by kernel values alone has the length of its projection on the landmarks if that is
+# longer, but for rounding, than along the best single landmark. Directions with eigenvalues below
+# the second share of the largest are rounding.
+_PROJECTION_ROUNDING, _NUMERICAL_RANK = 1e-6, 1e-10
 
 
 def choose_landmarks(
@@ -84,7 +97,7 @@ def choose_landmarks(
         return np.asarray(available)
     rng = check_random_state(random_state)
     if strategy != "random":
-        sample = max(_SAMPLE_ROWS, 10 * n_landmarks)
+        sample = max(_SAMPLE_ROWS, _SAMPLE_ROWS_EACH * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
         if backends.is_foreign(X) or backends.is_remote(
@@ -102,8 +115,7 @@ def choose_landmarks(
             return seen[place]
         if strategy == "leverage":
             scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
-            # A few rows may hold all the leverage; every row keeps some chance.
-            chances = scores + 1e-3 * scores.mean() + np.finfo(float).tiny
+            chances = scores + _LEAST_CHANCE * scores.mean() + np.finfo(float).tiny
             chosen = rng.choice(others, missing, replace=False, p=chances / chances.sum())
         else:
             chosen = _choose_spread_out(X, others, missing, kernel, include, strategy, rng)
@@ -149,8 +161,8 @@ def _choose_spread_out(
     """
     nearest = np.full(len(candidates), np.inf)
     if len(include):
-        for start in range(0, len(include), 256):
-            to = include[start : start + 256]
+        for start in range(0, len(include), _BLOCK_LANDMARKS):
+            to = include[start : start + _BLOCK_LANDMARKS]
             nearest = np.minimum(nearest, _distances(X, candidates, kernel, to).min(axis=1))
     chosen: list[int] = []
     for _ in range(n_chosen):
@@ -196,17 +208,16 @@ def _leverage_scores(
     def excess(log_ridge: float) -> float:
         return float((values / (values + np.exp(log_ridge))).sum()) - goal
 
-    # With less, of a kernel of low rank, scores would be rounding errors.
-    low, high = np.log(top) + np.log(_LEAST_RIDGE), np.log(top) + 30
+    low, high = np.log(top) + np.log(_LEAST_RIDGE), np.log(top) + _MOST_LOG_RIDGE
     ridge = np.exp(brentq(excess, low, high)) if excess(low) > 0 else np.exp(low)
     # k_ii − k_iR (K_RR + λI)⁻¹ k_Ri, over λ: what the reference does not explain of a row.
     scores = np.empty(len(rows))
-    for start in range(0, len(rows), 4096):
-        block = rows[start : start + 4096]
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        block = rows[start : start + _BLOCK_ROWS]
         to_reference = _kernel_between(X, block, reference, kernel) @ vectors
         explained = (to_reference**2 / (values + ridge)).sum(axis=1)
         own = X.diagonal()[block] if kernel.name == "precomputed" else kernel.diagonal(X[block])
-        scores[start : start + 4096] = np.maximum(own - explained, 0)
+        scores[start : start + _BLOCK_ROWS] = np.maximum(own - explained, 0)
     return scores
 
 
@@ -275,7 +286,7 @@ class KernelLandmarks:
     def _rows_where(self, X: Rows) -> Rows:
         """The landmarks where X is, which is in float64 if its device knows that."""
         foreign = backends.is_foreign(X)
-        return backends.move_to(dense_rows(self.rows), X) if foreign else self._precise_rows
+        return backends.move_to(to_dense(self.rows), X) if foreign else self._precise_rows
 
     @cached_property
     def middle(self) -> Floats:
@@ -316,23 +327,20 @@ class KernelLandmarks:
         diagonal = self.rows.diagonal()
         projected = ((K @ self._whitener) ** 2).sum(axis=1)
         single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
-        return np.asarray(np.where(projected > (1 + 1e-6) * single, projected, single))
+        return np.asarray(
+            np.where(projected > (1 + _PROJECTION_ROUNDING) * single, projected, single)
+        )
 
     @cached_property
     def _whitener(self) -> Floats:
         with one_blas_thread():  # as for the matrix itself
-            values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=1e-10)
+            values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=_NUMERICAL_RANK)
         return np.asarray(vectors / np.sqrt(values))
 
 
 def ignore_overflow() -> np.errstate:
     """Kernel values may overflow without a word here: :func:`refuse_overflow` has the last."""
     return np.errstate(over="ignore", invalid="ignore")
-
-
-def dense_rows(rows: Rows) -> Any:
-    """Rows as a dense array."""
-    return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
 def refuse_overflow(values: Floats, what: str, start: int = 0) -> None:

@@ -15,21 +15,27 @@ from nearkin._types import Doubles, Floats
 from nearkin.rows.parallel import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
+# Chosen by hand on a few cores, as are the next four.
 _FULL_EIGH_ROWS = 1500
-# From this size on, vectors of small eigenvalues are worth leaving out; a lower cut-off leaves out
-# few.
+# From this size on, vectors of small eigenvalues are worth leaving out; a lower cut-off than this
+# share of the largest eigenvalue leaves out few. Values a little below the cut-off are found too,
+# so that rounding does not decide.
 _SOME_EIGH_ROWS = 300
-_LEAST_CUT = 1e-3
+_LEAST_CUT, _BELOW_CUT = 1e-3, 0.999
 # The share of all vectors of a tridiagonal matrix up to which each is found by itself; entries
 # beside its diagonal that are smaller than this share of their neighbours on it part the matrix.
 _FEW_OF_ALL = 0.25
 _APART = 1e-15
-# Eigenvectors that Lanczos is asked for first, and most columns of a low-rank factor.
-_FEW = 64
+# Columns of the blocks by which LAPACK works on matrices of any size: what it needs room for.
+_LAPACK_BLOCK = 64
+# Eigenvectors that Lanczos is asked for first, and at most, as a share of all; most columns of a
+# low-rank factor.
+_FEW, _FEW_OF_LANCZOS = 64, 1 / 8
 _LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.
 _NUMERICAL_RANK = 1e-10
-# Axes along which rows vary less than this share of the largest deviation are left out.
+# Axes along which rows vary less than this share of the largest deviation are left out: those that
+# exist by rounding of single precision.
 _LEAST_DEVIATION = 1e-6
 
 
@@ -211,7 +217,7 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
                 vectors, singular_values, _ = svd(factor, full_matrices=False)
             return singular_values**2, vectors
         wanted = _FEW
-        while wanted <= n // 8:
+        while wanted <= _FEW_OF_LANCZOS * n:
             start = np.random.default_rng(0).standard_normal(n).astype(matrix.dtype)
             values, vectors = eigsh(matrix, k=wanted, which="LA", v0=start)
             if values.min() <= rank_tol * values.max():
@@ -238,8 +244,7 @@ def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats
     n = len(matrix)
     lapack: Any = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
     reduce, turn = lapack
-    # With room for blocks of 64 columns, by which LAPACK works on matrices of any size.
-    reflectors, diagonal, beside, factors, info = reduce(matrix.T, lower=1, lwork=64 * n)
+    reflectors, diagonal, beside, factors, info = reduce(matrix.T, lower=1, lwork=_LAPACK_BLOCK * n)
     if info != 0:
         return None
     try:
@@ -252,7 +257,9 @@ def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats
         return None
     # The first row is not turned: reflectors are those of a QR factorisation of the others.
     vectors = np.asfortranarray(found[1], dtype=matrix.dtype)
-    vectors[1:], _, info = turn("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * n)
+    vectors[1:], _, info = turn(
+        "L", "N", reflectors[1:, :-1], factors, vectors[1:], _LAPACK_BLOCK * n
+    )
     return (found[0].astype(matrix.dtype), vectors) if info == 0 else None
 
 
@@ -269,8 +276,7 @@ def _largest_of_tridiagonal(
     values = eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")
     if values[-1] <= 0:
         return None
-    # A little below the cut-off, so that rounding does not decide what is found.
-    wanted = values > 0.999 * rank_tol * values[-1]
+    wanted = values > _BELOW_CUT * rank_tol * values[-1]
     size = np.abs(diagonal)
     in_parts = np.any(np.abs(beside) <= _APART * np.sqrt(size[1:] * size[:-1]))
     if wanted.sum() <= _FEW_OF_ALL * n and not in_parts:

@@ -37,39 +37,45 @@ from nearkin.rows.distances import FAR
 from nearkin.rows.parallel import REORDER, compiled, one_thread, split_range
 from nearkin.spaces.kernels import unit_rows
 
-# Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
-CHUNK = 8
-_GROUP = 4
-# Groups for each of the numbers to be found: with these, a bound has one or two more below it.
-_GROUPS_EACH = 3
-# Conditioning, relative to each neighbour's own squared distance.
+# Conditioning, relative to each neighbour's own squared distance: the usual share of locally linear
+# embedding. The condition number of a system of K neighbours is K / EPSILON at most.
 EPSILON = 1e-3
 # A neighbour this many times nearer than another has all the weight, but for rounding; the cosine
 # of the angle between the two would be nothing else.
 NEARER = 1e12
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
-_LARGE = 1e30
+# The least positive number of single precision with all its digits, and numbers whose squares stay
+# within it.
+_TINY, _LARGE = 2.0**-126, 1e30
+# Distances that differ by less, as a share, may count as equal: some times the rounding of float32.
+_TIES = 1e-6
+# By how much ranks from a product may be wrong, in units in the last place for each column.
+_RANK_ROUNDING = 4
+# Sizes below were chosen by hand, by the time of benchmarks/speed on a few cores.
+# Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
+CHUNK = 8
+_GROUP = 4
+# Groups for each of the numbers to be found: with these, a bound has one or two more below it.
+_GROUPS_EACH = 3
 # Rows whose weights are found at once. No multiple of 16: columns of their numbers would lie in the
 # same few places of the cache.
 PART_ROWS = 248
-_TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 # Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
 # more rows nothing is faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 504
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
-# once, the more the better, if there are some for every core; and those of one part.
+# once, the more the better, if there are some for every core; and parts for which distances to
+# pivots are found at once.
 _MOST_PIVOTS, _ROUNDS = 64, 10
-_SHARED_ROWS = (16384, 65536)
-_SHARED_PART = PART_ROWS
+_SHARED_ROWS, _SHARES_EACH_CORE = (16384, 65536), 4
+_SHARED_PARTS = 16
 # From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
 # of all landmarks that may remain.
 _MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
 _SAMPLE = 1000
 _SHARE_LEFT = 0.6
-# Distances that differ by less, as a share, may count as equal.
-_TIES = 1e-6
 
 
 # ---- The smallest numbers of each row
@@ -471,41 +477,6 @@ def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -
                 squared[_entry(a, b), i] = _squared_distance(one, landmarks[near[b]])
 
 
-def weights_from_rows(
-    rows: Any,
-    landmarks: Any,
-    ranking: Any,
-    lengths: Any,
-    slack: Any,
-    saturating: bool,
-    neighbors: Any,
-    weights: Any,
-) -> None:
-    """Neighbours and weights under a Euclidean kernel.
-
-    Parameters
-    ----------
-    rows : float64 ndarray of shape (n, d)
-    landmarks : float64 ndarray of shape (m, d)
-        Whose Euclidean distances determine the kernel.
-    ranking : ndarray of shape (n, m)
-        Squared distances but for a summand of each row, and for rounding.
-    lengths : float64 ndarray of shape (n,)
-        Those summands.
-    slack : float64 ndarray of shape (n,)
-        How far two entries of a row may be in the wrong order.
-    saturating : bool
-        Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
-    neighbors : int ndarray of shape (n, K), written
-    weights : float ndarray of shape (n, K), written
-    """
-    n, k = neighbors.shape
-    squared = empty_squares(n, k, n)
-    _find_all_nearest(rows, landmarks, ranking, lengths, slack, neighbors)
-    _take_differences(rows, landmarks, neighbors, squared[0])
-    weights_from_squares(squared, saturating, weights)
-
-
 def empty_squares(n: int, k: int, part_rows: int) -> Doubles:
     """Room for squared distances of n rows to and among k neighbours, by parts of so many rows."""
     return np.zeros((-(-n // part_rows), _entry(k, 0), part_rows))
@@ -770,7 +741,7 @@ class NearLandmarks:
     def shared_rows(n_rows: int) -> int:
         """How many rows are best shared out among pivots at once."""
         least, most = _SHARED_ROWS
-        return max(least, min(most, n_rows // (4 * int(cpu_count()))))
+        return max(least, min(most, n_rows // (_SHARES_EACH_CORE * int(cpu_count()))))
 
     def weights(self, X: Floats, by_pivots: bool) -> tuple[Places, Floats]:
         """Nearest landmarks and weights of every row of X, of shape (n, n_neighbors) each."""
@@ -797,9 +768,9 @@ class NearLandmarks:
         starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
         for pivot in range(len(pivots.vectors)):
             own = order[starts[pivot] : starts[pivot + 1]]
-            squared = empty_squares(len(own), self._n_neighbors, _SHARED_PART)
+            squared = empty_squares(len(own), self._n_neighbors, PART_ROWS)
             near = np.empty((len(own), self._n_neighbors), np.int32)
-            for number, some in enumerate(split_range(len(own), _SHARED_PART)):
+            for number, some in enumerate(split_range(len(own), PART_ROWS)):
                 n_left = pivots.n_left(pivot, radii[own[some]].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
                 rows = X.take(own[some], axis=0)
@@ -832,7 +803,7 @@ class NearLandmarks:
         """The nearest pivot of every row, and how far it may be."""
         preparation, pivots = self._preparation, _Points.of(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
-        for part in split_range(len(X), 16 * _SHARED_PART):
+        for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
             _nearest(
                 preparation.begun(X[part]),
                 preparation.center,
@@ -874,7 +845,7 @@ class NearLandmarks:
 
 def _rounding(X: Floats) -> float:
     """By how much ranks of points may be wrong, as a share of squared lengths."""
-    return float(4 * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
+    return float(_RANK_ROUNDING * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
 
 
 @compiled()

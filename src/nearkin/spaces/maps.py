@@ -49,9 +49,9 @@ __all__ = [
     "UnitLength",
 ]
 
-# Rows are taken to lie no farther away than this many widths: squares must not overflow.
+# Rows are taken to lie no farther away than this many widths: squares of sums must not overflow.
 _FAR = 1e100
-# Rows of which the images under several maps are held at a time, on each core.
+# Rows of which the images under several maps are held at a time, on each core. Chosen by hand.
 _BLOCK_ROWS = 512
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
 MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")

@@ -38,14 +38,21 @@ from nearkin.rows.sparse import is_sparse, to_dense
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256
-# Rows that are looked at beyond those asked for; more where these do not settle the matter.
+# Rows that are looked at beyond those asked for; more where these do not settle the matter. Chosen
+# by hand.
 _SPARE = 8
+# Rounding of a product of rows, in units in the last place for each column, and of distances.
+_PRODUCT_ROUNDING, _DISTANCE_ROUNDING = 8, 8
+# Sizes of blocks were chosen by hand, by time and memory on a few cores.
 # Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.
 _BLOCK_SIZE = 2**20
 _TILE_ROWS, _TILE_COLUMNS = 1024, 2048
 _QUERIES = 256
-# Cells that are coded, and queries that are answered, at a time: at least so many of these.
-_CELLS, _CODE_QUERIES = 32, 32
+# Cells that are coded, and queries that are answered, at a time: at least so many of these, or this
+# share of all.
+_CELLS, _CODE_QUERIES, _CODE_PARTS = 32, 32, 64
+# Codes are whole numbers of one byte.
+_LARGEST_CODE = 127.0
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
@@ -63,18 +70,20 @@ _TRAINING, _ROUNDS = 16, 5
 _ROWS = 4096
 SearchMode: TypeAlias = Literal["auto", "exact", "approximate"]
 SEARCH_MODES = ("auto", "exact", "approximate")
-# Rows that the number of cells to look into is measured on.
+# Rows that the number of cells to look into is measured on. Chosen by hand.
 _SAMPLE = 200
 # Rows that are kept beyond those asked for, since sums are rounded otherwise here.
 _CELL_SPARE = 2
+# Queries whose cells are found at a time, and those of one thread.
 _CELL_QUERIES, _BLOCK = 16384, 256
 # Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
 # be found, and the share of all cells up to which these are faster than products of matrices.
+# Chosen by hand, by the time of KernelA and GeometryAware at 100 000 rows.
 _MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
-# Rows up to which one thread searches as fast as several.
+# Rows up to which one thread searches as fast as several. Chosen by hand.
 _ONE_THREAD_ROWS = 3000
-# Means are found anew when there are so many times as many rows as they were found of, or when
-# more new ones come to a cell than so many hold in the mean.
+# Means are found again when there are so many times as many rows as they were found of, or when
+# more new ones come to a cell than so many times what cells hold in the mean. Chosen by hand.
 _GROWN, _CROWDED = 2, 4
 
 
@@ -337,8 +346,8 @@ def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
 
 def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """How far squared distances taken by a product, in float64, and rounded ones may differ."""
-    by_product = 8 * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
-    return by_product + 8 * np.finfo(Z.dtype).eps * squared
+    by_product = _PRODUCT_ROUNDING * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
+    return by_product + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
 
 
 # ---- Rows of cells, coded in one byte a number
@@ -435,7 +444,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     def work(some: slice) -> None:
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
-    run_in_blocks(work, len(Q), max(_CODE_QUERIES, len(Q) // 64))
+    run_in_blocks(work, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
     return rows
 
 
@@ -473,7 +482,7 @@ def _encode(
         unit = largest.max()
         units[cell] = unit = unit if unit > 0.0 else 1.0
         for c in range(q):
-            steps[cell, c] = largest[c] / unit / 127.0
+            steps[cell, c] = largest[c] / unit / _LARGEST_CODE
         error, radius = 0.0, 0.0
         for i in range(n):
             missed, length = 0.0, 0.0
@@ -481,7 +490,7 @@ def _encode(
                 difference = (Z[order[start + i], c] - places[cell, c]) / unit
                 step = np.float64(steps[cell, c])
                 code = np.rint(difference / step) if step > 0.0 else 0.0
-                code = min(max(code, -127.0), 127.0)
+                code = min(max(code, -_LARGEST_CODE), _LARGEST_CODE)
                 tile = i - i % _TILE
                 wide = min(_TILE, n - tile)
                 codes[(start + tile) * q + c * wide + i % _TILE] = np.int8(code)

@@ -27,25 +27,38 @@ from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 ROUNDING = 1e-13
 # Eigenvalues below this share of the largest are zero.
 NUMERICAL_RANK = 1e-10
-# Multigrid ends with a matrix of this size.
+# Multigrid ends with a matrix of this size. Chosen by hand: it is decomposed in a fraction of a
+# second.
 _COARSEST_ROWS = 500
-# Aggregates may overlap, which helps, unless a row would belong to more than this many.
+# Aggregates may overlap, which helps, unless a row would belong to more than this many. Chosen by
+# hand: levels would no longer grow much smaller.
 _MOST_OVERLAP = 5
+# How far aggregates are smoothed, relative to the largest eigenvalue: Vanek, Mandel, Brezina
+# (1996).
+_SMOOTHING = 4 / 3
 # Aggregates that do not overlap correct too little: Braess (1995).
 _OVERCORRECTION = 1.5
+# Steps of the power method, and the margin on the eigenvalue that they find. Chosen by hand.
+_POWER_STEPS, _POWER_MARGIN = 12, 1.1
 # Relaxation works on eigenvalues between the largest and this share of it, with so many products.
+# Chosen by hand.
 _RELAXED_SHARE = 0.125
 _RELAXATIONS = 2
-_BLOCK = 8192
-# Up to this size a full decomposition is fast.
+# Rows that a thread multiplies, and rows whose weights it solves for, at a time.
+_BLOCK, _SOLVED_ROWS = 8192, 256
+# Up to this size a full decomposition is fast. Chosen by hand, as for kernel matrices.
 FULL_EIGH_ROWS = 1500
 # With fewer rows for each vector, a basis of three blocks would nearly fill the space.
 ROWS_PER_VECTOR = 8
-# Vectors beyond those asked for, since the last ones of a block converge last.
+# Vectors beyond those asked for, since the last ones of a block converge last. Chosen by hand; so
+# is the number of iterations, of which 5 to 40 are needed as a rule.
 _GUARD_VECTORS = 5
 _MOST_ITERATIONS = 300
-# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
+# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace: that of
+# scikit-learn's locally linear embedding.
 _WEIGHT_RIDGE = 1e-3
+# Steps of non-negative least squares for each coefficient: ten times SciPy's own limit.
+_STEPS_EACH = 30
 
 
 # ---- Algebraic multigrid for Laplacians
@@ -89,7 +102,7 @@ def coarsen(L: Any, null: Any) -> Grid:
         AT = A @ T
         prolong, correction = T, _OVERCORRECTION
         if AT.nnz <= _MOST_OVERLAP * n:
-            prolong = sp.csr_array(T - sp.diags_array(4 / 3 / largest * inverse.ravel()) @ AT)
+            prolong = sp.csr_array(T - sp.diags_array(_SMOOTHING / largest * inverse.ravel()) @ AT)
             correction = 1.0
         coarse = sp.csr_array(prolong.T @ (A @ prolong))
         # An aggregate that is a whole component has no part in any function that is left.
@@ -137,10 +150,10 @@ def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
     row_sums = np.asarray(abs(A).sum(axis=1)).ravel() * inverse_diagonal.ravel()
     v = np.random.RandomState(0).standard_normal((A.shape[0], 1))
     length = 1.0
-    for _ in range(12):
+    for _ in range(_POWER_STEPS):
         v = inverse_diagonal * (A @ (v / length))
         length = float(np.linalg.norm(v)) or 1.0
-    return min(float(row_sums.max()) or 1.0, 1.1 * length)
+    return min(float(row_sums.max()) or 1.0, _POWER_MARGIN * length)
 
 
 def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
@@ -573,7 +586,7 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
         weights[rows] = solved / solved.sum(axis=1, keepdims=True)
 
     if k:
-        run_in_blocks(work, n, 256)
+        run_in_blocks(work, n, _SOLVED_ROWS)
     return weights
 
 
@@ -661,7 +674,7 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 
 def _constant(eigenvalues: Floats) -> NDArray[np.bool_]:
     """Which functions are constant on each part of the graph."""
-    return np.asarray(eigenvalues <= 1e-10 * eigenvalues[-1])
+    return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
 def _terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
@@ -683,5 +696,7 @@ def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
     columns = (terms[:, *upper] * double).T
     sizes = np.linalg.norm(columns, axis=0)
     sizes[sizes == 0] = 1.0
-    coefficients, _ = nnls(columns / sizes, target[upper] * double, maxiter=30 * len(terms))
+    coefficients, _ = nnls(
+        columns / sizes, target[upper] * double, maxiter=_STEPS_EACH * len(terms)
+    )
     return np.asarray(coefficients / sizes)

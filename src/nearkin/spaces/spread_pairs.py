@@ -30,9 +30,13 @@ from nearkin.rows.validation import check_input
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
 from nearkin.spaces.neighbors import SearchMode
 
-# Influences are found to this, relative to the largest; what is below counts as none.
+# Influences are found to this, relative to the largest; what is below counts as none. Chosen by
+# hand.
 _TOLERANCE = 1e-9
-# Steps along edges for all points together, for each at least, and points to a block.
+# Waiting influence is passed on above a share that starts at one half and falls by this factor.
+_FINER = 4
+# Steps along edges for all points together, for each at least, and
+# points to a block. Chosen by hand.
 _STEPS = 2 * 10**8
 _LEAST_STEPS = 20_000
 _BLOCK = 256
@@ -230,7 +234,7 @@ def _pass_on(
         waiting[point], reached[0], n_reached, is_reached[point] = 1.0, point, 1, True
         share, n_steps = 0.5, 0
         while share > finest and n_steps < most_steps:
-            share = max(share / 4, finest)
+            share = max(share / _FINER, finest)
             unit = share / root[point]
             head, length = 0, 0
             for i in range(n_reached):

@@ -17,6 +17,7 @@ import triton.language as tl
 
 from nearkin.rows.triton_search import NEARLY, Search, lay_out_rows
 
+# Sizes were chosen by hand, by the time on an H200 (benchmarks/speed/gpu.py).
 # Rows of a block, one for each thread, and rows and columns of a block of sums.
 _SYSTEMS = 64
 _ROWS, _COLUMNS, _WARPS = 4, 64, 1
