@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
-from nearkin.pairs.closure import draw_numbers, pairs_within
+from nearkin.pairs.closure import draw_numbers, list_pairs_within
 from nearkin.questions.active import with_inferred
 
 FOLDER = Path(__file__).parent
@@ -89,7 +89,7 @@ def random_links(n: int, count: int, rng: np.random.RandomState) -> np.ndarray:
     """Pairs of n rows, uniformly and without replacement."""
     total = n * (n - 1) // 2
     numbers = draw_numbers(total, min(count, total), rng)
-    return pairs_within(numbers, np.zeros(1, np.int64), np.array([n]))[0]
+    return list_pairs_within(numbers, np.zeros(1, np.int64), np.array([n]))[0]
 
 
 def one_draw(data: str, name: str, seed: int) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.record import Table, Text, provenance, publish
 from nearkin import Answers, Pairs
 from nearkin.pairs.closure import keys_of
-from nearkin.scores.suspects import chance_by_metric
+from nearkin.scores.suspects import estimate_chances
 
 FOLDER = Path(__file__).parent
 PARTS = ("answerers", "rows", "classes", "pairs", "overlap", "metric", "rate")
@@ -74,7 +74,7 @@ def seen_by_a_metric(
     distance = rng.randn(len(links)) - deviations * (y[links[:, 0]] == y[links[:, 1]])
     before = np.empty(len(links))
     place = np.searchsorted(keys_of(answers.links), keys_of(links))
-    before[place] = chance_by_metric(given, np.argsort(np.argsort(distance)) / len(distance))
+    before[place] = estimate_chances(given, np.argsort(np.argsort(distance)) / len(distance))
     return before
 
 

@@ -33,8 +33,8 @@ from benchmarks.resume import Job, complete
 from nearkin import MetricLearner, Pairs
 from nearkin.errors import InputError
 from nearkin.rows.distances import linked_distances
-from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.quality import Quality, estimate_quality
+from nearkin.scores.verdicts import read_verdicts
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -77,7 +77,7 @@ def measure(data: str, n_pairs: int, seed: int) -> list[Row]:
         warnings.simplefilter("ignore")
         metric = MetricLearner(random_state=seed).fit(part.X, pairs=part.pairs)
         Z = metric.transform(part.X_test)
-        chance = verdicts_of(metric).chance(linked_distances(Z, links), share)
+        chance = read_verdicts(metric).chance(linked_distances(Z, links), share)
         truth = Truth(Z, part.y_test)
         estimated = copy(metric).calibrate(part.X_test, prevalence="estimated").prevalence_
         told = metric.report_.quality
@@ -119,7 +119,7 @@ class Truth:
     def quality(self, radius: float, prevalence: float) -> Quality:
         """By all of them."""
         weight = np.ones(len(self.same))
-        return quality_of(self.distances, self.same, weight, self.links, radius, prevalence)
+        return estimate_quality(self.distances, self.same, weight, self.links, radius, prevalence)
 
     def quality_by(self, n_pairs: int, radius: float, prevalence: float, seed: int) -> Quality:
         """By some of them, half of which are must-links."""
@@ -127,7 +127,7 @@ class Truth:
         links = np.concatenate([pairs.must_link, pairs.cannot_link])
         same = np.arange(len(links)) < len(pairs.must_link)
         distances = linked_distances(self.Z, links)
-        return quality_of(distances, same, np.ones(len(same)), links, radius, prevalence)
+        return estimate_quality(distances, same, np.ones(len(same)), links, radius, prevalence)
 
 
 def held(said: Quality, true: Quality) -> Row:
@@ -154,12 +154,12 @@ def _calibrated(metric: Any, X: np.ndarray, y: np.ndarray, seed: int) -> float |
     pairs = Pairs.from_labels(y[known], N_CALIBRATING, random_state=seed)
     other = copy(metric).calibrate(X[known], pairs=pairs)
     truth = Truth(metric.transform(X[judged]), y[judged])
-    return calibration_error(verdicts_of(other).chance(truth.distances, truth.share), truth.same)
+    return calibration_error(read_verdicts(other).chance(truth.distances, truth.share), truth.same)
 
 
 def _intervals_held(metric: Any, truth: Truth, n: int, prevalence: float, seed: int) -> Row:
     """How many intervals hold, and how wide they are, of each figure."""
-    radius = verdicts_of(metric).distance_at(0.5, prevalence)
+    radius = read_verdicts(metric).distance_at(0.5, prevalence)
     true = truth.quality(radius, prevalence)
     drawn = (truth.quality_by(n, radius, prevalence, 100 * seed + k) for k in range(N_DRAWN))
     found = [held(one, true) for one in drawn]

@@ -15,7 +15,7 @@ from benchmarks.clusters.protocol import Rows, rows
 from benchmarks.few_pairs.data import REPORTED
 from benchmarks.resume import Job, Row
 from nearkin import Clusters, MetricLearner, Pairs, learn_actively
-from nearkin.questions.active import clusters_of_answers
+from nearkin.questions.active import cluster_by_answers
 
 STRATEGIES = ("clusters", "neighborhoods")
 N_ASKED = (20, 40, 80)
@@ -49,7 +49,7 @@ def asked(name: str, budget: int, seed: int, strategy: str = "clusters") -> list
         if n_asked < budget:
             pairs = first_answers(result.history, n_asked, len(part.y))
             learner, rng = MetricLearner(random_state=seed), np.random.RandomState(seed)
-            clusters = clusters_of_answers(learner, part.X, pairs, rng)
+            clusters = cluster_by_answers(learner, part.X, pairs, rng)
             found.append(judged(part, clusters, pairs, n_asked))
     return [*found, judged(part, result.clusters, result.pairs, budget)]
 

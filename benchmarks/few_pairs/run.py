@@ -35,7 +35,7 @@ from benchmarks.few_pairs.tables import draw_pictures, tables
 from benchmarks.record import Page, Text, publish_page, stored
 from benchmarks.resume import Job, complete, undone
 from nearkin import Euclidean
-from nearkin.scores.suspects import suspects_of_metric
+from nearkin.scores.suspects import find_suspects_of_metric
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -86,7 +86,8 @@ def measure(title: str, data: str, n_pairs: int, seed: int, name: str) -> list[R
         warnings.simplefilter("ignore")
         try:
             with patch(
-                "nearkin.learners.metric_learner.suspects_of_metric", wraps=suspects_of_metric
+                "nearkin.learners.metric_learner.find_suspects_of_metric",
+                wraps=find_suspects_of_metric,
             ) as listed:
                 method.fit(part.X, pairs=part.pairs)
             seconds = perf_counter() - start
@@ -100,7 +101,7 @@ def measure(title: str, data: str, n_pairs: int, seed: int, name: str) -> list[R
         found["euclidean_share"] = method.report_.recipe.get(EUCLIDEAN, 0.0)
         found["suspects"] = found_mistakes(method.suspects_, part)
         if title == NOISY and (data, n_pairs) in BESIDE_CLEANLAB and PEERS in os.environ:
-            chances = suspects_of_metric(*listed.call_args.args, least=0.0)
+            chances = find_suspects_of_metric(*listed.call_args.args, least=0.0)
             found["cleanlab"] = found_mistakes(listed_by_cleanlab(chances), part)
     return [found]
 

@@ -23,8 +23,8 @@ from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, MetricLearner, Pairs, learn_actively, outlook
 from nearkin.pairs.answers import Estimate
-from nearkin.questions.outlook import STEP, Halves, Outlook, features_of
-from nearkin.questions.strategies import with_inferred
+from nearkin.questions.outlook import STEP, Halves, Outlook, list_features
+from nearkin.questions.strategies import add_inferred
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -67,7 +67,7 @@ def one_draw(data: str, questions: str, seed: int) -> list[Row]:
     for learner, (method, numbers) in LEARNERS.items():
         if learner == "ITML" or (questions == "random" and data in REPORTED):
             for n in numbers[: np.searchsorted(numbers, len(links), side="right")]:
-                told = with_inferred(first(n), np.random.RandomState(seed))
+                told = add_inferred(first(n), np.random.RandomState(seed))
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     metric = clone(method).fit(rows.X, pairs=told)
@@ -194,7 +194,7 @@ def weights() -> None:
         if row["what"] == "outlook" and row["data"] in TUNED_ON and curve is not None:
             told = outlook_of(row)
             if told is not None and told.halves is not None:
-                terms.append(features_of(told.halves))
+                terms.append(list_features(told.halves))
                 logs.append(np.log(max(curve(row["n"] + STEP) - curve(row["n"]), LEAST_GAIN)))
                 names.append(row["data"])
     M, y, data = np.array(terms), np.array(logs), np.array(names)

@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import nearkin as nk
-from nearkin.scores.held_out import Comparison
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.held_out import AucComparison
+from nearkin.scores.verdicts import read_verdicts
 
 X, y = load_digits(return_X_y=True)
 X = PCA(20, random_state=0).fit_transform(X)
@@ -29,7 +29,7 @@ borne_out.plot(*shares, "o-", markersize=4)
 borne_out.set(xlabel="chance that was stated", ylabel="share that were the same")
 borne_out.set_aspect("equal")
 
-curve = verdicts_of(metric)
+curve = read_verdicts(metric)
 distance = np.linspace(0, 2 * curve.threshold, 200)
 for prevalence in (0.5, 0.1, 0.01):
     chances = curve.chance(distance, prevalence)
@@ -39,7 +39,7 @@ curves.legend(title="prevalence")
 
 gain = np.linspace(-0.08, 0.15, 200)
 for error in (0.01, 0.03, 0.06):
-    chances = [Comparison(0.7 + g, 0.7, error).chance_of_gain(0.95) for g in gain]
+    chances = [AucComparison(0.7 + g, 0.7, error).chance_of_gain(0.95) for g in gain]
     gains.plot(gain, chances, label=f"± {error:g}")
 for level in (0.5, 0.95):
     gains.axhline(level, color="0.6", linewidth=1)

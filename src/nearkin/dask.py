@@ -46,8 +46,8 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
 from nearkin.rows.dask_rows import DaskRows, explain_failures, find_client, is_dask
 from nearkin.rows.distances import rowwise_distances
-from nearkin.scores import order_kept
-from nearkin.scores.verdicts import Prevalence, verdicts_of
+from nearkin.scores import score_order
+from nearkin.scores.verdicts import Prevalence, read_verdicts
 from nearkin.storage.files import StrPath
 
 _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
@@ -222,7 +222,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> bool(metric.same(rows[:50], rows[:50]).compute().all())
         True
         """
-        return self.pair_distance(X_a, X_b) <= verdicts_of(self.to_local()).radius
+        return self.pair_distance(X_a, X_b) <= read_verdicts(self.to_local()).radius
 
     def chance_same(self, X_a: Any, X_b: Any, prevalence: float | None = None) -> Any:
         """Probability that two rows are the same kind of thing, row by row.
@@ -249,7 +249,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> bool((metric.chance_same(rows[:50], rows[:50]).compute() >= 0.5).all())
         True
         """
-        return verdicts_of(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
+        return read_verdicts(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
 
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
@@ -322,7 +322,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         check_roles(y, pairs, triplets=True)
         if y is None:
             return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
-        return order_kept(self._computed(self.transform(X)), y, pairs=pairs)
+        return score_order(self._computed(self.transform(X)), y, pairs=pairs)
 
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between all rows of two arrays, as of the local learner.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nearkin._types import Floats
 from nearkin.errors import InputError, explain_missing_package
 from nearkin.learners.compositions import last_learner
-from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, checked_count
+from nearkin.pairs.labels import number_classes
+from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.sparse import is_sparse
 from nearkin.scores import pair_auc
@@ -93,7 +93,7 @@ def embedding(
     from matplotlib.collections import LineCollection
 
     plane = in_the_plane(Z)
-    classes = np.full(len(plane), -1) if y is None else class_numbers(y)
+    classes = np.full(len(plane), -1) if y is None else number_classes(y)
     for number in np.unique(classes):
         known = number >= 0
         x1, x2 = plane[classes == number].T
@@ -284,7 +284,7 @@ def pictures(
     """
     rows = np.asarray(rows)
     if axes is None:
-        width = min(checked_count(n_columns, "n_columns", least=1), len(rows))
+        width = min(check_count(n_columns, "n_columns", least=1), len(rows))
         aspect = shape[1] / shape[0]
         margin = 0.0 if titles is None else 0.3
         height = -(-len(rows) // width)
@@ -326,7 +326,7 @@ def kernel_matrix(
     ax = _axes(ax)
     K = np.asarray(K, dtype=np.float64)
     if y is not None:
-        classes = class_numbers(y)
+        classes = number_classes(y)
         order = np.argsort(classes, kind="stable")
         K = K[np.ix_(order, order)]
         for border in np.flatnonzero(np.diff(classes[order])) + 0.5:
@@ -735,7 +735,7 @@ def importances(
     >>> ax = nk.plot.importances(nk.ITML(random_state=0).fit(X, y))
     """
     shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances())
-    names = sorted(shares, key=lambda name: -shares[name])[: checked_count(most, "most", least=1)]
+    names = sorted(shares, key=lambda name: -shares[name])[: check_count(most, "most", least=1)]
     ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")
     if title:
@@ -785,7 +785,7 @@ def explanation(
         ax.imshow(parts, cmap="RdBu_r", vmin=-reach, vmax=reach)
         ax.set_axis_off()
     else:
-        names = found.named(checked_count(most, "most", least=1))
+        names = found.named(check_count(most, "most", least=1))
         _share_bars(ax, {name: found.shares[name] for name in names})
         ax.set_xlabel("part of the squared distance, in %")
     ax.set_title(found.sentence if title is None else title, fontsize=9, wrap=True)

@@ -16,7 +16,7 @@ from nearkin.cli import learning
 from nearkin.cli.learning import Part, kept_apart
 from nearkin.learners.selection import Candidate, SelectionReport, Trial
 from nearkin.rows.streams import RowStream, open_rows
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.verdicts import read_verdicts
 from tests.cases import each
 from tests.cli.conftest import write_csv
 
@@ -264,7 +264,7 @@ def test_how_sure_is_what_the_library_says(run, model, sample):
         float, re.search("the same below (.*) and .* above (.*), by", out).groups()
     )
     apart = np.array([same, different])
-    chance = verdicts_of(model).chance(apart)
+    chance = read_verdicts(model).chance(apart)
     assert_allclose(chance, [0.9, 0.1], atol=0.001)
 
 

@@ -21,7 +21,7 @@ from nearkin.clustering.mpck_means import (
     refilled,
 )
 from nearkin.datasets import make_three_normal
-from nearkin.pairs.closure import chunklets
+from nearkin.pairs.closure import find_chunklets
 from nearkin.scores import balanced_rand
 from tests.cases import each
 
@@ -219,7 +219,7 @@ def test_weights_start_from_the_identity_or_from_inverse_variances():
         metric.fit(X, pairs=pairs)
         # One run of one iteration from the same seeds, drawn and taken under these weights.
         problem, rng = Problem(X, pairs), np.random.RandomState(0)
-        centers = Seeds(X, *chunklets(pairs.must_link, None)).farthest(3, weights, rng)
+        centers = Seeds(X, *find_chunklets(pairs.must_link, None)).farthest(3, weights, rng)
         labels = problem.assign(centers, weights, None, rng)
         expected = problem.objective(labels, centers, weights)
         assert_allclose(metric.objective_[0], expected)
@@ -561,7 +561,7 @@ def test_empty_clusters_get_rows_at_no_cost(seed):
     if len(set(found)) < 6:  # must-links tie what each cluster has
         for c in set(found):
             rows = np.flatnonzero(found == c)
-            tied = chunklets(pairs.must_link[np.isin(pairs.must_link, rows).all(axis=1)], None)
+            tied = find_chunklets(pairs.must_link[np.isin(pairs.must_link, rows).all(axis=1)], None)
             assert len(rows) == 1 or len(tied[0]) == len(rows)
             assert len(set(tied[1])) <= 1
 

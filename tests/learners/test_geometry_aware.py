@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs
-from nearkin.pairs.supervision import some_of_each_kind
+from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.spectral import smoothest_functions
 from tests.cases import each
@@ -241,11 +241,11 @@ def test_a_precomputed_kernel_has_no_rows_to_join(moons):
 
 def test_a_width_is_judged_by_some_pairs_of_each_kind():
     pairs = Pairs.from_labels(np.arange(40) % 2, 300, random_state=0)
-    some = some_of_each_kind(pairs, 50, np.random.RandomState(0))
+    some = draw_of_each_kind(pairs, 50, np.random.RandomState(0))
     assert (len(some.must_link), len(some.cannot_link)) == (50, 50)
     assert_allclose(some.must_weight.sum(), pairs.must_weight.sum())
     assert_allclose(some.cannot_weight.sum(), pairs.cannot_weight.sum())
-    assert some_of_each_kind(pairs, 300, np.random.RandomState(0)) == pairs
+    assert draw_of_each_kind(pairs, 300, np.random.RandomState(0)) == pairs
 
 
 def test_one_row_has_no_distance_to_judge_a_width_by(moons):

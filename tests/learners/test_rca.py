@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import RCA, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.learners.rca import whitening, within_chunklet_covariance
-from nearkin.pairs.closure import chunklets
+from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import gather_evidence
 from tests import oracles
 from tests.cases import each
@@ -32,7 +32,7 @@ def test_chunklets_are_what_must_links_and_labels_join():
     y = np.full(12, -1)
     y[[6, 10, 11]] = [2, 2, 0]
     evidence = gather_evidence(12, y, pairs)
-    rows, number = chunklets(evidence.pairs.must_link, evidence.classes)
+    rows, number = find_chunklets(evidence.pairs.must_link, evidence.classes)
     groups = {frozenset(rows[number == j].tolist()) for j in np.unique(number)}
     assert groups == {frozenset({0, 1, 2}), frozenset({5, 6, 10}), frozenset({7, 8})}
 
@@ -59,7 +59,7 @@ def test_directions_without_variance_are_left_out():
 def test_distance_is_the_mahalanobis_distance_of_the_chunklets(data):
     X, _, pairs = data
     metric = RCA(shrinkage=0).fit(X, pairs=pairs)
-    rows, chunklet = chunklets(pairs.must_link, None)
+    rows, chunklet = find_chunklets(pairs.must_link, None)
     inverse = np.linalg.inv(oracles.rca_covariance(X[rows], chunklet))
     difference = X[:10] - X[10:20]
     expected = np.sqrt([d @ inverse @ d for d in difference])

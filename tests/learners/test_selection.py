@@ -21,7 +21,7 @@ from nearkin.learners.selection import (
     with_euclidean,
 )
 from nearkin.rows.distances import linked_distances
-from nearkin.scores.held_out import compare, deal_pairs, ranks
+from nearkin.scores.held_out import compare_auc, deal_pairs, rank_among
 from tests.cases import each
 
 
@@ -43,7 +43,7 @@ def test_held_out_ranks_are_those_of_metrics_that_did_not_see_the_pairs(data):
     total, count = np.zeros(len(pairs)), np.zeros(len(pairs))
     for learn, judge in folds:
         Z = KernelBeta(random_state=0).fit(X, pairs=pairs.subset(learn)).transform(X)
-        total[judge] += ranks(
+        total[judge] += rank_among(
             linked_distances(Z, links[judge]) ** 2, linked_distances(Z, random_links) ** 2
         )
         count[judge] += 1
@@ -92,7 +92,7 @@ def test_duplicates_are_judged_by_the_pairs_themselves():
     truth = Euclidean().fit(X, pairs=pairs).score(X, pairs=pairs)
     rank = found.ranks({EUCLIDEAN: 1.0})
     assert np.nanmax(rank) < 0.01
-    assert compare(rank, rank, found.same).auc == truth == 1
+    assert compare_auc(rank, rank, found.same).auc == truth == 1
 
 
 def held_out_with(gains, n=200, seed=0, noise=0.3):
@@ -265,7 +265,7 @@ def test_shares_sum_to_one():
 def test_gains_in_the_report_are_those_of_paired_comparison():
     held_out = held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 0.4})
     report = of_usual(held_out)
-    expected = compare(
+    expected = compare_auc(
         held_out.ranks({"other": 1.0}), held_out.ranks({EUCLIDEAN: 1.0}), held_out.same
     )
     other = next(line for line in report.candidates if line.name == "other")

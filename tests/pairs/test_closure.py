@@ -3,7 +3,7 @@
 import numpy as np
 
 from nearkin import Pairs
-from nearkin.pairs.closure import chunklets
+from nearkin.pairs.closure import find_chunklets
 from tests.cases import each
 
 PAIRS = Pairs([(0, 5), (5, 7), (3, 4)], [(0, 2), (3, 7), (9, 8)])
@@ -52,8 +52,8 @@ def test_without_pairs_nothing_is_said():
 
 def test_labels_join_what_must_links_do_not():
     classes = np.array([1, -1, 0, 1, 0, -1, 2, -1])
-    rows, group = chunklets(np.array([[1, 3], [7, 5]]), classes)
+    rows, group = find_chunklets(np.array([[1, 3], [7, 5]]), classes)
     assert rows.tolist() == [0, 1, 2, 3, 4, 5, 7]
     assert group.tolist() == [0, 0, 1, 0, 1, 2, 2]
-    rows, group = chunklets(np.array([[4, 2]]), None)
+    rows, group = find_chunklets(np.array([[4, 2]]), None)
     assert (rows.tolist(), group.tolist()) == ([2, 4], [0, 0])

@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from nearkin.pairs.labels import (
-    class_numbers,
-    classes_to_tell_apart,
-    known_rows,
-    names_of_classes,
-    renumbered,
-    without_signs,
+    check_classes,
+    find_known_rows,
+    name_classes,
+    number_classes,
+    renumber_classes,
+    replace_signs,
 )
 from tests.cases import each
 
@@ -58,9 +58,9 @@ NAN = float("nan")
 def test_labels_become_class_numbers(y, classes):
     if classes is None:  # tuples read as a second axis
         with pytest.raises(ValueError, match=r"one label per row of X, got shape \(3, 2\)"):
-            class_numbers(y)
+            number_classes(y)
     else:
-        numbers = class_numbers(y)
+        numbers = number_classes(y)
         assert numbers.dtype == np.int64
         assert numbers.tolist() == classes
 
@@ -68,7 +68,7 @@ def test_labels_become_class_numbers(y, classes):
 def test_hashable_objects_are_classes():
     y = np.empty(3, dtype=object)
     y[:] = [("a", 1), ("b", 2), ("a", 1)]
-    assert class_numbers(y).tolist() == [0, 1, 0]
+    assert number_classes(y).tolist() == [0, 1, 0]
 
 
 @each(
@@ -81,63 +81,63 @@ def test_hashable_objects_are_classes():
 )
 def test_continuous_labels_are_refused_by_position(y, culprit):
     with pytest.raises(ValueError, match=culprit):
-        class_numbers(y)
+        number_classes(y)
 
 
 def test_a_column_of_labels_is_refused():
     with pytest.raises(ValueError, match=r"got shape \(2, 1\)"):
-        class_numbers(np.array([[0], [1]]))
+        number_classes(np.array([[0], [1]]))
 
 
 @each("unknown", [-1, None, NAN, "", " ", b"", np.ma.masked, pd.NA, pd.NaT])
 def test_unknown_is_told_in_one_way_everywhere(unknown):
     y = ["b", unknown, "a", "b"]
-    assert class_numbers(y).tolist() == [0, -1, 1, 0]
-    assert known_rows(y).tolist() == [True, False, True, True]
-    names, number = classes_to_tell_apart(y)
+    assert number_classes(y).tolist() == [0, -1, 1, 0]
+    assert find_known_rows(y).tolist() == [True, False, True, True]
+    names, number = check_classes(y)
     assert (names.tolist(), number.tolist()) == (["a", "b"], [1, -1, 0, 1])
-    assert class_numbers(np.array(["b", "", " ", "a"])).tolist() == [1, -1, -1, 0]
+    assert number_classes(np.array(["b", "", " ", "a"])).tolist() == [1, -1, -1, 0]
 
 
 def test_two_classes_that_are_signs_are_refused_with_what_to_write():
     signs = ([-1, 1, 1, -1], [-1.0, None, 1, NAN], np.array([1, -1]), np.array([1.0, NAN, -1.0]))
     for y in (*signs, pd.Series([1, -1]), np.ma.array([1, -1, 5], mask=[0, 0, 1])):
         with pytest.raises(ValueError, match="-1 and 1 alone, and -1 means unknown") as refused:
-            class_numbers(y)
+            number_classes(y)
     y = [1, -1, -1, 1]
     two, one = re.findall(r"write (.*?)(?: for y;|\.$)", str(refused.value))
-    assert class_numbers(eval(two)).tolist() == [1, 0, 0, 1]
-    assert class_numbers(eval(one)).tolist() == [0, -1, -1, 0]
+    assert number_classes(eval(two)).tolist() == [1, 0, 0, 1]
+    assert number_classes(eval(one)).tolist() == [0, -1, -1, 0]
     for y in ([-1, 1, 0], [-1, 1, "a"], ["-1", "1"], [True, False], [-1, -1], [1, 1], [-1, 2]):
-        class_numbers(y)
+        number_classes(y)
 
 
 def test_parts_of_labels_do_not_look_like_signs():
     y = np.array([-1, 1, 0, 1, -1])
-    parted = without_signs(y)
-    assert class_numbers(parted[:2]).tolist() == [-1, 0]
-    assert class_numbers(parted).tolist() == class_numbers(y).tolist()
-    assert without_signs(y[1:4]).tolist() == [1, 0, 1]
-    assert renumbered(np.array([-1, 3, 1, 3])).tolist() == [-1, 1, 0, 1]
+    parted = replace_signs(y)
+    assert number_classes(parted[:2]).tolist() == [-1, 0]
+    assert number_classes(parted).tolist() == number_classes(y).tolist()
+    assert replace_signs(y[1:4]).tolist() == [1, 0, 1]
+    assert renumber_classes(np.array([-1, 3, 1, 3])).tolist() == [-1, 1, 0, 1]
 
 
 def test_names_of_classes_are_their_labels():
     y = ["b", None, "a", "b"]
-    assert names_of_classes(y, class_numbers(y), 2).tolist() == ["b", "a"]
+    assert name_classes(y, number_classes(y), 2).tolist() == ["b", "a"]
     y = np.array([7, -1, 3, 7])
-    assert names_of_classes(y, class_numbers(y), 2).tolist() == [3, 7]
+    assert name_classes(y, number_classes(y), 2).tolist() == [3, 7]
     for classes in (None, np.array([0, -1, -1, 0])):  # the groups of must-links are the classes
-        assert names_of_classes(y, classes, 3).tolist() == [0, 1, 2]
+        assert name_classes(y, classes, 3).tolist() == [0, 1, 2]
 
 
 def test_classes_to_tell_apart_are_two_at_least():
-    names, number = classes_to_tell_apart(["b", "a", "b"])
+    names, number = check_classes(["b", "a", "b"])
     assert (names.tolist(), number.tolist()) == (["a", "b"], [1, 0, 1])
     with pytest.raises(ValueError, match=r"one class \(np.str_\('a'\)\), but labels of at least"):
-        classes_to_tell_apart(["a", "a"])
+        check_classes(["a", "a"])
     with pytest.raises(ValueError, match="continuous"):
-        classes_to_tell_apart([0.5, 1.5])
+        check_classes([0.5, 1.5])
     with pytest.raises(ValueError, match="all rows are without a label, but"):
-        classes_to_tell_apart([-1, None])
+        check_classes([-1, None])
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
-        classes_to_tell_apart(None)
+        check_classes(None)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from nearkin.pairs.closure import ends_of, keys_of, random_pairs, sorted_once
+from nearkin.pairs.closure import draw_links, ends_of, keys_of, sort_distinct
 
 
 def test_a_key_stands_for_one_pair_in_either_order():
@@ -17,12 +17,12 @@ def test_a_key_stands_for_one_pair_in_either_order():
 
 
 def test_random_pairs_are_of_different_rows():
-    pairs = random_pairs(5, np.random.RandomState(0))
+    pairs = draw_links(5, np.random.RandomState(0))
     assert 700 < len(pairs) < 900  # a fifth of a thousand names one row twice
     assert pairs.shape[1] == 2
     assert set(keys_of(pairs).tolist()) == {i * 2**31 + j for j in range(5) for i in range(j)}
-    assert len(random_pairs(5, np.random.RandomState(0), 10)) <= 10
+    assert len(draw_links(5, np.random.RandomState(0), 10)) <= 10
 
 
 def test_numbers_are_sorted_and_named_once():
-    assert sorted_once(np.array([[3, 0], [0, 7]])).tolist() == [0, 3, 7]
+    assert sort_distinct(np.array([[3, 0], [0, 7]])).tolist() == [0, 3, 7]

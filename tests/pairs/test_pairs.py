@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_validate
 import nearkin
 from nearkin.pairs import labels
 from nearkin.pairs import pairs as pair_frames
-from nearkin.pairs.closure import draw_numbers, pairs_within
+from nearkin.pairs.closure import draw_numbers, list_pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.pairs.supervision import check_roles
 from tests.cases import each
@@ -503,7 +503,7 @@ def test_pair_numbers_are_exact_where_floats_are_not():
     last = np.array([size - 1, size - 2, size // 2, 2**31])
     start = last * (last - 1) // 2
     numbers = np.concatenate([start - 1, start, start + last - 1])
-    found, block = pairs_within(numbers, np.array([0]), np.array([size]))
+    found, block = list_pairs_within(numbers, np.array([0]), np.array([size]))
     zeros, ones = np.zeros_like(last), np.ones_like(last)
     first = np.concatenate([last - 2 * ones, zeros, last - ones])
     second = np.concatenate([last - ones, last, last])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import Pairs
 from nearkin.pairs import supervision as evidence
 from nearkin.pairs.closure import spread_labels
-from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence, measure_spread
+from nearkin.pairs.supervision import Evidence, draw_example_pairs, gather_evidence, measure_spread
 from nearkin.rows import access
 from tests import oracles
 
@@ -129,7 +129,7 @@ def test_examples_are_the_given_pairs_and_some_of_the_labels(monkeypatch):
     monkeypatch.setattr(evidence, "_EXAMPLES_PER_LABEL", 0)
     y = np.r_[np.arange(20) % 2, -1, -1]
     pairs = Pairs([(20, 21)])
-    drawn = example_pairs(gather_evidence(22, y, pairs), 0)
+    drawn = draw_example_pairs(gather_evidence(22, y, pairs), 0)
     assert len(drawn.must_link) == 5
     assert len(drawn.cannot_link) == 4
     assert [20, 21] in drawn.must_link.tolist()
@@ -138,13 +138,13 @@ def test_examples_are_the_given_pairs_and_some_of_the_labels(monkeypatch):
     # What labels imply weighs as much as there are labelled rows, a given pair as it was given.
     assert drawn.must_weight.sum() == pytest.approx(20 + 1)
     assert drawn.cannot_weight.sum() == pytest.approx(20)
-    assert drawn == example_pairs(gather_evidence(22, y, pairs), 0)
+    assert drawn == draw_example_pairs(gather_evidence(22, y, pairs), 0)
 
 
 def test_few_labels_are_examples_altogether():
     y = [0, 0, 1, 1, -1]
     must, cannot = oracles.pairs_of_labels(y)
-    drawn = example_pairs(gather_evidence(5, y), 0)
+    drawn = draw_example_pairs(gather_evidence(5, y), 0)
     assert drawn.must_link.tolist() == [list(pair) for pair in must]
     assert drawn.cannot_link.tolist() == [list(pair) for pair in cannot]
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 import nearkin
 from nearkin import Conflict, ContradictionWarning, Pairs, TripletCircle
-from nearkin.pairs.supervision import TAKE_TRIPLETS, gather_evidence, with_other_pairs
+from nearkin.pairs.supervision import TAKE_TRIPLETS, gather_evidence, revise_evidence
 from tests.cases import each
 
 MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
@@ -183,10 +183,10 @@ def test_added_and_withdrawn():
     evidence = gather_evidence(6, None, MIXED, triplets=True)
     assert evidence.counts(6)["triplets"] == 2
     gone = MIXED.subset([False, False, False, True])
-    left = with_other_pairs(evidence, 6, None, gone).pairs
+    left = revise_evidence(evidence, 6, None, gone).pairs
     assert left == MIXED.subset([True, True, True, False])
     with pytest.raises(ValueError, match=r"triplet \(4, 0, 2\) is withdrawn, but it was not given"):
-        with_other_pairs(gather_evidence(6, None, left, triplets=True), 6, None, gone)
+        revise_evidence(gather_evidence(6, None, left, triplets=True), 6, None, gone)
 
 
 def test_as_weak_pairs():

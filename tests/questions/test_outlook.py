@@ -16,7 +16,7 @@ from nearkin.questions.outlook import (
     WEIGHTS,
     Halves,
     Outlook,
-    features_of,
+    list_features,
     rank_correlation,
 )
 from tests.cases import each
@@ -105,7 +105,7 @@ def test_the_outlook_of_questions_is_that_of_their_answers():
 def test_the_gain_falls_with_a_power_of_the_number_of_answers():
     halves = Halves(40, 0.8, Estimate(0.75, 0.65, 0.85), 40)
     now, later = (Outlook(n, halves).gain for n in (40, 80))
-    assert now.value == pytest.approx(np.exp(features_of(halves) @ WEIGHTS + SKEW))
+    assert now.value == pytest.approx(np.exp(list_features(halves) @ WEIGHTS + SKEW))
     assert later.value == pytest.approx(now.value / 2**DECLINE)
 
 

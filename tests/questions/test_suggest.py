@@ -12,11 +12,11 @@ from nearkin.datasets import make_xor
 from nearkin.pairs.closure import keys_of
 from nearkin.questions.strategies import (
     STRATEGIES,
-    candidate_rows,
-    farthest_first,
-    neighborhoods_of,
-    scene_of,
-    spread_out,
+    draw_candidate_rows,
+    find_neighborhoods,
+    make_scene,
+    pick_farthest_first,
+    pick_spread_out,
 )
 from tests.cases import each
 from tests.common.learners import LEARNERS, ONE_OF_EACH, as_seen_by, example, fitted
@@ -228,7 +228,7 @@ def test_errors_say_what_to_do(xor):
 def test_candidates_hold_a_row_of_every_component():
     links = [(3 * i, 3 * i + 1) for i in range(900)]
     links += [(3 * i + 1, 3 * i + 2) for i in range(900)]
-    rows = candidate_rows(Pairs(links), 10_000, 10, np.random.RandomState(0))
+    rows = draw_candidate_rows(Pairs(links), 10_000, 10, np.random.RandomState(0))
     assert len(rows) == 2000
     assert (np.diff(rows) > 0).all()
     assert len(np.unique(rows[rows < 2700] // 3)) == 900
@@ -236,7 +236,7 @@ def test_candidates_hold_a_row_of_every_component():
 
 def test_components_reach_through_rows_that_are_no_candidates():
     pairs = Pairs([(0, 5), (5, 9)], [(9, 4), (4, 7)])
-    scene = scene_of(np.zeros((4, 1)), 1.0, np.array([0, 4, 7, 9]), pairs)
+    scene = make_scene(np.zeros((4, 1)), 1.0, np.array([0, 4, 7, 9]), pairs)
     questions = np.array([[0, 3], [0, 1], [1, 2], [0, 2], [2, 3]])
     assert scene.is_open(questions).tolist() == [False, False, False, True, True]
 
@@ -255,28 +255,28 @@ def test_uncertainty_asks_nearest_to_the_threshold():
 def test_spread_out_takes_the_best_and_no_copies():
     Z = np.array([[0.0], [1.0], [0.0], [1.0], [0.0], [1.0], [50.0], [70.0]])
     pairs = np.array([[0, 1], [2, 3], [4, 5], [6, 7]])
-    chosen = spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 2)
+    chosen = pick_spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 2)
     assert chosen.tolist() == [[0, 1], [6, 7]]
-    assert spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 1).tolist() == [[0, 1]]
+    assert pick_spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 1).tolist() == [[0, 1]]
 
 
 def test_spread_out_repeats_rows_only_where_it_must():
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
-    chosen = spread_out(np.arange(3.0)[:, None], pairs, np.array([1.0, 3.0, 2.0]), 2)
+    chosen = pick_spread_out(np.arange(3.0)[:, None], pairs, np.array([1.0, 3.0, 2.0]), 2)
     assert chosen.tolist() == [[0, 2], [1, 2]]
 
 
 def test_farthest_first_on_a_line():
     Z = np.array([[0.0], [1.0], [9.0], [10.0], [5.0]])
-    assert farthest_first(Z, 3, np.abs(Z[:, 0])).tolist() == [3, 4, 1]
-    assert sorted(farthest_first(np.ones((4, 1)), 9).tolist()) == [0, 1, 2, 3]
+    assert pick_farthest_first(Z, 3, np.abs(Z[:, 0])).tolist() == [3, 4, 1]
+    assert sorted(pick_farthest_first(np.ones((4, 1)), 9).tolist()) == [0, 1, 2, 3]
 
 
 def test_neighborhoods_are_known_to_differ_and_large_ones_come_first():
     pairs = Pairs([(0, 1), (2, 3), (3, 4), (6, 7)], [(0, 2), (5, 4), (5, 1), (6, 0)])
     rows = np.arange(9)
-    scene = scene_of(np.zeros((9, 1)), 1.0, rows, pairs)
-    homes = neighborhoods_of(scene)
+    scene = make_scene(np.zeros((9, 1)), 1.0, rows, pairs)
+    homes = find_neighborhoods(scene)
     assert [np.flatnonzero(scene.group == home).tolist() for home in homes] == [
         [2, 3, 4],
         [0, 1],

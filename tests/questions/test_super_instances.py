@@ -8,12 +8,12 @@ from nearkin import KernelBeta, Pairs, learn_actively
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.questions import active
 from nearkin.questions.strategies import (
-    by_clusters,
-    cells,
+    assign_cells,
+    balance_inferred,
     chance_of_new,
-    in_balance,
-    memberships,
-    scene_of,
+    estimate_memberships,
+    make_scene,
+    pick_by_clusters,
 )
 from tests.cases import each
 
@@ -31,7 +31,7 @@ def asked_of(y):
 
 def scene(Z, pairs, threshold=3.0, closed=None):
     rows = np.arange(len(Z))
-    return scene_of(Z, threshold, rows, pairs + Pairs(n_rows=len(Z)), closed)
+    return make_scene(Z, threshold, rows, pairs + Pairs(n_rows=len(Z)), closed)
 
 
 def learned(X, oracle, budget, **options):
@@ -44,7 +44,7 @@ def learned(X, oracle, budget, **options):
 
 def test_the_middle_of_a_cell_is_nearest_to_its_mean():
     Z, _ = clouds(40, 30)
-    cell, middle = cells(Z, 6, np.random.RandomState(0))
+    cell, middle = assign_cells(Z, 6, np.random.RandomState(0))
     assert len(middle) == 6
     assert_array_equal(np.unique(cell), np.arange(6))
     for number, row in enumerate(middle):
@@ -58,7 +58,7 @@ def test_chances_are_those_of_the_nearest_known_rows():
     pairs = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
     known = np.array([0, 1, 5, 6, 10])
     there = scene(Z, pairs, closed=np.array([[2, 11], [3, 0]]))
-    member, chance = memberships(there, known, np.random.RandomState(0))
+    member, chance = estimate_memberships(there, known, np.random.RandomState(0))
     groups = [[0, 1], [5, 6], [10]]
     distance = np.linalg.norm(Z[:, None] - Z, axis=2)
     for row in range(15):
@@ -85,9 +85,9 @@ def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
     Z, _ = clouds(20, 20, 20)
     near = Pairs([(i, i + 1) for start in (0, 20) for i in range(start, start + 8)], [(0, 20)])
     known, rng = np.array([*range(9), *range(20, 29)]), np.random.RandomState
-    _, before = memberships(scene(Z, near), known, rng(0))
+    _, before = estimate_memberships(scene(Z, near), known, rng(0))
     unsure = scene(Z, near, closed=np.array([[50, 20]]))
-    _, after = memberships(unsure, known, rng(0))
+    _, after = estimate_memberships(unsure, known, rng(0))
     first, second = before[50]
     assert_allclose(after[50], [first / (1 - second), 0])
     assert_array_equal(np.delete(after, 50, axis=0), np.delete(before, 50, axis=0))
@@ -96,14 +96,14 @@ def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
 def test_large_cells_in_doubt_come_first():
     Z, y = clouds(10, 60, 6)
     known = Pairs([(0, 1)])
-    i, j = by_clusters(scene(Z, known, threshold=9.0), 1, np.random.RandomState(0))[0]
+    i, j = pick_by_clusters(scene(Z, known, threshold=9.0), 1, np.random.RandomState(0))[0]
     assert y[i] == 1
     assert j in (0, 1)
 
 
 def test_groups_with_many_answers_do_not_outvote_the_others():
     pairs = Pairs([(0, 1), (1, 2), (2, 3), (4, 5)], [(0, 4), (4, 6)], n_rows=9)
-    told = in_balance(pairs, np.random.RandomState(0))
+    told = balance_inferred(pairs, np.random.RandomState(0))
     closure = pairs.closure()
     assert_array_equal(told.must_link, closure.must_link)
     assert_array_equal(told.cannot_link, closure.cannot_link)
@@ -113,7 +113,7 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
     between = (told.cannot_link < 6).all(axis=1)
     assert_allclose(told.cannot_weight[between].sum(), 2)
     assert_allclose(told.cannot_weight[~between].sum(), 1)
-    none = in_balance(Pairs(n_rows=3), np.random.RandomState(0))
+    none = balance_inferred(Pairs(n_rows=3), np.random.RandomState(0))
     assert len(none) == 0
 
 
@@ -121,12 +121,12 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
 def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
     monkeypatch.setattr(active, "share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
-    assert active.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
+    assert active.estimate_fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
 
 
 def test_the_most_groups_are_those_seen_by_the_share_of_rows_that_they_have():
     seen = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
-    assert active.most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
+    assert active.estimate_most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
 
 
 # ---- the whole

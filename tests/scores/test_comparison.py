@@ -8,14 +8,14 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from nearkin.scores.held_out import (
     USUAL_GAIN,
     AnswerModel,
-    Comparison,
+    AucComparison,
     average_precision,
-    compare,
+    compare_auc,
     model_answers,
     placements,
-    ranks,
+    rank_among,
+    rank_within,
     share_below,
-    standing,
 )
 from tests.cases import each
 
@@ -28,18 +28,18 @@ def test_shares_below_count_ties_by_half():
 
 def test_ranks_are_shares_below_interpolated():
     among = np.array([3.0, 1.0, 2.0, 2.0])
-    found = ranks(np.array([1.0, 2.0, 2.5, 3.0]), among)
+    found = rank_among(np.array([1.0, 2.0, 2.5, 3.0]), among)
     assert_allclose(found, [0.125, 0.5, (0.5 + 0.875) / 2, 0.875])
     rng = np.random.RandomState(0)
     among, values = rng.exponential(size=(2, 4000))
-    assert_allclose(ranks(values, among), share_below(values, among), atol=1e-3)
-    assert_allclose(ranks(1e6 * values, 1e6 * among), ranks(values, among))
+    assert_allclose(rank_among(values, among), share_below(values, among), atol=1e-3)
+    assert_allclose(rank_among(1e6 * values, 1e6 * among), rank_among(values, among))
 
 
 @each("among", [[5.0, 6.0, 7.0], [0.0, 0.0], [1e-6, 1e6]])
 def test_different_distances_have_different_ranks_between_0_and_1(among):
     distances = np.array([0.0, 1e-9, 0.1, 0.2, 5.5, 8.0, 1e5])
-    found = ranks(distances, np.array(among))
+    found = rank_among(distances, np.array(among))
     assert (np.diff(found) > 0).all()
     assert found.min() >= 0
     assert found.max() < 1
@@ -50,7 +50,7 @@ def test_standing_spreads_pairs_evenly_wherever_they_are():
     same = np.arange(300) < 100
     rank = 1e-6 * rng.rand(300)  # all nearer than nearly all random pairs
     rank[7] = np.nan
-    found = standing(rank, same)
+    found = rank_within(rank, same)
     assert np.isnan(found[7])
     assert_array_equal(np.argsort(np.delete(found, 7)), np.argsort(np.delete(rank, 7)))
     assert_allclose(
@@ -62,7 +62,7 @@ def test_standing_spreads_pairs_evenly_wherever_they_are():
             ]
         ),
     )
-    assert_array_equal(standing(np.full(3, np.nan), same[:3]), np.full(3, np.nan))
+    assert_array_equal(rank_within(np.full(3, np.nan), same[:3]), np.full(3, np.nan))
 
 
 def test_mean_placements_are_the_area_under_the_curve():
@@ -93,7 +93,9 @@ def test_standard_error_is_that_of_repeated_draws():
     def one_draw():
         signal = np.where(same, 0.0, 1.0)
         common = rng.normal(size=120)
-        return compare(signal + common, 0.5 * signal + common + 0.5 * rng.normal(size=120), same)
+        return compare_auc(
+            signal + common, 0.5 * signal + common + 0.5 * rng.normal(size=120), same
+        )
 
     draws = [one_draw() for _ in range(300)]
     assert_allclose(np.mean([d.error for d in draws]), np.std([d.gain for d in draws]), rtol=0.15)
@@ -101,7 +103,7 @@ def test_standard_error_is_that_of_repeated_draws():
 
 def test_a_metric_compared_with_itself_gains_nothing():
     rank = np.random.RandomState(3).rand(20)
-    found = compare(rank, rank, np.arange(20) < 10)
+    found = compare_auc(rank, rank, np.arange(20) < 10)
     assert found.gain == 0
     assert found.error > 0
     assert found.t == 0
@@ -112,19 +114,19 @@ def test_pairs_that_were_not_held_out_do_not_count():
     one, two, same = rng.rand(30), rng.rand(30), np.arange(30) % 2 == 0
     with_gaps = one.copy()
     with_gaps[20:] = np.nan
-    assert compare(with_gaps, two, same) == compare(one[:20], two[:20], same[:20])
+    assert compare_auc(with_gaps, two, same) == compare_auc(one[:20], two[:20], same[:20])
 
 
 def test_random_pairs_stand_for_a_kind_that_is_missing():
     near, far = np.full(8, 0.01), np.full(8, 0.5)
-    found = compare(near, far, np.ones(8, dtype=bool))
+    found = compare_auc(near, far, np.ones(8, dtype=bool))
     assert_allclose([found.auc, found.other_auc], [0.99, 0.5])
-    assert_allclose(compare(far, near, np.zeros(8, dtype=bool)).gain, 0.49)
+    assert_allclose(compare_auc(far, near, np.zeros(8, dtype=bool)).gain, 0.49)
 
 
 def test_chance_of_gain_weighs_two_hypotheses():
     mean, deviation = USUAL_GAIN
-    found = Comparison(0.85, 0.8, 0.04)
+    found = AucComparison(0.85, 0.8, 0.04)
     usual = norm.pdf(0.05, mean, np.sqrt(0.04**2 + deviation**2))
     none = norm.pdf(0.05, 0, 0.04)
     odds = 0.9 * usual / (0.1 * none)
@@ -132,12 +134,12 @@ def test_chance_of_gain_weighs_two_hypotheses():
 
 
 def test_chance_of_gain_follows_what_is_seen_and_else_what_is_believed():
-    assert Comparison(0.9, 0.8, 0.01).chance_of_gain(0.9) > 0.999
-    assert Comparison(0.8, 0.8, 0.01).chance_of_gain(0.9) < 0.5
-    assert Comparison(0.7, 0.8, 0.02).chance_of_gain(0.9) < 0.1
-    assert_allclose(Comparison(0.8, 0.8, 100.0).chance_of_gain(0.7), 0.7, atol=1e-3)
-    assert Comparison(1.0, 0.0, 1e-4).chance_of_gain(0.9) == 1
-    assert Comparison(0.0, 1.0, 1e-4).chance_of_gain(0.9) < 1e-9
+    assert AucComparison(0.9, 0.8, 0.01).chance_of_gain(0.9) > 0.999
+    assert AucComparison(0.8, 0.8, 0.01).chance_of_gain(0.9) < 0.5
+    assert AucComparison(0.7, 0.8, 0.02).chance_of_gain(0.9) < 0.1
+    assert_allclose(AucComparison(0.8, 0.8, 100.0).chance_of_gain(0.7), 0.7, atol=1e-3)
+    assert AucComparison(1.0, 0.0, 1e-4).chance_of_gain(0.9) == 1
+    assert AucComparison(0.0, 1.0, 1e-4).chance_of_gain(0.9) < 1e-9
 
 
 def answered(n, slope, wrong, seed=0):

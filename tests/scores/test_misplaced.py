@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from nearkin.scores.suspects import distances_from_groups, placed
+from nearkin.scores.suspects import judge_membership, measure_group_distances
 
 
 def clouds(apart, n=120, seed=0):
@@ -11,7 +11,7 @@ def clouds(apart, n=120, seed=0):
 
 
 def chances(Z, said):
-    return placed(distances_from_groups(Z, np.arange(len(Z)), Z, said), said).misplaced
+    return judge_membership(measure_group_distances(Z, np.arange(len(Z)), Z, said), said).misplaced
 
 
 def test_rows_in_wrong_groups_are_found():
@@ -53,7 +53,7 @@ def test_distances_are_means_over_the_nearest_three():
     Z, y = clouds(2)
     D = cdist(Z, Z)
     np.fill_diagonal(D, np.inf)
-    found = distances_from_groups(Z, np.arange(len(Z)), Z, y)
+    found = measure_group_distances(Z, np.arange(len(Z)), Z, y)
     for k in (0, 5, 17):
         for g in range(4):
             assert np.isclose(found[k, g], np.sort(D[k, y == g])[:3].mean())

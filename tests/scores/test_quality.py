@@ -12,10 +12,10 @@ from nearkin.scores.quality import (
     _f1,
     _precision,
     _recall,
+    count_pairs_to_promise,
     dyadic_variance,
-    interval,
-    pairs_to_promise,
-    quality_of,
+    estimate_quality,
+    logistic_interval,
 )
 from tests.cases import each
 
@@ -35,7 +35,7 @@ def judged(k=60, n=25, seed=0):
 
 def test_figures_are_those_of_scikit_learn():
     distances, same, links = judged()
-    found = quality_of(distances, same, np.ones(len(same)), links, 1.5, same.mean())
+    found = estimate_quality(distances, same, np.ones(len(same)), links, 1.5, same.mean())
     called = distances <= 1.5
     assert_allclose(found.auc.value, roc_auc_score(same, -distances))
     assert_allclose(found.precision.value, precision_score(same, called))
@@ -47,7 +47,7 @@ def test_figures_are_those_of_scikit_learn():
 def test_weights_are_repetitions_and_prevalence_reweighs_kinds():
     distances, same, links = judged()
     weight = np.random.RandomState(1).randint(1, 4, len(same))
-    found = quality_of(distances, same, weight.astype(float), links, 1.5, 0.2)
+    found = estimate_quality(distances, same, weight.astype(float), links, 1.5, 0.2)
     often = np.repeat(np.arange(len(same)), weight)
     assert_allclose(found.auc.value, roc_auc_score(same[often], -distances[often]))
     kinds = [0.2 / weight[same].sum(), 0.8 / weight[~same].sum()]
@@ -67,9 +67,9 @@ def test_slopes_of_figures_are_those_by_finite_differences(figure):
 def test_what_a_metric_has_learned_from_widens_its_intervals():
     distances, same, links = judged()
     arguments = distances, same, np.ones(len(same)), links, 1.5, 0.5
-    before = quality_of(*arguments)
-    assert quality_of(*arguments, seen=distances) == before
-    after = quality_of(*arguments, seen=np.where(same, distances / 2, 2 * distances))
+    before = estimate_quality(*arguments)
+    assert estimate_quality(*arguments, seen=distances) == before
+    after = estimate_quality(*arguments, seen=np.where(same, distances / 2, 2 * distances))
     for one, other in ((before.auc, after.auc), (before.recall, after.recall)):
         assert one.value == other.value
         assert other.low < one.low < one.high < other.high
@@ -85,7 +85,7 @@ def test_intervals_hold_where_new_distances_are_a_little_larger_or_smaller():
         distances = rng.rand(2 * n) + ~same
         off = 0.8 * np.exp(0.1 * rng.normal())
         for error, found in held.items():
-            one = quality_of(distances, same, weight, links, 0.8, 0.5, radius_error=error)
+            one = estimate_quality(distances, same, weight, links, 0.8, 0.5, radius_error=error)
             found.append(one.recall.low <= min(off, 1.0) <= one.recall.high)
             assert one.auc.value == 1
     assert np.mean(held[0.0]) < 0.8
@@ -127,16 +127,16 @@ def test_intervals_hold_the_truth_about_nine_times_in_ten():
 def test_nothing_is_certain_after_a_few_pairs():
     links = np.arange(8).reshape(4, 2)
     same = np.array([True, True, False, False])
-    few = quality_of(np.array([1.0, 1, 2, 2]), same, np.ones(4), links, 1.5, 0.5)
+    few = estimate_quality(np.array([1.0, 1, 2, 2]), same, np.ones(4), links, 1.5, 0.5)
     assert few.auc.value == few.precision.value == 1
     assert few.auc.low < 0.6
     assert few.auc.high == 1
-    assert interval(1.0, 0.0, 1000).low > 0.99
+    assert logistic_interval(1.0, 0.0, 1000).low > 0.99
 
 
 def test_where_nothing_is_called_the_same_precision_is_unknown():
     distances, same, links = judged()
-    found = quality_of(distances, same, np.ones(len(same)), links, -1.0, 0.3)
+    found = estimate_quality(distances, same, np.ones(len(same)), links, -1.0, 0.3)
     assert found.precision == Estimate(0.3, 0, 1)
     assert found.recall.value == found.f1.value == 0
 
@@ -179,7 +179,7 @@ def test_precision_of_what_is_rare_cannot_be_promised_by_a_few_pairs():
     def low(prevalence, n_different):
         some = np.arange(2 * k) < k + n_different
         arguments = distances[some], same[some], np.ones(some.sum()), links[some]
-        return quality_of(*arguments, 2.0, prevalence).precision.low
+        return estimate_quality(*arguments, 2.0, prevalence).precision.low
 
     assert low(0.5, 50) > 0.93
     assert low(0.01, 50) < 0.2
@@ -188,12 +188,12 @@ def test_precision_of_what_is_rare_cannot_be_promised_by_a_few_pairs():
 
 @each(("precision", "prevalence"), [(0.99, 0.5), (0.9, 0.1)])
 def test_as_many_pairs_as_a_promise_takes(precision, prevalence):
-    n = pairs_to_promise(precision, prevalence, 1.0)
+    n = count_pairs_to_promise(precision, prevalence, 1.0)
 
     def low(n_different):
         same = np.arange(n_different + 400) < 400
         links = np.arange(2 * len(same)).reshape(-1, 2)
-        return quality_of(~same * 2.0, same, np.ones(len(same)), links, 1.0, prevalence)
+        return estimate_quality(~same * 2.0, same, np.ones(len(same)), links, 1.0, prevalence)
 
     assert low(n // 2).precision.low < precision
     assert_allclose(low(n).precision.low, precision, atol=0.01)
@@ -204,8 +204,8 @@ def test_pairs_that_all_share_a_row_leave_much_open():
     same = np.arange(60) < 30
     rng = np.random.RandomState(0)
     distances = np.where(same, 1.0, 1.5) + rng.rand(60)
-    star = quality_of(distances, same, np.ones(60), links, 1.6, 0.5)
-    apart = quality_of(distances, same, np.ones(60), np.arange(120).reshape(60, 2), 1.6, 0.5)
+    star = estimate_quality(distances, same, np.ones(60), links, 1.6, 0.5)
+    apart = estimate_quality(distances, same, np.ones(60), np.arange(120).reshape(60, 2), 1.6, 0.5)
     assert star.auc.value == apart.auc.value
     assert star.auc.high - star.auc.low > 0.4 > apart.auc.high - apart.auc.low
     assert star.recall.high - star.recall.low > 0.4 > apart.recall.high - apart.recall.low

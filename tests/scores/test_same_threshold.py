@@ -10,14 +10,14 @@ from sklearn.linear_model import LogisticRegression
 from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
 from nearkin.scores.verdicts import (
     Verdicts,
-    best_sharpness,
-    best_threshold,
-    best_verdicts,
-    borne_out,
-    estimated_prevalence,
-    likeliest_verdicts,
-    usual_distance,
-    verdicts_of,
+    estimate_prevalence,
+    find_sharpness,
+    find_threshold,
+    fit_logistic_verdicts,
+    fit_verdicts,
+    measure_usual_distance,
+    read_verdicts,
+    shrink_verdicts,
 )
 from tests import oracles
 from tests.cases import each
@@ -27,7 +27,7 @@ whole_distances = st.lists(st.integers(0, 8), min_size=1, max_size=10)
 
 @given(whole_distances, whole_distances)
 def test_no_other_threshold_gives_more_right_answers(same, different):
-    found = best_threshold(np.array(same, dtype=float), np.array(different, dtype=float))
+    found = find_threshold(np.array(same, dtype=float), np.array(different, dtype=float))
     right = oracles.mean_of_right_answers(found, same, different)
     others = [oracles.mean_of_right_answers(t, same, different) for t in np.arange(0, 9, 0.5)]
     assert right >= max(others) - 1e-12
@@ -44,7 +44,7 @@ def test_no_other_threshold_gives_more_right_answers(same, different):
     ],
 )
 def test_threshold_lies_half_way_between_what_it_separates(same, different, threshold):
-    assert best_threshold(np.array(same), np.array(different)) == threshold
+    assert find_threshold(np.array(same), np.array(different)) == threshold
 
 
 def likelihood(verdicts, same, different, count=lambda d: True):
@@ -63,7 +63,7 @@ def likelihood(verdicts, same, different, count=lambda d: True):
 @given(whole_distances, whole_distances)
 def test_no_other_sharpness_is_more_likely(same, different):
     same, different = np.array(same, dtype=float), np.array(different, dtype=float)
-    found = best_verdicts(same, different)
+    found = fit_verdicts(same, different)
     threshold = found.threshold
 
     # On each side; pairs on the other count the less the more there are on this one.
@@ -86,15 +86,15 @@ def test_no_other_sharpness_is_more_likely(same, different):
 
 
 def test_clear_distances_make_sharp_verdicts():
-    clear = best_verdicts(np.full(100, 1.0), np.full(100, 3.0))
-    blurred = best_sharpness(np.linspace(1, 2.5, 100), np.linspace(1.5, 3, 100), 2.0)
+    clear = fit_verdicts(np.full(100, 1.0), np.full(100, 3.0))
+    blurred = find_sharpness(np.linspace(1, 2.5, 100), np.linspace(1.5, 3, 100), 2.0)
     assert clear.threshold == 2
     assert clear.sharpness > blurred[0] > 0
     assert clear.far_sharpness > blurred[1] > 0
     # Platt's targets are met where all distances of a kind are equal.
     assert clear.chance(np.array([1.0, 3.0])) == pytest.approx([101 / 102, 1 / 102], rel=0.02)
     # The wrong way round.
-    assert best_sharpness(np.array([3.0]), np.array([1.0]), 2.0) == (0, 0)
+    assert find_sharpness(np.array([3.0]), np.array([1.0]), 2.0) == (0, 0)
 
 
 def test_each_side_of_the_threshold_has_its_own_sharpness():
@@ -102,13 +102,13 @@ def test_each_side_of_the_threshold_has_its_own_sharpness():
     # Near pairs are surely the same; far ones may be either.
     same = np.concatenate([np.full(100, 0.5), rng.uniform(1.1, 3, 40)])
     different = rng.uniform(1.0, 3, 100)
-    found = best_verdicts(same, different)
+    found = fit_verdicts(same, different)
     assert found.sharpness > 3 * found.far_sharpness > 0
     assert found.chance(2.0) == pytest.approx(40 / 140 / (40 / 140 + 1), abs=0.07)
 
 
 def test_a_threshold_of_zero():
-    found = best_verdicts(np.zeros(5), np.ones(5))
+    found = fit_verdicts(np.zeros(5), np.ones(5))
     found = Verdicts(0.0, found.sharpness, found.far_sharpness)
     assert found.chance(np.zeros(1)) == 0.5
     assert found.chance(np.ones(1)) < 0.5
@@ -135,9 +135,9 @@ def test_nothing_is_the_same_where_that_is_too_rare():
 def test_weights_count():
     same, different = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0])
     light = np.array([1.0, 1.0, 1e-9]), np.ones(2)
-    assert best_threshold(same, different, light) == best_threshold(same[:2], different)
-    found = best_sharpness(same, different, 2.5, light)
-    assert found[1] > best_sharpness(same, different, 2.5)[1]
+    assert find_threshold(same, different, light) == find_threshold(same[:2], different)
+    found = find_sharpness(same, different, 2.5, light)
+    assert found[1] > find_sharpness(same, different, 2.5)[1]
 
 
 def test_verdicts_and_probabilities_agree():
@@ -150,7 +150,7 @@ def test_verdicts_and_probabilities_agree():
         assert ((chance >= 0.5) == metric.same(A, B)).all()
         order = np.argsort(metric.pair_distance(A, B))
         assert (np.diff(chance[order]) <= 0).all()
-        assert_allclose(metric.chance_same(A, A), verdicts_of(metric).chance(0.0))
+        assert_allclose(metric.chance_same(A, A), read_verdicts(metric).chance(0.0))
         right = (y[:150] == y[150:]) == (chance >= 0.5)
         sure = np.maximum(chance, 1 - chance)
         assert right[sure > np.median(sure)].mean() > right[sure <= np.median(sure)].mean()
@@ -235,7 +235,7 @@ def test_a_metric_of_before_has_one_sharpness():
     X, y = datasets.make_xor(60, random_state=0)
     metric = KernelBeta(random_state=0).fit(X, y)
     del metric.far_sharpness_, metric.prevalence_
-    assert verdicts_of(metric) == Verdicts(
+    assert read_verdicts(metric) == Verdicts(
         metric.threshold_, metric.sharpness_, metric.sharpness_, 0.5
     )
 
@@ -250,7 +250,7 @@ def test_a_metric_without_sharpness_says_what_to_do():
 
 def test_before_anything_is_learned_the_threshold_is_the_median_of_different_rows():
     Z = np.array([[0.0], [3.0]])
-    assert usual_distance(Z, np.random.RandomState(0)) == 3.0
+    assert measure_usual_distance(Z, np.random.RandomState(0)) == 3.0
 
 
 def test_the_likeliest_curve_is_that_of_a_logistic_regression():
@@ -267,12 +267,12 @@ def test_the_likeliest_curve_is_that_of_a_logistic_regression():
         sample_weight=np.concatenate([share * (1 - doubt), share * doubt]),
     )
     threshold = -curve.intercept_[0] / curve.coef_[0, 0]
-    found = likeliest_verdicts(distances, same, weight)
+    found = fit_logistic_verdicts(distances, same, weight)
     assert_allclose(found.threshold, threshold, rtol=1e-4)
     assert_allclose(found.sharpness, -curve.coef_[0, 0] * threshold, rtol=1e-3)
     assert found.far_sharpness == found.sharpness
     # In other units it is the same curve.
-    larger = likeliest_verdicts(1e3 * distances, same, weight)
+    larger = fit_logistic_verdicts(1e3 * distances, same, weight)
     assert_allclose(larger.threshold, 1e3 * found.threshold, rtol=1e-4)
     assert_allclose(larger.sharpness, found.sharpness, rtol=1e-3)
 
@@ -283,35 +283,35 @@ def test_the_likeliest_curve_is_nearer_to_the_truth_than_the_best_threshold():
     errors = []
     for _ in range(100):
         distances = rng.normal(np.where(same, 1.0, 2.0), 0.5)
-        likeliest = likeliest_verdicts(distances, same, np.ones(40)).threshold
-        errors.append((likeliest - 1.5, best_threshold(distances[same], distances[~same]) - 1.5))
+        likeliest = fit_logistic_verdicts(distances, same, np.ones(40)).threshold
+        errors.append((likeliest - 1.5, find_threshold(distances[same], distances[~same]) - 1.5))
     by_curve, by_count = np.sqrt(np.mean(np.square(errors), axis=0))
     assert by_curve < 0.7 * by_count
 
 
 def test_a_curve_that_would_rise_with_the_distance_is_flat():
     same = np.array([False, False, True, True])
-    found = likeliest_verdicts(np.array([1.0, 2.0, 3.0, 4.0]), same, np.ones(4))
+    found = fit_logistic_verdicts(np.array([1.0, 2.0, 3.0, 4.0]), same, np.ones(4))
     assert found.sharpness == found.far_sharpness == 0
-    equal = likeliest_verdicts(np.full(4, 2.0), same, np.ones(4))
+    equal = fit_logistic_verdicts(np.full(4, 2.0), same, np.ones(4))
     assert (equal.threshold, equal.chance(np.array([1.0]))[0]) == (2.0, 0.5)
 
 
 def test_verdicts_are_as_sure_as_pairs_bear_out():
     rng = np.random.RandomState(0)
     same, different = rng.normal(1, 0.3, 200), rng.normal(2, 0.3, 200)
-    sure = best_verdicts(same, different)
-    kept = borne_out(sure, same, different)
+    sure = fit_verdicts(same, different)
+    kept = shrink_verdicts(sure, same, different)
     assert kept.threshold == sure.threshold
     assert 0.95 * sure.sharpness < kept.sharpness < sure.sharpness
     # By few pairs less, and by such as contradict them nothing.
-    few = borne_out(sure, same[:5], different[:5])
+    few = shrink_verdicts(sure, same[:5], different[:5])
     assert 0.2 * sure.sharpness < few.sharpness < 0.9 * sure.sharpness
-    wrong = borne_out(sure, different, same)
+    wrong = shrink_verdicts(sure, different, same)
     assert wrong.sharpness == wrong.far_sharpness == 0
     # Where verdicts are far too sure of what is hardly told apart, something is left of them.
     near = rng.normal(1.45, 0.3, 200), rng.normal(1.55, 0.3, 200)
-    hardly = borne_out(sure, *near)
+    hardly = shrink_verdicts(sure, *near)
     assert 0 < hardly.sharpness < 0.2 * sure.sharpness
 
 
@@ -325,28 +325,28 @@ def test_what_is_borne_out_is_found_by_trying():
     best = likely.argmax()
     ratio = 2 * 50 * (likely[best] + np.log(2))
     expected = steps[best, 0] * ratio / (ratio + 2)
-    assert_allclose(borne_out(verdicts, same, different).sharpness, 6 * expected, rtol=1e-2)
+    assert_allclose(shrink_verdicts(verdicts, same, different).sharpness, 6 * expected, rtol=1e-2)
 
 
 @each("share", [0.05, 0.3, 0.8])
 def test_the_prevalence_is_found_from_distances_of_pairs_without_answers(share):
     rng = np.random.RandomState(0)
     kinds = rng.normal(1, 0.3, 3000), rng.normal(2, 0.3, 3000)
-    verdicts = best_verdicts(*kinds)
+    verdicts = fit_verdicts(*kinds)
     drawn = np.where(rng.rand(3000) < share, *kinds)
-    assert_allclose(estimated_prevalence(verdicts, drawn), share, atol=0.02)
+    assert_allclose(estimate_prevalence(verdicts, drawn), share, atol=0.02)
 
 
 def test_a_prevalence_of_distances_that_tell_nothing_is_a_half():
     flat = Verdicts(1.0, 0.0, 0.0)
-    assert_allclose(estimated_prevalence(flat, np.linspace(0, 3, 50)), 0.5)
+    assert_allclose(estimate_prevalence(flat, np.linspace(0, 3, 50)), 0.5)
     # Nor is one sure that all are the same, or none.
     # One pair of a kind is imagined besides those that there are.
     sure = Verdicts(1.0, 1e4, 1e4)
-    assert_allclose(estimated_prevalence(sure, np.full(9, 2.0)), 1 / 11, atol=1e-3)
-    assert 0.005 < estimated_prevalence(sure, np.full(500, 2.0)) < 0.02
+    assert_allclose(estimate_prevalence(sure, np.full(9, 2.0)), 1 / 11, atol=1e-3)
+    assert 0.005 < estimate_prevalence(sure, np.full(500, 2.0)) < 0.02
     with pytest.raises(ValueError, match="no pairs of different rows"):
-        estimated_prevalence(flat, np.empty(0))
+        estimate_prevalence(flat, np.empty(0))
 
 
 def test_a_metric_estimates_the_prevalence_among_rows(digits):

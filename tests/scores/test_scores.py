@@ -12,9 +12,9 @@ from nearkin.rows import parallel
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.scores import (
     balanced_rand,
-    order_kept,
     pair_auc,
     retrieval_recall,
+    score_order,
     separability,
     triplets_kept,
 )
@@ -165,10 +165,10 @@ def test_triplets_kept_counts_by_weight_and_ties_half():
 def test_pairs_and_triplets_count_by_their_weights():
     Z = np.array([[0.0], [1.0], [3.0], [7.0]])
     pairs, wrong = Pairs([(0, 1)], [(2, 3)]), Pairs(closer=[(1, 2, 0)])
-    assert order_kept(Z, pairs=pairs) == 1
-    assert order_kept(Z, pairs=pairs + wrong) == 2 / 3
-    assert order_kept(Z, pairs=Pairs([(0, 1)]) + wrong) == 0  # one kind alone is in no order
-    assert order_kept(Z, [0, 0, 1, -1], pairs=wrong) == 3 / 4
+    assert score_order(Z, pairs=pairs) == 1
+    assert score_order(Z, pairs=pairs + wrong) == 2 / 3
+    assert score_order(Z, pairs=Pairs([(0, 1)]) + wrong) == 0  # one kind alone is in no order
+    assert score_order(Z, [0, 0, 1, -1], pairs=wrong) == 3 / 4
 
 
 def test_pair_auc_joins_labels_and_pairs():

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
-from nearkin.scores.held_out import model_answers, standing
-from nearkin.scores.suspects import Suspect, suspects, suspects_of_metric, trusted
+from nearkin.scores.held_out import model_answers, rank_within
+from nearkin.scores.suspects import Suspect, find_suspects, find_suspects_of_metric, weigh_by_trust
 
 LINKS = np.arange(400).reshape(200, 2)
 PAIRS = Pairs(LINKS[:100], LINKS[100:], must_weight=np.linspace(1, 2, 100))
@@ -21,7 +21,7 @@ def ranks_with_mistakes():
 
 
 def test_pairs_that_rank_as_the_other_kind_are_suspects():
-    found = suspects(PAIRS, ranks_with_mistakes())
+    found = find_suspects(PAIRS, ranks_with_mistakes())
     worst = {suspect.pair for suspect in found[:4]}
     assert worst == {tuple(LINKS[i]) for i in (0, 1, 100, 101)}
     chances = [suspect.chance_opposite for suspect in found]
@@ -34,8 +34,8 @@ def test_pairs_that_rank_as_the_other_kind_are_suspects():
 def test_trust_is_how_much_likelier_right_is_than_wrong():
     rank = ranks_with_mistakes()
     rank[[5, 150]] = np.nan  # not judged: trusted
-    told = trusted(PAIRS, rank)
-    place = standing(rank, SAME)
+    told = weigh_by_trust(PAIRS, rank)
+    place = rank_within(rank, SAME)
     wrong = model_answers(place, SAME).chance_wrong(place, SAME)
     expected = np.maximum(1 - 2 * np.where(np.isnan(wrong), 0, wrong), 1e-3)
     assert_allclose(told.must_weight, PAIRS.must_weight * expected[:100])
@@ -48,10 +48,10 @@ def test_trust_is_how_much_likelier_right_is_than_wrong():
 def test_one_kind_of_pair_says_nothing_of_mistakes():
     pairs = Pairs(LINKS)
     rank = np.random.RandomState(0).rand(200)
-    assert suspects(pairs, rank) == []
-    assert trusted(pairs, rank) == pairs
-    assert suspects(PAIRS, np.full(200, np.nan)) == []
-    assert trusted(Pairs(), np.empty(0)) == Pairs()
+    assert find_suspects(pairs, rank) == []
+    assert weigh_by_trust(pairs, rank) == pairs
+    assert find_suspects(PAIRS, np.full(200, np.nan)) == []
+    assert weigh_by_trust(Pairs(), np.empty(0)) == Pairs()
 
 
 def test_a_metric_orders_suspects_and_pairs_held_out_say_how_many():
@@ -61,20 +61,20 @@ def test_a_metric_orders_suspects_and_pairs_held_out_say_how_many():
     learned = np.where(SAME, 1.0, 3.0) + np.linspace(0, 0.5, 200)
     learned[[0, 100]] = [9.0, 0.1]
     learned[7] = 10.0
-    found = suspects_of_metric(PAIRS, rank, learned)
+    found = find_suspects_of_metric(PAIRS, rank, learned)
     assert {suspect.pair for suspect in found[:2]} == {(0, 1), (200, 201)}
     # 198 judged pairs, which count as much as 20 others held out.
-    told = standing(np.where(np.isnan(rank), np.nan, learned), SAME)
-    place = (198 * told + 20 * standing(rank, SAME)) / 218
-    p = model_answers(standing(rank, SAME), SAME).chance_same(place)
+    told = rank_within(np.where(np.isnan(rank), np.nan, learned), SAME)
+    place = (198 * told + 20 * rank_within(rank, SAME)) / 218
+    p = model_answers(rank_within(rank, SAME), SAME).chance_same(place)
     opposite = np.where(SAME, 1 - p, p)
     expected = {tuple(LINKS[i]) for i in np.flatnonzero(opposite >= 0.48)}
     assert {suspect.pair for suspect in found} == expected
     chances = [suspect.chance_opposite for suspect in found[:2]]
     assert_allclose(sorted(chances), sorted(opposite[[0, 100]]))
-    everything = suspects_of_metric(PAIRS, rank, learned, least=0.0)
+    everything = find_suspects_of_metric(PAIRS, rank, learned, least=0.0)
     assert len(everything) == 198
-    assert suspects_of_metric(Pairs(LINKS), rank, learned) == []
+    assert find_suspects_of_metric(Pairs(LINKS), rank, learned) == []
 
 
 def test_distances_of_a_metric_find_more_mistakes_than_those_of_metrics_held_out():
@@ -89,9 +89,9 @@ def test_distances_of_a_metric_find_more_mistakes_than_those_of_metrics_held_out
         order = np.concatenate([np.flatnonzero(said), np.flatnonzero(~said)])
         pairs = Pairs(LINKS[said], LINKS[~said])
         mistakes = {tuple(LINKS[i]) for i in np.flatnonzero(flipped)}
-        by_metric = suspects_of_metric(pairs, rank[order], learned[order])
+        by_metric = find_suspects_of_metric(pairs, rank[order], learned[order])
         # As many of either.
-        held_out = suspects(pairs, rank[order], 0.0)[: len(by_metric)]
+        held_out = find_suspects(pairs, rank[order], 0.0)[: len(by_metric)]
         found.append([len(mistakes & {one.pair for one in some}) for some in (by_metric, held_out)])
     by_metric, held_out = np.sum(found, axis=0)
     assert by_metric > 1.1 * held_out
@@ -110,6 +110,6 @@ def test_where_all_pairs_are_near_right_ones_are_no_suspects():
     rng = np.random.RandomState(0)
     duplicates, look_alikes = 1e-5 * rng.rand(100), 1e-4 * (1 + rng.rand(100))
     rank = np.r_[duplicates, look_alikes]
-    assert suspects(PAIRS, rank) == []
+    assert find_suspects(PAIRS, rank) == []
     rank[[0, 150]] = rank[[150, 0]]
-    assert {suspect.pair for suspect in suspects(PAIRS, rank)} == {(0, 1), (300, 301)}
+    assert {suspect.pair for suspect in find_suspects(PAIRS, rank)} == {(0, 1), (300, 301)}

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from nearkin.datasets import make_xor
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.verdicts import read_verdicts
 from nearkin.studio import find
 from nearkin.studio.find import Finder, TextIndex, Wanted, Where
 from nearkin.studio.lesson import Lesson
@@ -123,7 +123,7 @@ def test_rows_are_doubtful_where_verdicts_are_unsure():
     found = lesson.find(Wanted(doubtful=True))
     assert found["version"] == 24
     assert found["notes"] == []
-    verdicts = verdicts_of(lesson.metric)
+    verdicts = read_verdicts(lesson.metric)
     for row in range(60):
         far = [one["distance"] for one in lesson.neighbors(row)["neighbors"]]
         chance = np.median(verdicts.chance(np.array(far)))

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin import KernelBeta, Pairs, outlook
 from nearkin.datasets import make_xor
-from nearkin.scores.held_out import auc_of, deal_pairs, ranks
+from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
 from nearkin.studio.metric import first_learned
@@ -58,7 +58,7 @@ def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):
     strict, loose = np.full(len(links), np.nan), [[] for _ in links]
     for learn, judge in deal_pairs(pairs, 5, rng, unseen="both"):
         D = clone(LEARNER).fit(X, pairs=pairs.subset(learn)).distance(X)
-        rank = ranks(D[*links.T], D[*among.T])
+        rank = rank_among(D[*links.T], D[*among.T])
         strict[judge] = rank[judge]
         for k in np.flatnonzero(~learn):
             loose[k].append(rank[k])
@@ -66,7 +66,7 @@ def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):
     assert_allclose(found.strict, strict, atol=1e-9)
     assert_allclose(found.loose, [np.mean(some) for some in loose], atol=1e-9)
     D = cdist(X, X)
-    plain = ranks(D[*links.T], D[*among.T])
+    plain = rank_among(D[*links.T], D[*among.T])
     assert_allclose(found.plain, np.where(np.isnan(strict), np.nan, plain), atol=1e-9)
 
 
@@ -108,7 +108,7 @@ def test_rows_that_were_looked_for_are_no_test(pairs):
 def test_auc_is_the_usual_one():
     rng = np.random.RandomState(0)
     rank, same = rng.randint(10, size=50) / 10, rng.rand(50) < 0.4
-    assert auc_of(rank, same) == pytest.approx(roc_auc_score(~same, rank))
+    assert rank_auc(rank, same) == pytest.approx(roc_auc_score(~same, rank))
 
 
 def test_wrong_answers_are_suspected(pairs):

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MultipleKernelClassifier
-from nearkin.tasks.multiple_kernel import binary_problems, rbf_kernels, regional_kernels
+from nearkin.tasks.multiple_kernel import make_rbf_kernels, make_regional_kernels, split_into_binary
 from tests.cases import each
 
 SHORT = (0.25, 1.0, 4.0)
@@ -91,20 +91,20 @@ def test_strings_are_classes():
 
 def test_problems_of_each_kind():
     classes = np.array([0, 1, 2, 1])
-    ovr = binary_problems(classes, "ovr")
+    ovr = split_into_binary(classes, "ovr")
     assert [labels.tolist() for _, labels in ovr] == [
         [1, -1, -1, -1],
         [-1, 1, -1, 1],
         [-1, -1, 1, -1],
     ]
-    ovo = binary_problems(classes, "ovo")
+    ovo = split_into_binary(classes, "ovo")
     assert [rows.tolist() for rows, _ in ovo] == [[0, 1, 3], [0, 2], [1, 2, 3]]
-    assert len(binary_problems(np.array([0, 1]), "ovr")) == 1
+    assert len(split_into_binary(np.array([0, 1]), "ovr")) == 1
 
 
 def test_regions_have_metrics_of_their_own(wine):
     X, _, y, _ = wine
-    kernels = regional_kernels(X, y, SHORT, 3, random_state=0)
+    kernels = make_regional_kernels(X, y, SHORT, 3, random_state=0)
     assert len(kernels) == 9
     for kernel in kernels:
         K = kernel(X[:20], X[:20])
@@ -115,7 +115,7 @@ def test_regions_have_metrics_of_their_own(wine):
 
 def test_bandwidths_are_in_units_of_the_mean_squared_distance(wine):
     X, *_ = wine
-    kernel = rbf_kernels(X, [0.5])[0]
+    kernel = make_rbf_kernels(X, [0.5])[0]
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     mean = squared.mean()
     assert_allclose(kernel(X, X), np.exp(-0.5 * squared / mean))

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import euclidean_distances
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, root
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import alternate
 from nearkin.solvers.logdet import bound_pairs, estimate_bounds
 
@@ -116,7 +116,7 @@ def learned_width(X: Rows, y: Rows, n_iter: int = N_ITER) -> Learned:
     squared = euclidean_distances(X, squared=True)
     ends = np.array(np.triu_indices(len(X), 1))
     family = PublishedWidth(squared, 1 / float(squared[tuple(ends)].mean()))
-    links = example_pairs(gather_evidence(len(X), y), np.random.RandomState(0))
+    links = draw_example_pairs(gather_evidence(len(X), y), np.random.RandomState(0))
     bounds = estimate_bounds(family.coordinates, ends, family.prior)
     found = alternate(family, bound_pairs(links, bounds, SLACK), n_iter=n_iter)
     return Learned(X, found.family, root(found.solution.B))

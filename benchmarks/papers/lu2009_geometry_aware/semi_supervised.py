@@ -26,7 +26,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 from benchmarks.resume import Job
 from nearkin import GeometryAware, Pairs
 from nearkin.learners.geometry_aware import rounds_that_gain
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
 from nearkin.spaces.graph import average_equal_rows, neighbor_graph
@@ -257,7 +257,7 @@ class Problem:
     @classmethod
     def of(cls, values: Rows, V: Rows, known: Rows, seed: int) -> Problem:
         rng = np.random.RandomState(seed)
-        links = example_pairs(gather_evidence(len(V), known), rng)
+        links = draw_example_pairs(gather_evidence(len(V), known), rng)
         family = SpectralFamily(V, diffusion(values, V, known, time=DIFFUSION_TIME))
         ends = draw_random_pairs(len(V), rng)
         return cls(family, links, estimate_bounds(V, ends, family.prior), ends, rng)

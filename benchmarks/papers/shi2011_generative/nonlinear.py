@@ -20,7 +20,7 @@ from benchmarks.papers.shi2011_generative.splits import (
 )
 from benchmarks.resume import Job
 from nearkin import MultipleKernelClassifier
-from nearkin.tasks.multiple_kernel import BANDWIDTHS, regional_kernels
+from nearkin.tasks.multiple_kernel import BANDWIDTHS, make_regional_kernels
 
 DATA = published.NONLINEAR
 SPLITS = 30
@@ -46,7 +46,7 @@ def as_published(X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:
     part = varying(random_split(X, y, seed))
     plain = {"covariance": "full", "regularization": 0.0}
     return [
-        machines(part, method, regional_kernels(part.X, part.y, BANDWIDTHS, p, seed, **plain))
+        machines(part, method, make_regional_kernels(part.X, part.y, BANDWIDTHS, p, seed, **plain))
         for method, p in REGIONS.items()
     ]
 
@@ -57,7 +57,7 @@ def regularised(X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:
     return [
         machines(part, "rbf", "rbf"),
         *(
-            machines(part, method, regional_kernels(part.X, part.y, BANDWIDTHS, p, seed))
+            machines(part, method, make_regional_kernels(part.X, part.y, BANDWIDTHS, p, seed))
             for method, p in REGIONS.items()
         ),
     ]

@@ -23,9 +23,9 @@ from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import collect_notices, tell
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.outlook import outlook
-from nearkin.questions.strategies import in_balance, suggest_pairs
+from nearkin.questions.strategies import balance_inferred, suggest_pairs
 from nearkin.records.matcher import RecordMatcher
-from nearkin.scores.verdicts import usual_distance
+from nearkin.scores.verdicts import measure_usual_distance
 from nearkin.storage.files import is_written_through
 from nearkin.tables.differences import find_differences, fold_text
 
@@ -45,7 +45,7 @@ class Untaught(BaseEstimator):
     def fit(self, X: Floats, y: Any = None, *, seed: int = 0) -> Untaught:
         """Find the median distance, of random pairs of rows."""
         del y
-        self.threshold_ = usual_distance(X, np.random.RandomState(seed))
+        self.threshold_ = measure_usual_distance(X, np.random.RandomState(seed))
         return self
 
     def transform(self, X: Floats) -> Floats:
@@ -103,7 +103,7 @@ class Questions:
         pairs = self._pairs()
         is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
         if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
-            told = in_balance(pairs, np.random.RandomState(self._seed))
+            told = balance_inferred(pairs, np.random.RandomState(self._seed))
             with collect_notices():  # of a metric that is there for the questions only
                 self._metric = MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
             self._n_learned = len(pairs)

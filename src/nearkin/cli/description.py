@@ -19,7 +19,7 @@ from nearkin.cli.models import USES, Model
 from nearkin.errors import counted, explain_missing_package, few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.verdicts import read_verdicts
 from nearkin.storage.arrays import printable
 from nearkin.storage.files import whole_file
 from nearkin.storage.models import ModelInfo
@@ -181,7 +181,7 @@ def _verdicts(summary: dict[str, Any]) -> str:
     found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
     if "threshold_" not in found:
         return ""
-    verdicts = verdicts_of(SimpleNamespace(**found))
+    verdicts = read_verdicts(SimpleNamespace(**found))
     said = f"rows are called the same up to a distance of {verdicts.radius:.4g}"
     near, far = verdicts.sharpness, verdicts.far_sharpness
     if near is None or far is None:

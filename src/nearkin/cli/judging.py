@@ -23,17 +23,17 @@ from nearkin.cli.models import Model
 from nearkin.cli.row_marks import count_known
 from nearkin.errors import counted
 from nearkin.learners.explain import Explanation, words_of
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
-from nearkin.scores.quality import Quality, pairs_to_promise
+from nearkin.scores.quality import Quality, count_pairs_to_promise
 from nearkin.scores.verdicts import (
     ESTIMATED,
     Prevalence,
     Verdicts,
-    checked_share,
-    estimated_prevalence,
+    check_share,
+    estimate_prevalence,
 )
 from nearkin.storage.models import Trial
 
@@ -69,10 +69,10 @@ def with_prevalence(verdicts: Verdicts, said: str | None, distances: Floats) -> 
     if prevalence is None:
         return verdicts
     if prevalence == ESTIMATED:
-        share = estimated_prevalence(verdicts, distances)
+        share = estimate_prevalence(verdicts, distances)
         say(f"estimated prevalence: {share:.3g} of these pairs are the same")
         return replace(verdicts, prevalence=share)
-    return replace(verdicts, prevalence=checked_share(prevalence, "prevalence"))
+    return replace(verdicts, prevalence=check_share(prevalence, "prevalence"))
 
 
 def stated_prevalence(said: str | None) -> Prevalence:
@@ -93,7 +93,7 @@ def stated_share(said: str | None) -> float | None:
     prevalence = stated_prevalence(said)
     if prevalence == ESTIMATED:
         raise UserError(f"--prevalence {ESTIMATED}: this goes by distances; give a share.")
-    return None if prevalence is None else checked_share(prevalence, "prevalence")
+    return None if prevalence is None else check_share(prevalence, "prevalence")
 
 
 def say_expected(quality: Quality, by: str, wanted: float | None = None) -> None:
@@ -106,7 +106,7 @@ def say_expected(quality: Quality, by: str, wanted: float | None = None) -> None
     )
     if wanted is None or not quality.recall.value or quality.precision.low >= wanted:
         return
-    needed = pairs_to_promise(wanted, quality.prevalence, max(quality.recall.value, 0.05))
+    needed = count_pairs_to_promise(wanted, quality.prevalence, max(quality.recall.value, 0.05))
     more = f"that takes about {needed} known pairs that are different, none of them called the same"
     if needed <= quality.n_different:
         more = "of those that are different, too many are called the same for it"
@@ -236,7 +236,7 @@ def can_be_judged(y: Any) -> bool:
     """Whether labels tell the same from the different."""
     if y is None:
         return False
-    classes = class_numbers(y)
+    classes = number_classes(y)
     counts = np.bincount(classes[classes >= 0])
     return int((counts > 0).sum()) >= 2 and int(counts.max()) >= 2
 
@@ -245,7 +245,7 @@ def scores_by_labels(model: Model, rows: RowStream, y: Any, seed: int) -> list[S
     """By labels, of all labelled rows or some of them."""
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")
-    classes = class_numbers(y)
+    classes = number_classes(y)
     known = _some_known(classes, seed)
     classes = classes[known]
     n_classes = len(np.unique(classes))
@@ -315,7 +315,7 @@ def quality_by(
         named = pairs.points
         X = rows.take(named)
         return metric.quality(X, pairs=pairs.restrict(named), prevalence=prevalence)  # type: ignore[no-any-return]
-    classes = class_numbers(y)
+    classes = number_classes(y)
     known = _some_known(classes, seed)
     return metric.quality(rows.take(known), classes[known], prevalence=prevalence)  # type: ignore[no-any-return]
 

@@ -27,11 +27,11 @@ from nearkin.cli.files.tables import (
 )
 from nearkin.cli.judging import verdict_lines
 from nearkin.errors import counted
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher, is_matcher
 from nearkin.records.results import Duplicates, Links, MatchReport
-from nearkin.scores.quality import Quality, quality_of
+from nearkin.scores.quality import Quality, estimate_quality
 from nearkin.tables.reading import Column
 
 _NONE = Path("none")
@@ -305,7 +305,7 @@ def quality_of_chances(
     Same and different are taken to be as frequent as among these, unless a prevalence is stated.
     """
     share = float(weight[same].sum() / weight.sum()) if prevalence is None else prevalence
-    return quality_of(1 - chance, same, weight, ends, 1 - level, share)
+    return estimate_quality(1 - chance, same, weight, ends, 1 - level, share)
 
 
 def scores_by_known(
@@ -327,7 +327,7 @@ def scores_by_known(
 
 def scores_by_labels(groups: Ints, labels: Any) -> list[dict[str, Any]]:
     """Precision, recall and F1 of the pairs within groups, by what records are known to be of."""
-    classes = class_numbers(labels)
+    classes = number_classes(labels)
     known = classes >= 0
     groups, classes = groups[known], classes[known]
 

@@ -13,7 +13,7 @@ from nearkin.cli.common import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.records.matcher import is_matcher
 from nearkin.scores.quality import Quality
-from nearkin.scores.verdicts import Verdicts, verdicts_of
+from nearkin.scores.verdicts import Verdicts, read_verdicts
 from nearkin.storage.models import Facts, load_with_facts
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Model:
     @property
     def verdicts(self) -> Verdicts:
         """What distances say: same or different, and how sure that is."""
-        return verdicts_of(self.metric)
+        return read_verdicts(self.metric)
 
     @property
     def held_out(self) -> Quality | None:

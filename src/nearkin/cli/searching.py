@@ -20,7 +20,7 @@ from nearkin.clustering.clusters import Clusters
 from nearkin.clustering.constraints import PairsError
 from nearkin.clustering.mpck_means import MPCKMeans
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.quality import Quality, quality_of
+from nearkin.scores.quality import Quality, estimate_quality
 from nearkin.search.neighbor_index import NeighborIndex
 from nearkin.spaces.neighbors import drop_itself
 
@@ -111,7 +111,9 @@ def quality_of_groups(
     number = -1 - np.arange(n_rows)
     number[rows] = group
     apart = (number[ends[:, 0]] != number[ends[:, 1]]).astype(np.float64)
-    return quality_of(apart, same, weight, ends, 0.5, float(weight[same].sum() / weight.sum()))
+    return estimate_quality(
+        apart, same, weight, ends, 0.5, float(weight[same].sum() / weight.sum())
+    )
 
 
 # Clusters of rows in memory.

@@ -20,7 +20,7 @@ from nearkin.clustering.partitions import (
 from nearkin.messages import mute_third_party
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import some_of_each_kind
+from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows.parallel import one_thread, run_in_blocks
 from nearkin.scores.held_out import deal_pairs
 
@@ -378,7 +378,7 @@ def folds_of(
     n = len(Z)
     rows = np.arange(n)
     folds = []
-    pairs = some_of_each_kind(pairs, _MOST_PAIRS, rng)
+    pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in deal_pairs(pairs, N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
         judged = pairs.subset(judge)

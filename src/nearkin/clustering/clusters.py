@@ -45,10 +45,10 @@ from nearkin.clustering.partitions import (
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState
 from nearkin.messages import show_progress, tell
-from nearkin.pairs.closure import in_order_of_appearance
-from nearkin.pairs.labels import class_numbers, renumbered
+from nearkin.pairs.closure import number_by_appearance
+from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, refuse_triplets
+from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, refuse_triplets
 from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import count_rows
@@ -66,7 +66,7 @@ def known_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
         known = known + pairs
     if y is None:
         return known
-    classes = class_numbers(y)
+    classes = number_classes(y)
     if len(classes) != n_rows:
         raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
     labelled = np.flatnonzero(classes >= 0)
@@ -117,7 +117,7 @@ def groups_of_all(
         labels = kept(costs_of(scores), blocks, most_groups=whole.most)
     if len(np.unique(labels)) < whole.least:  # nobody was placed in some
         labels = split_up(labels, scores, blocks, whole.least)
-    return in_order_of_appearance(labels)
+    return number_by_appearance(labels)
 
 
 def medoids(Z: Floats, labels: Ints) -> Ints:
@@ -563,8 +563,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     def _comparison(self, some: Sample, y: Any, rng: np.random.RandomState) -> Comparison:
         """Candidates, and pairs to judge them by that neither metric nor groups are told of."""
         whole = some.groupings
-        classes = None if y is None else renumbered(class_numbers(y)[some.numbers])
-        examples = example_pairs(Evidence(some.told, classes), rng, most=_MOST_EXAMPLES)
+        classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
+        examples = draw_example_pairs(Evidence(some.told, classes), rng, most=_MOST_EXAMPLES)
         folds = folds_of(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
         share = share_of_same(self.metric_, some.Z, whole.seed)
         return Comparison(whole, folds, whole.families, share)

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import compiled
 
@@ -648,7 +648,7 @@ _LOG_SHARPNESS = (-2.0, 5.0)
 def kernel_features(Z: Floats, seed: int, width: float = 1.0) -> Nystroem:
     """Features of a Gaussian kernel, as wide as rows are apart."""
     rng = check_random_state(seed)
-    pairs = random_pairs(len(Z), rng, _N_DISTANCES)
+    pairs = draw_links(len(Z), rng, _N_DISTANCES)
     squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
     usual = float(np.median(squared)) if len(squared) else 0.0
     apart = usual or float(squared.max(initial=0.0)) or 1.0

@@ -25,10 +25,10 @@ from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState
 from nearkin.messages import notice
-from nearkin.pairs.closure import chunklets
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.closure import find_chunklets
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import check_roles, example_pairs, gather_evidence
+from nearkin.pairs.supervision import check_roles, draw_example_pairs, gather_evidence
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
@@ -765,8 +765,8 @@ class MPCKMeans(
             links, rows, component = Pairs(), no_rows, no_rows
         else:
             evidence = gather_evidence(n, y, pairs)
-            links = example_pairs(evidence, rng)
-            rows, component = chunklets(evidence.pairs.must_link, evidence.classes)
+            links = draw_example_pairs(evidence, rng)
+            rows, component = find_chunklets(evidence.pairs.must_link, evidence.classes)
         scale = column_scales(X) if self.scale else None
         origin = middle(X)
         X = centre(X, origin)
@@ -902,7 +902,7 @@ def _tells_nothing(n_rows: int, y: Any, pairs: Pairs | None) -> bool:
         pairs.check_rows(n_rows)
     if y is None:
         return True
-    classes = class_numbers(y)
+    classes = number_classes(y)
     if len(classes) != n_rows:
         raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
     return int((classes >= 0).sum()) < 2

@@ -40,15 +40,15 @@ from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.selection import SelectionWarning, scales_of_differing
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
-from nearkin.pairs.closure import in_order_of_appearance, random_pairs
+from nearkin.pairs.closure import draw_links, number_by_appearance
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import some_of_each_kind
+from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows import validation
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.scaling import divide_columns
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import find_word_columns
-from nearkin.scores.verdicts import estimated_prevalence, verdicts_of
+from nearkin.scores.verdicts import estimate_prevalence, read_verdicts
 from nearkin.tables.encoder import TableEncoder
 
 # Groups that grow by joining, with cannot-links kept: a tree that can be cut anywhere.
@@ -107,7 +107,7 @@ def leaves_joined(joined: Ints, n_leaves: int) -> Ints:
         parent[nodes] = n_leaves + t
     for node in range(len(parent) - 1, -1, -1):  # parents come later
         parent[node] = parent[parent[node]]
-    return in_order_of_appearance(parent[:n_leaves])
+    return number_by_appearance(parent[:n_leaves])
 
 
 def joined_tree(
@@ -414,7 +414,7 @@ def mixture(there: Coordinates) -> Cut:
             found = GaussianMixture(
                 k, covariance_type=kind, reg_covar=floor, random_state=there.seed
             ).fit_predict(Z)
-        return in_order_of_appearance(found)
+        return number_by_appearance(found)
 
     return cut
 
@@ -446,7 +446,7 @@ def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
     with mute_third_party():  # there may be fewer distinct rows than groups
         n_init = _N_INIT if k <= _MANY else 1
         found = KMeans(k, n_init=n_init, random_state=seed).fit_predict(Z)
-    return in_order_of_appearance(found)
+    return number_by_appearance(found)
 
 
 # What several groupings agree on.
@@ -465,7 +465,7 @@ def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=np.int64)
     tree = hierarchy.linkage(pdist(rows, "hamming"), "average")
-    return in_order_of_appearance(hierarchy.fcluster(tree, k, "maxclust") - 1)
+    return number_by_appearance(hierarchy.fcluster(tree, k, "maxclust") - 1)
 
 
 # Where rows are when they are grouped: in the coordinates of a metric, learned or given.
@@ -507,7 +507,7 @@ def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) 
     if y is None and not pairs:
         return PlainRows().fit(X)
     if pairs is not None:
-        pairs = some_of_each_kind(pairs, _MOST_LEARNED_FROM, np.random.RandomState(seed))
+        pairs = draw_of_each_kind(pairs, _MOST_LEARNED_FROM, np.random.RandomState(seed))
     learner = MetricLearner(random_state=seed) if metric is None else clone(as_metric(metric))
     with mute_categories(SelectionWarning):  # of which groups say more
         return learner.fit(X, y, pairs=pairs)
@@ -537,8 +537,8 @@ def share_of_same(metric: Any, Z: Floats, seed: int) -> float:
     """Share of all pairs of rows that are the same, by what the metric says of distances."""
     if not hasattr(metric, "threshold_") or len(Z) < 2:
         return 0.5
-    links = random_pairs(len(Z), np.random.RandomState(seed), _N_PAIRS)
-    return estimated_prevalence(verdicts_of(metric), linked_distances(Z, links))
+    links = draw_links(len(Z), np.random.RandomState(seed), _N_PAIRS)
+    return estimate_prevalence(read_verdicts(metric), linked_distances(Z, links))
 
 
 # Groupings of rows in one space: any family, any number, mended until pairs are kept.
@@ -686,16 +686,16 @@ class Groupings:
 
     def mended(self, start: Ints, k: int, turns: int = _MOST_TURNS) -> Grouping:
         """Groups that keep the pairs, after so many turns at most; −1 at the start: an outlier."""
-        labels, penalty = in_order_of_appearance(self._placed(self._at_most(start))), None
+        labels, penalty = number_by_appearance(self._placed(self._at_most(start))), None
         for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max()) + 1
             placed = self.placing.place(labels, n_groups, penalty if turn % _CHOSEN_ANEW else None)
             penalty = placed.penalty
-            after = in_order_of_appearance(self.kept(placed.costs, max(k, n_groups)))
+            after = number_by_appearance(self.kept(placed.costs, max(k, n_groups)))
             if np.array_equal(labels, after):
                 break
             labels = after
-        labels = in_order_of_appearance(self.split_up(labels))
+        labels = number_by_appearance(self.split_up(labels))
         return Grouping(labels, start < 0)
 
     def _at_most(self, start: Ints) -> Ints:

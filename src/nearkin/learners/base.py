@@ -18,9 +18,9 @@ from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, NearkinError, few
 from nearkin.learners.explain import ExplainingMixin
-from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, gather_evidence
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.scaling import scale_rows
@@ -33,8 +33,8 @@ from nearkin.rows.validation import (
     row_by_row,
     to_frame,
 )
-from nearkin.scores import order_kept
-from nearkin.scores.quality import Quality, quality_of
+from nearkin.scores import score_order
+from nearkin.scores.quality import Quality, estimate_quality
 from nearkin.scores.verdicts import (
     ESTIMATED,
     MOST_EXAMPLES,
@@ -42,11 +42,11 @@ from nearkin.scores.verdicts import (
     LateVerdicts,
     Prevalence,
     Verdicts,
-    checked_share,
+    check_share,
     draw_examples,
-    estimated_prevalence,
-    verdicts_found,
-    verdicts_of,
+    estimate_prevalence,
+    find_verdicts,
+    read_verdicts,
 )
 from nearkin.spaces.maps import (
     MAP,
@@ -128,7 +128,7 @@ class JudgingMixin:
         >>> metric.same(X[[0, 0]], X[[1, -1]])
         array([ True, False])
         """
-        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= verdicts_of(self).radius
+        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= read_verdicts(self).radius
         return found
 
     def chance_same(self, X_a: Any, X_b: Any, prevalence: Prevalence = None) -> Floats:
@@ -166,7 +166,7 @@ class JudgingMixin:
         >>> round(metric.prevalence_, 2)
         0.5
         """
-        verdicts, distances = verdicts_of(self), self.pair_distance(X_a, X_b)
+        verdicts, distances = read_verdicts(self), self.pair_distance(X_a, X_b)
         share = _share(prevalence, verdicts, lambda: backends.to_numpy(distances))
         found: Floats = verdicts.chance(distances, share)
         return found
@@ -215,16 +215,16 @@ class JudgingMixin:
         0.01
         """
         check_is_fitted(self)
-        verdicts = verdicts_of(self)
+        verdicts = read_verdicts(self)
         if not (prevalence is None or prevalence == ESTIMATED):
-            checked_share(prevalence, "prevalence")
+            check_share(prevalence, "prevalence")
         if y is not None or pairs is not None or prevalence is None:
             known, same, different, evidence = self._judged(X, y, pairs, "calibrate")
             if prevalence is None:
                 prevalence = evidence.share_of_same()
             weights = known.must_weight, known.cannot_weight
-            self.__dict__.update(verdicts_found(same, different, weights=weights))
-            verdicts = verdicts_of(self)
+            self.__dict__.update(find_verdicts(same, different, weights=weights))
+            verdicts = read_verdicts(self)
         self.prevalence_ = _share(prevalence, verdicts, lambda: self._random_distances(X))
         return self
 
@@ -256,8 +256,8 @@ class JudgingMixin:
         True
         """
         check_is_fitted(self)
-        wanted = checked_share(precision, "precision")
-        found = verdicts_of(self).distance_at(wanted, prevalence)
+        wanted = check_share(precision, "precision")
+        found = read_verdicts(self).distance_at(wanted, prevalence)
         if not found >= 0:
             raise InputError(
                 f"precision={precision}: two rows are nowhere the same with such a chance, not "
@@ -301,10 +301,10 @@ class JudgingMixin:
         True
         """
         check_is_fitted(self)
-        verdicts = verdicts_of(self)
+        verdicts = read_verdicts(self)
         share = _share(prevalence, verdicts, lambda: self._random_distances(X))
         known, same, different = self._judged(X, y, pairs, "quality")[:3]
-        return quality_of(
+        return estimate_quality(
             np.concatenate([same, different]),
             np.repeat([True, False], [len(same), len(different)]),
             np.concatenate([known.must_weight, known.cannot_weight]),
@@ -319,7 +319,7 @@ class JudgingMixin:
         """Known pairs of both kinds, by positions among their rows, and their distances."""
         evidence = gather_evidence(count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
-        known = example_pairs(evidence, rng, most=MOST_EXAMPLES)
+        known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
             raise InputError(
                 f"there are {len(known.must_link)} pairs that are the same and "
@@ -337,7 +337,7 @@ class JudgingMixin:
     def _random_distances(self, X: Any) -> Floats:
         """Learned distances of random pairs of rows of X."""
         rng = check_random_state(getattr(self, "random_state", None))
-        links = random_pairs(count_rows(X), rng, _RANDOM_PAIRS)
+        links = draw_links(count_rows(X), rng, _RANDOM_PAIRS)
         rows, places = np.unique(links, return_inverse=True)
         if not len(rows):
             return np.empty(0)
@@ -400,8 +400,8 @@ def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], F
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:
-        return estimated_prevalence(verdicts, distances())
-    return checked_share(prevalence, "prevalence")
+        return estimate_prevalence(verdicts, distances())
+    return check_share(prevalence, "prevalence")
 
 
 # A fit is whole: nothing of an earlier one is left after it, and a failed one changes nothing.
@@ -691,8 +691,8 @@ class MetricMixin(
             pairs.check_rows(count_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            return order_kept(self._embedded_rows(X, rows), pairs=pairs)
-        return order_kept(self._embedded(X), y, pairs=pairs)
+            return score_order(self._embedded_rows(X, rows), pairs=pairs)
+        return score_order(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
         """Write the fitted learner to a file that :func:`nearkin.load` reads.

@@ -19,7 +19,7 @@ from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Taught, at_home
 from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, Space
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
 # Where nothing is known, the odds of being the same fall by so much with the mean squared distance.
@@ -214,7 +214,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         if not usual.any():
             return np.eye(len(usual)), together.attributes(np.ones(together.n_groups))
         usual = together.usual
-        links = example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
+        links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         F, links = at_home(coordinates(links.points)), links.restrict(links.points)
         squared, counts = [], []
         for ends, weight in (

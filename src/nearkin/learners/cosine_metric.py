@@ -16,7 +16,7 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Taught, at_home
 from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, Space
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
 
 # A matrix under which the cosine of two rows tells whether they are the same.
@@ -279,7 +279,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     def _metric(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> tuple[Floats, dict[str, Any]]:
-        links = example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
+        links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()
         if min(sums) == 0:
             return np.eye(len(taught.space.covariance)), {}

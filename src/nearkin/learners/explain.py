@@ -19,7 +19,7 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, counted
 from nearkin.learners.fit_steps import Reader, Taught
 from nearkin.messages import mute_categories
-from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, backends
 from nearkin.rows.backends import evenly_spaced
@@ -910,7 +910,7 @@ class ExplainingMixin:
                 "pairs of rows."
             )
         X = self._checked_columns(rows)
-        ends = random_pairs(len(X), np.random.RandomState(0), _SOME_PAIRS)
+        ends = draw_links(len(X), np.random.RandomState(0), _SOME_PAIRS)
         learned, groups = self._map_of_columns()
         names, at = numbered_groups(groups)
         parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin, opened, stored_learner
-from nearkin.pairs.closure import chunklets, spread_labels
-from nearkin.pairs.labels import names_of_classes
+from nearkin.pairs.closure import find_chunklets, spread_labels
+from nearkin.pairs.labels import name_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, backends, device_math
@@ -70,7 +70,7 @@ def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
         classes = spread_labels(labels, evidence.pairs.groups)
         known = np.flatnonzero(classes >= 0)
         return known, classes[known]
-    rows, group = chunklets(evidence.pairs.must_link, labels)
+    rows, group = find_chunklets(evidence.pairs.must_link, labels)
     order = np.argsort(rows)
     n_classes = len(np.unique(group))
     if n_classes < 2:
@@ -271,7 +271,7 @@ class Generative(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = told_classes(evidence)
-        self.classes_ = names_of_classes(y, evidence.classes, int(classes.max()) + 1)
+        self.classes_ = name_classes(y, evidence.classes, int(classes.max()) + 1)
         if backends.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X

@@ -16,10 +16,10 @@ from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.rows.memo import call_once
 from nearkin.rows.sparse import to_dense
-from nearkin.scores.held_out import average_precision, deal_pairs, ranks
+from nearkin.scores.held_out import average_precision, deal_pairs, rank_among
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -246,7 +246,7 @@ def _precision(
         Z = F[left] - F[right]
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 
-    return average_precision(ranks(distances(*pairs.T), distances(*ends)), same)
+    return average_precision(rank_among(distances(*pairs.T), distances(*ends)), same)
 
 
 COORDINATES = ("laplacian", "lle", "isomap")
@@ -511,7 +511,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
-        links = example_pairs(evidence, rng)
+        links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)
         elif self.family == "data_dependent":

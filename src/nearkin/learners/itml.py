@@ -23,7 +23,7 @@ from nearkin.learners.teachable import (
     Space,
     shrunk_covariance,
 )
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import access
 from nearkin.rows.memo import call_once
 from nearkin.rows.sparse import is_sparse
@@ -278,7 +278,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> tuple[Floats, dict[str, Any]]:
         prior, bounds = taught.settled
-        links = example_pairs(taught.evidence, rng)
+        links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
             at_home(coordinates(links.points)),

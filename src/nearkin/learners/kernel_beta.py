@@ -17,7 +17,7 @@ from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught
 from nearkin.learners.teachable import TeachableMixin
-from nearkin.pairs.supervision import Evidence, Spread, label_spread, measure_spread
+from nearkin.pairs.supervision import Evidence, Spread, measure_label_spread, measure_spread
 from nearkin.rows import backends
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -366,7 +366,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         """What labels show along the directions."""
         if evidence.classes is None:
             return None
-        return label_spread(evidence.classes, X, space.coordinates)
+        return measure_label_spread(evidence.classes, X, space.coordinates)
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState

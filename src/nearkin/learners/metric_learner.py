@@ -43,7 +43,12 @@ from nearkin.messages import mute_categories, notice, show_progress, tell
 from nearkin.pairs.answers import Answerer, Answers
 from nearkin.pairs.closure import keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import ContradictionWarning, Evidence, example_pairs, gather_evidence
+from nearkin.pairs.supervision import (
+    ContradictionWarning,
+    Evidence,
+    draw_example_pairs,
+    gather_evidence,
+)
 from nearkin.rows import access, backends
 from nearkin.rows.distances import centre, mean_row, middle
 from nearkin.rows.memo import keep_results
@@ -51,7 +56,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
-from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
+from nearkin.scores.suspects import estimate_chances, find_suspects_of_metric, weigh_by_trust
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
@@ -348,7 +353,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
             judges = Evidence(answers.telling, evidence.classes)
         sample = host_sample(X, evidence, rng)
         X = sample.X
-        examples = example_pairs(sample.renumbered(judges), rng)
+        examples = draw_example_pairs(sample.renumbered(judges), rng)
         self.column_scale_, remark = self._scales(X)
         X = divide_columns(X, self.column_scale_)
         if is_sparse(X):
@@ -401,7 +406,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         verdicts, quality = trial.judgement(report.recipe, Z, float(metric.threshold_))
         self.report_ = replace(report, answerers=answerers, quality=quality)
         learned = trial.distances(Z, sample.renumbered(given))
-        self.suspects_ = suspects_of_metric(given, rank, learned)
+        self.suspects_ = find_suspects_of_metric(given, rank, learned)
         self.n_components_ = metric.n_components_
         self._calibrate_as(metric)
         self.__dict__.update(verdicts)
@@ -416,13 +421,13 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> tuple[Pairs, list[Answerer]]:
         """Pairs with the weights that they deserve, and who answered how well."""
         if answers is None:
-            return trusted(given, rank) if self.robust else given, []
+            return weigh_by_trust(given, rank) if self.robust else given, []
         if not self.robust:
             return given, answers.answerers
         ends = np.concatenate([given.must_link, given.cannot_link])
         before = np.full(len(answers.links), np.nan)
         place = np.searchsorted(keys_of(answers.links), keys_of(ends))
-        before[place] = chance_by_metric(given, rank)
+        before[place] = estimate_chances(given, rank)
         return answers.agreed(before)
 
     @property

@@ -19,7 +19,7 @@ from nearkin._types import Floats
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.rows.distances import linked_distances
 from nearkin.solvers.stress import (
     AnySprings,
@@ -398,7 +398,7 @@ class KernelA(MetricMixin, BaseEstimator):
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
-        links = example_pairs(evidence, rng)
+        links = draw_example_pairs(evidence, rng)
         springs = springs_of(self, F, links, rng)
         if self.learn_weights:
             weights = np.sqrt(space.eigenvalues)
@@ -612,7 +612,7 @@ class LLMA(MetricMixin, BaseEstimator):
         rows = X.astype(np.float64, order="C")
         mean = rows.mean(axis=0)
         width = float(np.sqrt(self.locality) / np.sqrt(resolve_gamma("mean", rows)))
-        links = example_pairs(evidence, rng)
+        links = draw_example_pairs(evidence, rng)
         anchors = links.points
         if len(anchors) > _MOST_ANCHORS:
             anchors = np.sort(rng.choice(anchors, _MOST_ANCHORS, replace=False))

@@ -21,7 +21,7 @@ from nearkin.learners.teachable import (
     Space,
     shrunk_covariance,
 )
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
 
 # The share of variance that is within classes, where nothing is known.
@@ -199,7 +199,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     def _metric(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> tuple[Floats, dict[str, Any]]:
-        links = example_pairs(taught.evidence, rng)
+        links = draw_example_pairs(taught.evidence, rng)
         total = shrunk_covariance(taught.space.covariance, taught.n_rows)
         if not len(links.must_link) or not total.any():
             return np.eye(len(total)), {}

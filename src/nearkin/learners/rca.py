@@ -15,7 +15,7 @@ from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, opened, stored_learner
 from nearkin.learners.teachable import axes_of, columns_along
-from nearkin.pairs.closure import chunklets
+from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, backends
@@ -212,7 +212,7 @@ class RCA(MetricMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
-        rows, chunklet = chunklets(evidence.pairs.must_link, evidence.classes)
+        rows, chunklet = find_chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
             raise InputError(

@@ -29,17 +29,17 @@ from nearkin.learners.teachable import TeachableMixin
 from nearkin.messages import mute_categories
 from nearkin.pairs import answers as who
 from nearkin.pairs.answers import Answerer
-from nearkin.pairs.closure import random_pairs
+from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_core
 from nearkin.rows.scaling import column_scales, find_differing_units
-from nearkin.scores.held_out import Comparison, compare, deal_pairs, ranks
-from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.suspects import trusted
-from nearkin.scores.verdicts import as_attributes, borne_out, likeliest_verdicts
+from nearkin.scores.held_out import AucComparison, compare_auc, deal_pairs, rank_among
+from nearkin.scores.quality import Quality, estimate_quality
+from nearkin.scores.suspects import weigh_by_trust
+from nearkin.scores.verdicts import fit_logistic_verdicts, shrink_verdicts, verdict_attributes
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
 # What is said of a choice among metrics: candidates, the reason, and how good the metric is.
@@ -446,7 +446,7 @@ class HeldOut:
                 np.sum([share * part[name][fold] for name, share in recipe.items()], axis=0)
                 for part in (self.distances, self.random)
             )
-            total[judged] += ranks(blended, among)
+            total[judged] += rank_among(blended, among)
             count[judged] += 1
         out = np.full(len(total), np.nan)
         np.divide(total, count, out=out, where=count > 0)
@@ -521,7 +521,7 @@ def hold_out(
     links = np.concatenate([pairs.must_link, pairs.cannot_link, near, far])
     same = np.repeat([True, False, True, False], [n_must, n_cannot, n_triplets, n_triplets])
     judged = [np.concatenate([judge, judge[n_must + n_cannot :]]) for _, judge in folds]
-    random_links = random_pairs(n_rows, rng)
+    random_links = draw_links(n_rows, rng)
     distances: dict[str, list[Floats]] = {}
     random: dict[str, list[Floats]] = {}
     for name, learner, rows in learners:
@@ -583,7 +583,7 @@ def choose(
 
     From a hundred held-out pairs on, one learner alone takes its place that is clearly better. The
     outcome is compared with the Euclidean distance
-    (:meth:`nearkin.scores.held_out.Comparison.chance_of_gain`): kept, blended with it, or given
+    (:meth:`nearkin.scores.held_out.AucComparison.chance_of_gain`): kept, blended with it, or given
     up for it.
 
     Parameters
@@ -604,14 +604,14 @@ def choose(
     recipe = held_out.shares(usual, weight)
     recipes = {**{name: {name: 1.0} for name in held_out.distances}, BLEND: recipe}
     rank = {name: held_out.ranks(one) for name, one in recipes.items()}
-    beside = {name: compare(rank[name], rank[EUCLIDEAN], same) for name in recipes}
+    beside = {name: compare_auc(rank[name], rank[EUCLIDEAN], same) for name in recipes}
     n_judged = int((~np.isnan(rank[BLEND])).sum())
     before, remark = _prior_belief(rank[BLEND], rank[EUCLIDEAN], same)
     best = BLEND
     if n_judged >= _ENOUGH_TO_TELL:
         alone = [name for name in recipes if name != EUCLIDEAN]
         best = max(alone, key=lambda name: beside[name].auc)
-        if compare(rank[best], rank[BLEND], same).t < _CLEARLY_BETTER:
+        if compare_auc(rank[best], rank[BLEND], same).t < _CLEARLY_BETTER:
             best = BLEND
     comparison, recipe = beside[best], recipes[best]
     chance = comparison.chance_of_gain(before)
@@ -655,7 +655,9 @@ def _prior_belief(blend: Floats, euclidean: Floats, same: Mask) -> tuple[float, 
     """Probability of a gain before pairs are looked at, and why if it is not the usual one."""
     judged = ~np.isnan(blend)
     if judged.sum() >= _ENOUGH_TO_SEE:
-        by_blend, by_euclidean = (compare(rank, 0 * rank, same).t for rank in (blend, euclidean))
+        by_blend, by_euclidean = (
+            compare_auc(rank, 0 * rank, same).t for rank in (blend, euclidean)
+        )
         if max(by_blend - _MADE_TO_SUIT, by_euclidean) <= _NOTHING_TOLD:
             return _NOTHING_TO_LEARN, "no distance tells these pairs apart better than chance would"
     must = euclidean[judged & same]
@@ -669,7 +671,7 @@ def is_one_thing(rank: Floats) -> bool:
     return bool(np.median(rank) < _ONE_THING)
 
 
-def _why(comparison: Comparison, seen: str) -> str:
+def _why(comparison: AucComparison, seen: str) -> str:
     """What a metric is preferred to the Euclidean distance for: what was seen, or belief."""
     if comparison.t >= _SHOWN:
         return f"better than the Euclidean distance ({seen})."
@@ -678,7 +680,7 @@ def _why(comparison: Comparison, seen: str) -> str:
     return f"which gains on most data, though it was no better on the held-out pairs ({seen})."
 
 
-def _why_euclidean(best: str, comparison: Comparison, n_judged: int, remark: str) -> str:
+def _why_euclidean(best: str, comparison: AucComparison, n_judged: int, remark: str) -> str:
     """Why the Euclidean distance is kept: what was better by luck, or worse."""
     what = f"the best {BLEND} of learned metrics" if best == BLEND else best
     how = "better" if comparison.gain > 0 else "worse"
@@ -759,17 +761,19 @@ def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -
         Of some rows.
     """
     told = np.concatenate([pairs.must_link, pairs.cannot_link])
-    at_random = random_pairs(len(X), np.random.RandomState(0))
+    at_random = draw_links(len(X), np.random.RandomState(0))
     rows, ends = np.unique(np.concatenate([told, at_random]), return_inverse=True)
     some, ends = X[rows], ends.reshape(-1, 2)
     found = []
     for part in (some, *(change(some) for change in changes)):
         distances = linked_distances(part, ends)
-        found.append(ranks(distances[: len(told)], distances[len(told) :]))
+        found.append(rank_among(distances[: len(told)], distances[len(told) :]))
     return found
 
 
-def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pairs) -> Comparison:
+def changed_for_better(
+    change: Callable[[Floats], Floats], X: Floats, pairs: Pairs
+) -> AucComparison:
     """Pair AUC of plain distances between rows that were changed, beside that of rows as they are.
 
     Parameters
@@ -781,7 +785,7 @@ def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pai
         One or more.
     """
     plain, changed = plain_ranks(X, pairs, change)
-    return compare(changed, plain, np.arange(len(plain)) < len(pairs.must_link))
+    return compare_auc(changed, plain, np.arange(len(plain)) < len(pairs.must_link))
 
 
 def tells_copies(X: Floats, pairs: Pairs) -> bool:
@@ -954,7 +958,7 @@ class Trial:
     def _trust(self, rank: Floats) -> Floats:
         """How much each judged pair counts: less where others contradict it."""
         n_pairs = len(_statements(self.pairs))
-        return _weights(trusted(self.pairs, rank[:n_pairs]))
+        return _weights(weigh_by_trust(self.pairs, rank[:n_pairs]))
 
     def judgement(
         self, recipe: Recipe, Z: Floats, usual_threshold: float
@@ -993,12 +997,12 @@ class Trial:
         if min(same.sum(), (~same).sum()) >= _LEAST_JUDGED:
             weight = self._trust(self.held_out.ranks(recipe))[known]
             both = np.concatenate([unseen, seen])
-            verdicts = likeliest_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
-            verdicts = borne_out(verdicts, unseen[same], unseen[~same])
-            found = as_attributes(verdicts, float(np.median(seen[same])))
+            verdicts = fit_logistic_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
+            verdicts = shrink_verdicts(verdicts, unseen[same], unseen[~same])
+            found = verdict_attributes(verdicts, float(np.median(seen[same])))
         radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
-        return found, quality_of(
+        return found, estimate_quality(
             unseen, same, weight, links, radius, 0.5, seen=seen, radius_error=_RADIUS_ERROR
         )
 

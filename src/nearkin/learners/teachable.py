@@ -25,9 +25,9 @@ from nearkin.learners.fit_steps import (
     learn,
 )
 from nearkin.messages import notice
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
+from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, revise_evidence
 from nearkin.rows import access, backends, sparse
 from nearkin.rows.distances import centre, mean_row, middle
 from nearkin.rows.memo import call_once
@@ -186,7 +186,7 @@ class TeachableMixin(MetricMixin):
             raise InputError(
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
             )
-        evidence = with_other_pairs(taught.evidence, taught.n_rows, pairs, withdrawn)
+        evidence = revise_evidence(taught.evidence, taught.n_rows, pairs, withdrawn)
         return self._learn_again(X, evidence)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -263,7 +263,7 @@ def retaught(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
     pairs : Pairs
         All that there are now, instead of those that it learned from. There may be none.
     """
-    evidence = with_other_pairs(Evidence(Pairs(), None), count_rows(X), pairs, None)
+    evidence = revise_evidence(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
 
@@ -279,7 +279,7 @@ def taught_of(metric: Any) -> Taught:
 
 
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
-    return classes is not None and np.array_equal(class_numbers(y), classes)
+    return classes is not None and np.array_equal(number_classes(y), classes)
 
 
 # What linear metrics share that live on the columns of X or in a kernel's feature space.

@@ -19,8 +19,8 @@ from nearkin.errors import InputError, counted
 from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.pairs.pairs import (
     Pairs,
-    checked_count,
-    checked_pairs,
+    check_count,
+    check_pairs,
     read_frame,
     refuse_difference_from_itself,
 )
@@ -95,7 +95,7 @@ class Answerer(NamedTuple):
         return f"{self.name}: {counted(self.n_answers, 'answer')}, wrong {self.wrong}"
 
 
-def advice(answerers: list[Answerer]) -> str:
+def advise_on_answerers(answerers: list[Answerer]) -> str:
     """Who should be looked at, in a sentence or two; empty if nobody answered."""
     if not answerers:
         return ""
@@ -127,7 +127,7 @@ def table(answerers: list[Answerer]) -> str:
     if len(shown) < len(answerers):
         lines.append(f"  ({len(answerers) - len(shown)} more reliable ones)")
     lines += [f"  {one.name:{width}}  {one.n_answers:7}  {one.wrong}" for one in shown]
-    return "\n".join([*lines, advice(answerers)])
+    return "\n".join([*lines, advise_on_answerers(answerers)])
 
 
 def as_html(answerers: list[Answerer]) -> str:
@@ -137,7 +137,7 @@ def as_html(answerers: list[Answerer]) -> str:
         f"<tr><td>{escape(one.name)}</td><td>{one.n_answers}</td><td>{one.wrong}</td></tr>"
         for one in answerers
     )
-    return f"<table>{head}{body}</table><p>{escape(advice(answerers))}</p>"
+    return f"<table>{head}{body}</table><p>{escape(advise_on_answerers(answerers))}</p>"
 
 
 def _names(some: list[Answerer]) -> str:
@@ -167,7 +167,7 @@ _STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
 _FINE = 500
 
 
-class Judged(NamedTuple):
+class AnswerEstimates(NamedTuple):
     """What answers say together.
 
     Attributes
@@ -213,7 +213,9 @@ class _Belief(NamedTuple):
     told: Floats
 
 
-def judge(pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None = None) -> Judged:
+def judge(
+    pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None = None
+) -> AnswerEstimates:
     """Estimate what is the same and who is how often wrong, in turn until both rest.
 
     Parameters
@@ -244,7 +246,7 @@ def judge(pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None 
         known = known._replace(triangles=np.empty((0, 3), dtype=np.int64))
         belief = _at_rest(known)
     wrong = [_estimate(known, belief, who) for who in range(len(known.n_answers))]
-    return Judged(belief.chance_same, wrong)
+    return AnswerEstimates(belief.chance_same, wrong)
 
 
 def _at_rest(known: _Known) -> _Belief:
@@ -454,8 +456,8 @@ class Answers:
         *,
         n_rows: int | None = None,
     ) -> None:
-        self.n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
-        ends = checked_pairs(links, "answer", self.n_rows)
+        self.n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
+        ends = check_pairs(links, "answer", self.n_rows)
         said = np.asarray(same)
         names = [str(name) for name in by]
         for name, length in (("same", len(said)), ("by", len(names))):

@@ -37,17 +37,17 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
     drawn = np.empty(0, dtype=np.int64)
     while len(drawn) < count:
         more = rng.randint(population, size=count, dtype=np.int64)
-        drawn = sorted_once(np.concatenate([drawn, more]))
+        drawn = sort_distinct(np.concatenate([drawn, more]))
     return np.asarray(rng.permutation(drawn)[:count])
 
 
-def random_pairs(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> Ints:
+def draw_links(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> Ints:
     """Draw about so many pairs of different rows, as an array of shape (k, 2)."""
     links = rng.randint(n_rows, size=(count, 2))
     return np.asarray(links[links[:, 0] != links[:, 1]])
 
 
-def sorted_once(values: Ints) -> Ints:
+def sort_distinct(values: Ints) -> Ints:
     """Give each of some numbers from 0 once, sorted."""
     if values.size > _FEW and values.max() < _TABLE * values.size:
         seen = np.zeros(int(values.max()) + 1, dtype=bool)
@@ -58,7 +58,7 @@ def sorted_once(values: Ints) -> Ints:
     return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
 
 
-def positions_of(values: Ints, among: Ints) -> Ints:
+def find_positions(values: Ints, among: Ints) -> Ints:
     """Where each of some numbers stands among others, which are sorted and have all of them."""
     if values.size <= _FEW or among[-1] >= _TABLE * values.size:
         return np.asarray(np.searchsorted(among, values))
@@ -67,7 +67,7 @@ def positions_of(values: Ints, among: Ints) -> Ints:
     return np.asarray(place[values])
 
 
-def places_among(chosen: Ints) -> Callable[[Ints], Ints]:
+def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
     """A function that says where numbers stand among some, each of them once; −1 for others."""
     largest = int(chosen.max(initial=-1))
     if len(chosen) > _FEW and largest < _TABLE * len(chosen):
@@ -84,14 +84,14 @@ def places_among(chosen: Ints) -> Callable[[Ints], Ints]:
     return found
 
 
-def in_order_of_appearance(numbers: NDArray[np.integer]) -> Ints:
+def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:
     """Number anew from 0, in the order of first appearance."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
     return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
-def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
+def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
     """Find the numbered pairs inside blocks of consecutive positions, and their blocks.
 
     All pairs inside the first block are numbered first, then those inside the second, and so on;
@@ -106,7 +106,7 @@ def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArra
     return starts[block, None] + np.column_stack([first, second]), block
 
 
-def pairs_across(
+def list_pairs_across(
     numbers: Ints,
     starts: Ints,
     sizes: Ints,
@@ -177,7 +177,7 @@ class Conflict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Groups:
+class PairGroups:
     """Rows that must-links tie together, and which groups cannot-links tell apart.
 
     Attributes
@@ -236,15 +236,17 @@ class Groups:
         return self.alike(links) | self.differ(links)
 
 
-def groups_of(points: Ints, must_link: Ints, cannot_link: Ints) -> Groups:
+def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
     """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
-    links = positions_of(must_link, points)
+    links = find_positions(must_link, points)
     _, labels = connected_components(_graph(links, len(points)), directed=False)
-    number = in_order_of_appearance(labels)
-    return Groups(points, number, number[links[:, 0]], number[positions_of(cannot_link, points)])
+    number = number_by_appearance(labels)
+    return PairGroups(
+        points, number, number[links[:, 0]], number[find_positions(cannot_link, points)]
+    )
 
 
-def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
+def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
     """Rows known to belong together, and the number of the group of each.
 
     Groups are those of must-links, with all labelled rows of a class in one.
@@ -264,7 +266,7 @@ def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any
         chain = np.column_stack([order[:-1], order[1:]])
         links.append(chain[classes[chain[:, 0]] == classes[chain[:, 1]]])
     joined = np.concatenate(links)
-    groups = groups_of(sorted_once(joined), joined, joined[:0])
+    groups = find_groups(sort_distinct(joined), joined, joined[:0])
     return groups.points, groups.number
 
 
@@ -274,10 +276,10 @@ def _rows_of_shared_classes(classes: NDArray[np.integer]) -> tuple[Ints, Ints]:
     own = classes[rows]
     shared = np.bincount(own)[own] > 1
     rows, own = rows[shared], own[shared]
-    return rows, in_order_of_appearance(own)
+    return rows, number_by_appearance(own)
 
 
-def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
+def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
     """Class number of each row, −1 where unknown, with labels spread along must-links.
 
     Labels outweigh must-links that join different ones; rows without a label between several stay
@@ -294,8 +296,8 @@ def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
     return spread
 
 
-def all_that_follows(
-    groups: Groups,
+def infer_pairs(
+    groups: PairGroups,
     must: tuple[Ints, Doubles],
     cannot: tuple[Ints, Doubles],
     max_pairs: int,
@@ -322,7 +324,7 @@ def all_that_follows(
     weakest = np.full(len(sizes), np.inf)
     np.minimum.at(weakest, groups.must, must[1])
     spread = ~groups.contradicted
-    differing, strongest = normalised(groups.cannot[spread], cannot[1][spread])
+    differing, strongest = normalise_pairs(groups.cannot[spread], cannot[1][spread])
     one, two = differing.T
 
     n_must = int((sizes * (sizes - 1) // 2).sum())
@@ -333,16 +335,16 @@ def all_that_follows(
             f"the closure has {total:,} pairs, more than max_pairs={max_pairs:,}; components() "
             "tells the same without listing them"
         )
-    within, block = pairs_within(np.arange(n_must), starts, sizes)
+    within, block = list_pairs_within(np.arange(n_must), starts, sizes)
     # The larger weight is that of the given pair: nothing inferred is stronger.
-    all_must = normalised(
+    all_must = normalise_pairs(
         np.concatenate([must[0], members[within]]), np.concatenate([must[1], weakest[block]])
     )
-    between, block = pairs_across(
+    between, block = list_pairs_across(
         np.arange(n_between), starts[one], sizes[one], starts[two], sizes[two]
     )
     strength = np.minimum(strongest, np.minimum(weakest[one], weakest[two]))
-    all_cannot = normalised(
+    all_cannot = normalise_pairs(
         np.concatenate([cannot[0], members[between]]),
         np.concatenate([cannot[1], strength[block]]),
         keep_first=True,
@@ -350,14 +352,14 @@ def all_that_follows(
     return *all_must, *all_cannot
 
 
-def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
+def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
     """The cannot-links inside groups, each with a chain of must-links from end to end."""
     points = groups.points
-    ends = positions_of(cannot_link[groups.contradicted], points)
+    ends = find_positions(cannot_link[groups.contradicted], points)
     if not len(ends):
         return []
     # A root joined to one point of each group lets a single search reach all of them.
-    links, root = positions_of(must_link, points), len(points)
+    links, root = find_positions(must_link, points), len(points)
     first = np.empty(groups.count, dtype=np.int64)
     first[groups.number[::-1]] = np.arange(root)[::-1]
     to_root = np.column_stack([first, np.full(len(first), root)])
@@ -375,7 +377,9 @@ def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[C
     return found
 
 
-def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tuple[Ints, Doubles]:
+def normalise_pairs(
+    pairs: Ints, weights: Doubles, *, keep_first: bool = False
+) -> tuple[Ints, Doubles]:
     """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
     if len(pairs) and pairs.max() > LARGEST_END:
         links = np.sort(pairs, axis=1)  # two row numbers do not fit in one key
@@ -383,13 +387,13 @@ def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tu
         return _merge_equal(links[order], weights[order], keep_first)
     keys = keys_of(pairs)
     if len(weights) == 0 or weights.min() == weights.max():  # whichever is kept, it is the same
-        keys = sorted_once(keys)
+        keys = sort_distinct(keys)
         return ends_of(keys), weights[: len(keys)].copy()
     order = np.argsort(keys, kind="stable")
     return _merge_equal(ends_of(keys[order]), weights[order], keep_first)
 
 
-def normalised_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+def normalise_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
     """Sort triplets, and keep each once with its larger weight."""
     order = np.lexsort(triplets.T[::-1])
     return _merge_equal(triplets[order], weights[order])
@@ -522,7 +526,7 @@ def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
     return found
 
 
-def triplets_against_pairs(triplets: Ints, groups: Groups) -> list[str]:
+def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]:
     """The triplets that pairs contradict: said to be nearer to what differs than to what is alike.
 
     Of what follows from pairs, too.
@@ -537,7 +541,7 @@ def triplets_against_pairs(triplets: Ints, groups: Groups) -> list[str]:
     ]
 
 
-def triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
+def find_triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
     """The triplets that labels contradict: said to be nearer to another class than to their own."""
     a, b, c = classes[triplets].T
     wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)

@@ -15,14 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.messages import notice
-from nearkin.pairs.closure import draw_numbers, pairs_across, pairs_within
+from nearkin.pairs.closure import draw_numbers, list_pairs_across, list_pairs_within
 from nearkin.rows import access, backends
 
 # More pairs than this are not listed at once.
 MOST_LISTED = 10_000_000
 
 
-def class_numbers(y: Any) -> NDArray[np.int64]:
+def number_classes(y: Any) -> NDArray[np.int64]:
     """Give each label the number of its class, from 0, or −1 where it is unknown.
 
     Parameters
@@ -53,24 +53,24 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     return _numbered(labels)
 
 
-def known_rows(y: Any) -> NDArray[np.bool_]:
+def find_known_rows(y: Any) -> NDArray[np.bool_]:
     """Whether each label is known, among labels of which some are: -1 is no class then."""
     return np.asarray(_numbered(as_labels(y)) >= 0)
 
 
-def without_signs(y: Any) -> Any:
+def replace_signs(y: Any) -> Any:
     """Labels of which parts can be taken: with None for unknown if they have both -1 and 1.
 
     A part that has no other label does not look as if -1 were a class then.
     """
-    classes, labels = class_numbers(y), as_labels(y).astype(object)
+    classes, labels = number_classes(y), as_labels(y).astype(object)
     if not {-1, 1} <= {label for label in labels if isinstance(label, Real)}:
         return y
     labels[classes < 0] = None
     return labels
 
 
-def renumbered(classes: NDArray[np.integer]) -> NDArray[np.int64]:
+def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Class numbers of a part of the rows, from 0 without gaps, −1 where unknown."""
     found = np.full(len(classes), -1, dtype=np.int64)
     known = np.flatnonzero(classes >= 0)
@@ -133,13 +133,13 @@ def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
     return classes
 
 
-def names_of_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
+def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
     """Label of each class; its number where labels do not name two of them at least.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        As :func:`class_numbers` takes it, which gave ``classes``.
+        As :func:`number_classes` takes it, which gave ``classes``.
     classes : int ndarray of shape (n,) or None
     n_classes : int
     """
@@ -150,7 +150,7 @@ def names_of_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int
     return np.array([labels[row] for row in first[found >= 0]])
 
 
-def drawn_pairs(
+def draw_class_pairs(
     classes: NDArray[np.int64], wanted: int | None, kind: str, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw pairs of rows of one class and of two, uniformly and without replacement.
@@ -201,12 +201,14 @@ def drawn_pairs(
         notice(f"n_pairs={wanted}, but y makes only {n_must + n_cannot} pairs: all are taken")
     take_must = min(n_must, max((wanted + 1) // 2, wanted - n_cannot))
     take_cannot = min(n_cannot, wanted - take_must)
-    within, _ = pairs_within(draw_numbers(n_must, take_must, rng), starts, sizes)
-    between, _ = pairs_across(draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later)
+    within, _ = list_pairs_within(draw_numbers(n_must, take_must, rng), starts, sizes)
+    between, _ = list_pairs_across(
+        draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later
+    )
     return rows[within], rows[between]
 
 
-def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def check_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Names of the classes of a classifier's labels, and the number of each row's.
 
     The number is −1 where the label is unknown.
@@ -217,7 +219,7 @@ def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if labels.ndim == 2 and labels.shape[1] == 1:
         with raise_input_errors():
             labels = column_or_1d(labels, warn=True)
-    number = class_numbers(labels)
+    number = number_classes(labels)
     known = np.flatnonzero(number >= 0)
     told = np.asarray(labels)[known]
     if not hasattr(y, "__array__"):
@@ -260,7 +262,7 @@ class PartlyLabelled(ClassifierMixin):
         """
         with raise_input_errors():
             check_consistent_length(X, y, sample_weight)
-        known = np.flatnonzero(known_rows(y))
+        known = np.flatnonzero(find_known_rows(y))
         if not len(known):
             raise InputError("score needs labels, but all in y are unknown.")
         if len(known) < len(y):

@@ -21,18 +21,18 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, MissingPackageError, counted
 from nearkin.pairs.closure import (
     Conflict,
-    Groups,
+    PairGroups,
     TripletCircle,
-    all_that_follows,
-    contradictions,
     find_circles,
-    groups_of,
-    normalised,
-    normalised_triplets,
-    places_among,
-    sorted_once,
+    find_contradictions,
+    find_groups,
+    index_places,
+    infer_pairs,
+    normalise_pairs,
+    normalise_triplets,
+    sort_distinct,
 )
-from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
+from nearkin.pairs.labels import MOST_LISTED, draw_class_pairs, number_classes
 from nearkin.rows.ids import list_values
 from nearkin.rows.validation import refuse_non_tables
 
@@ -60,7 +60,7 @@ _PARTS = (
 )
 
 
-def first_true(bad: Mask | np.bool_) -> int | None:
+def find_first(bad: Mask | np.bool_) -> int | None:
     """Give the position of the first true value, if there is one."""
     return int(bad.argmax()) if bad.any() else None
 
@@ -70,7 +70,7 @@ def as_tuple(pair: NDArray[Any]) -> tuple[Any, ...]:
     return tuple(pair.tolist())
 
 
-def checked_count(value: object, name: str, *, least: int) -> int:
+def check_count(value: object, name: str, *, least: int) -> int:
     """Give an integer argument, or say what it must be."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputTypeError(f"{name} must be an integer, not {value!r}")
@@ -79,13 +79,13 @@ def checked_count(value: object, name: str, *, least: int) -> int:
     return int(value)
 
 
-def checked_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
+def check_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
     """Give pairs as a (k, 2) integer array, or say which ``item`` ("must_link pair") is wrong."""
     right = "a list of pairs of row numbers, like [(0, 5), (2, 3)]"
     return _checked_rows(values, 2, item, right, n_rows)
 
 
-def checked_triplets(values: Any, item: str, n_rows: int | None) -> Ints:
+def check_triplets(values: Any, item: str, n_rows: int | None) -> Ints:
     """Give triplets as a (k, 3) integer array, or say which ``item`` is wrong."""
     right = "a list of triplets of row numbers, like [(0, 5, 2)] for 0 nearer to 5 than to 2"
     return _checked_rows(values, 3, item, right, n_rows)
@@ -117,13 +117,13 @@ def _checked_rows(values: Any, width: int, item: str, right: str, n_rows: int | 
         )
     pairs = array.astype(np.int64)
     if pairs.min(initial=0) < 0:
-        wrong = first_true((pairs < 0).any(axis=1))
+        wrong = find_first((pairs < 0).any(axis=1))
         raise InputError(
             f"{item} {wrong} is {as_tuple(array[wrong])}: row numbers count from 0, and a negative "
             "one does not count from the end"
         )
     if n_rows is not None and pairs.max(initial=-1) >= n_rows:
-        wrong = first_true((pairs >= n_rows).any(axis=1))
+        wrong = find_first((pairs >= n_rows).any(axis=1))
         raise InputError(
             f"{item} {wrong} is {as_tuple(pairs[wrong])}, but n_rows={n_rows}: row numbers must be "
             "below it"
@@ -139,7 +139,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, (int, float)) and value == value // 1
 
 
-def checked_weights(values: Any, count: int, item: str) -> Doubles:
+def check_pair_weights(values: Any, count: int, item: str) -> Doubles:
     """Give the weights of ``count`` pairs, or say which ``item`` (as "weight of row") is wrong."""
     if values is None:
         return np.ones(count)
@@ -156,14 +156,14 @@ def checked_weights(values: Any, count: int, item: str) -> Doubles:
             f"{item} {bad} is {entries[bad]!r}: weights must be numbers, not {array.dtype}"
         )
     weights = array.astype(np.float64)
-    if (wrong := first_true(~((weights > 0) & np.isfinite(weights)))) is not None:
+    if (wrong := find_first(~((weights > 0) & np.isfinite(weights)))) is not None:
         raise InputError(f"{item} {wrong} is {weights[wrong]}: weights must be finite and above 0")
     return weights
 
 
 def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
     """Raise if one of the pairs that ``differ`` marks names the same row twice."""
-    if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
+    if (bad := find_first(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
         row = pairs[bad, 0]
         raise InputError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
 
@@ -171,7 +171,7 @@ def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
 def refuse_repeated_points(triplets: Ints, item: str) -> None:
     """Raise if one of the triplets names a row twice: then it says nothing, or is impossible."""
     a, b, c = triplets.T
-    if (bad := first_true((a == b) | (a == c) | (b == c))) is not None:
+    if (bad := find_first((a == b) | (a == c) | (b == c))) is not None:
         raise InputError(
             f"{item} {bad} is {as_tuple(triplets[bad])}, which names a row twice: needed are three "
             "different rows, (a, b, c) for a nearer to b than to c"
@@ -212,16 +212,16 @@ def _row_numbers(rows: Any, n_rows: int | None) -> Ints:
         raise InputTypeError(f"rows must be integers or a boolean mask, not {chosen.dtype}")
     chosen = chosen.astype(np.int64)
     outside = chosen < 0 if n_rows is None else (chosen < 0) | (chosen >= n_rows)
-    if (place := first_true(outside)) is not None:
+    if (place := find_first(outside)) is not None:
         most = "" if n_rows is None else f" to {n_rows - 1}"
         raise InputError(f"rows[{place}] is {chosen[place]}: row numbers run from 0{most}")
     ascending = np.sort(chosen)
-    if (place := first_true(ascending[1:] == ascending[:-1])) is not None:
+    if (place := find_first(ascending[1:] == ascending[:-1])) is not None:
         raise InputError(f"rows names row {ascending[place]} more than once")
     return chosen
 
 
-def plain_answer(cell: Any) -> str:
+def normalise_answer(cell: Any) -> str:
     """A cell as :data:`ANSWERS` may have it; None is empty."""
     return "" if cell is None else str(cell).strip().lower()
 
@@ -241,7 +241,7 @@ def read_frame(
         table = table.drop("weight", strict=False)
         names = table[by].to_list()
     ends, weights, n_rows = _numbers_and_weights(table, ("left", "right"), ids, n_rows)
-    if by is not None and (row := first_true(table[by].is_null().to_numpy())) is not None:
+    if by is not None and (row := find_first(table[by].is_null().to_numpy())) is not None:
         raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
     same, sure = _answers(table["same"])
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
@@ -286,12 +286,12 @@ def _numbers_and_weights(
     """Row numbers of the columns so named, side by side, the weights, and how many rows X has."""
     for name in (*names, "weight"):
         nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
-        if (row := first_true(nulls)) is not None:
+        if (row := find_first(nulls)) is not None:
             raise InputError(f"frame row {row} is null in column {name!r}; a value is needed")
 
     columns = [table[name] for name in names]
     if ids is not None:
-        position = row_of_id(ids)
+        position = index_ids(ids)
         if n_rows not in (None, len(position)):
             raise InputError(f"n_rows={n_rows}, but there are {len(position)} ids")
         n_rows = len(position)
@@ -303,20 +303,20 @@ def _numbers_and_weights(
                     f"column {column.name!r} is {column.dtype}, but without ids= it must hold "
                     "integer row numbers"
                 )
-        n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
+        n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
         stacked = np.column_stack([column.to_numpy() for column in columns])
-        checked = checked_pairs if len(names) == 2 else checked_triplets
+        checked = check_pairs if len(names) == 2 else check_triplets
         numbers = checked(stacked, "frame row", n_rows)
     weight = table["weight"].to_numpy() if "weight" in table.columns else None
-    return numbers, checked_weights(weight, len(table), "weight of frame row"), n_rows
+    return numbers, check_pair_weights(weight, len(table), "weight of frame row"), n_rows
 
 
 def _answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
     """Which pairs are the same, and of which something is said."""
     told, nulls = column.to_list(), column.is_null().to_list()
-    said = ["" if null else plain_answer(cell) for cell, null in zip(told, nulls, strict=True)]
+    said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
     if (
-        row := first_true(np.array([word not in ANSWERS for word in said], dtype=bool))
+        row := find_first(np.array([word not in ANSWERS for word in said], dtype=bool))
     ) is not None:
         raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
     answers = [ANSWERS[word] for word in said]
@@ -337,7 +337,7 @@ def _write_table(columns: dict[str, Any], backend: str | None) -> Any:
     return nw.from_dict(columns, backend=into).to_native()
 
 
-def row_of_id(ids: Any) -> dict[Hashable, int]:
+def index_ids(ids: Any) -> dict[Hashable, int]:
     """Map each identifier to its row number, in order."""
     position: dict[Hashable, int] = {}
     for row, name in enumerate(list_values(ids)):
@@ -454,22 +454,22 @@ class Pairs:
         closer_weight: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
-        n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
-        must = checked_pairs(must_link, "must_link pair", n_rows)
-        cannot = checked_pairs(cannot_link, "cannot_link pair", n_rows)
-        must_weights = checked_weights(must_weight, len(must), "must_weight of pair")
-        cannot_weights = checked_weights(cannot_weight, len(cannot), "cannot_weight of pair")
+        n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
+        must = check_pairs(must_link, "must_link pair", n_rows)
+        cannot = check_pairs(cannot_link, "cannot_link pair", n_rows)
+        must_weights = check_pair_weights(must_weight, len(must), "must_weight of pair")
+        cannot_weights = check_pair_weights(cannot_weight, len(cannot), "cannot_weight of pair")
         refuse_difference_from_itself(cannot, "cannot_link pair", np.ones(len(cannot), bool))
         telling = must[:, 0] != must[:, 1]
         if not telling.all():
             must, must_weights = must[telling], must_weights[telling]
-        triplets = checked_triplets(closer, "closer triplet", n_rows)
-        weights = checked_weights(closer_weight, len(triplets), "closer_weight of triplet")
+        triplets = check_triplets(closer, "closer triplet", n_rows)
+        weights = check_pair_weights(closer_weight, len(triplets), "closer_weight of triplet")
         refuse_repeated_points(triplets, "closer triplet")
         self._fill(
-            *normalised(must, must_weights),
-            *normalised(cannot, cannot_weights),
-            *normalised_triplets(triplets, weights),
+            *normalise_pairs(must, must_weights),
+            *normalise_pairs(cannot, cannot_weights),
+            *normalise_triplets(triplets, weights),
             n_rows,
         )
 
@@ -536,10 +536,10 @@ class Pairs:
         >>> Pairs.from_labels([0, 0, 1, -1])
         Pairs(1 must-link, 2 cannot-links, n_rows=4)
         """
-        wanted = None if n_pairs is None else checked_count(n_pairs, "n_pairs", least=1)
-        classes = class_numbers(y)
+        wanted = None if n_pairs is None else check_count(n_pairs, "n_pairs", least=1)
+        classes = number_classes(y)
         rng = check_random_state(random_state)
-        return cls(*drawn_pairs(classes, wanted, kind, rng), n_rows=len(classes))
+        return cls(*draw_class_pairs(classes, wanted, kind, rng), n_rows=len(classes))
 
     @classmethod
     def from_frame(cls, frame: Any, *, ids: Any = None, n_rows: int | None = None) -> Pairs:
@@ -619,7 +619,7 @@ class Pairs:
                 "is read back"
             )
         if ids is not None:
-            ids = list(row_of_id(ids))
+            ids = list(index_ids(ids))
             self.check_rows(len(ids))
         if closer or (closer is None and len(self.closer)):
             names: tuple[str, ...] = TRIPLET
@@ -682,16 +682,16 @@ class Pairs:
         both = zip(self._parts[:6], other._parts[:6], strict=True)
         must, must_weight, cannot, cannot_weight, *closer = map(np.concatenate, both)
         return self._of_normalised(
-            *normalised(must, must_weight),
-            *normalised(cannot, cannot_weight),
-            *normalised_triplets(*closer),
+            *normalise_pairs(must, must_weight),
+            *normalise_pairs(cannot, cannot_weight),
+            *normalise_triplets(*closer),
             n_rows,
         )
 
     @cached_property
     def points(self) -> Ints:
         """The rows named in any pair or triplet, sorted."""
-        points = sorted_once(np.concatenate([links.ravel() for links, _ in self._kinds]))
+        points = sort_distinct(np.concatenate([links.ravel() for links, _ in self._kinds]))
         points.setflags(write=False)
         return points
 
@@ -713,9 +713,9 @@ class Pairs:
         return self.groups.number.copy()
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> PairGroups:
         """Who belongs together, and who differs, as far as pairs say so."""
-        return groups_of(self.points, self.must_link, self.cannot_link)
+        return find_groups(self.points, self.must_link, self.cannot_link)
 
     def closure(self, max_pairs: int = MOST_LISTED) -> Pairs:
         """Add every pair that follows from those given.
@@ -742,7 +742,7 @@ class Pairs:
         ([[0, 1], [0, 2], [1, 2]], [[0, 3], [1, 3], [2, 3]])
         """
         must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
-        found = all_that_follows(self.groups, must, cannot, max_pairs)
+        found = infer_pairs(self.groups, must, cannot, max_pairs)
         return self._of_normalised(*found, self.closer, self.closer_weight, self.n_rows)
 
     def as_weak_pairs(self) -> Pairs:
@@ -790,7 +790,7 @@ class Pairs:
         """
         order = find_circles(self.closer)
         circles = [order.circle(*arc) for arc in order.closing]
-        return [*contradictions(self.groups, self.must_link, self.cannot_link), *circles]
+        return [*find_contradictions(self.groups, self.must_link, self.cannot_link), *circles]
 
     def check_rows(self, n_rows: int) -> None:
         """Raise ValueError unless the pairs can speak of an X with this many rows.
@@ -823,7 +823,7 @@ class Pairs:
             "triplet": self.closer,
         }
         for kind, links in kinds.items():
-            if (bad := first_true((links >= n_rows).any(axis=1))) is not None:
+            if (bad := find_first((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
 
@@ -845,7 +845,7 @@ class Pairs:
         >>> Pairs([(0, 5)], n_rows=6).extend(n_rows=8)
         Pairs(1 must-link, 0 cannot-links, n_rows=8)
         """
-        n_rows = checked_count(n_rows, "n_rows", least=0)
+        n_rows = check_count(n_rows, "n_rows", least=0)
         if self.n_rows is not None and n_rows < self.n_rows:
             raise InputError(
                 f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
@@ -938,9 +938,9 @@ class Pairs:
         Pairs(1 must-link, 1 cannot-link)
         """
         if np.shape(links)[1:] == (3,):
-            said = checked_triplets(links, "triplet", None)
+            said = check_triplets(links, "triplet", None)
         else:
-            said = np.sort(checked_pairs(links, "pair", None), axis=1)
+            said = np.sort(check_pairs(links, "pair", None), axis=1)
         gone = set(map(tuple, said.tolist()))
         given = [tuple(link) for kind, _ in self._kinds for link in kind.tolist()]
         return self.subset(np.array([link not in gone for link in given], dtype=bool))
@@ -967,7 +967,7 @@ class Pairs:
         if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
             self.check_rows(len(mask))
         chosen = _row_numbers(rows, self.n_rows)
-        place = places_among(chosen)
+        place = index_places(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
             places = place(links)
@@ -976,7 +976,10 @@ class Pairs:
 
         must, cannot, closer = (inside(*kind) for kind in self._kinds)
         return self._of_normalised(
-            *normalised(*must), *normalised(*cannot), *normalised_triplets(*closer), len(chosen)
+            *normalise_pairs(*must),
+            *normalise_pairs(*cannot),
+            *normalise_triplets(*closer),
+            len(chosen),
         )
 
     def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:

@@ -14,12 +14,12 @@ from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.messages import collect_notices, is_heard, notice
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.closure import (
-    contradictions,
     find_circles,
-    triplets_against_labels,
-    triplets_against_pairs,
+    find_contradictions,
+    find_triplets_against_labels,
+    find_triplets_against_pairs,
 )
-from nearkin.pairs.labels import class_numbers, renumbered
+from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import class_sums
@@ -73,7 +73,7 @@ class Evidence:
 
     def restrict(self, rows: NDArray[np.integer]) -> Evidence:
         """What is known of some rows, as of the rows of ``X[rows]``."""
-        classes = None if self.classes is None else renumbered(self.classes[rows])
+        classes = None if self.classes is None else renumber_classes(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
 
     def share_of_same(self) -> float:
@@ -161,7 +161,7 @@ def gather_evidence(
         )
     classes = None
     if y is not None:
-        classes = class_numbers(y)
+        classes = number_classes(y)
         if len(classes) != n_rows:
             raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
         if (classes < 0).all() and not pairs:
@@ -184,7 +184,7 @@ def gather_evidence(
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
-def with_other_pairs(
+def revise_evidence(
     evidence: Evidence, n_rows: int, added: Pairs | None, withdrawn: Pairs | None
 ) -> Evidence:
     """Evidence with some pairs withdrawn and others added, in this order.
@@ -232,14 +232,14 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
     if not is_heard(ContradictionWarning):
         return
     listed = "pairs.conflicts() lists all"
-    conflicts = contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
+    conflicts = find_contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
         _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
     order = find_circles(pairs.closer)
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
-    doubted = triplets_against_pairs(pairs.closer, pairs.groups)
+    doubted = find_triplets_against_pairs(pairs.closer, pairs.groups)
     if doubted:
         _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
     if classes is None:
@@ -257,7 +257,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
     remedy = "leave out the wrong ones of them"
     if against_labels:
         _warn("pairs contradict the labels", against_labels, remedy)
-    if doubted := triplets_against_labels(pairs.closer, classes):
+    if doubted := find_triplets_against_labels(pairs.closer, classes):
         _warn("triplets contradict the labels", doubted, remedy)
 
 
@@ -267,7 +267,7 @@ def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
     notice(message, ContradictionWarning)
 
 
-def example_pairs(
+def draw_example_pairs(
     evidence: Evidence, random_state: Any = None, *, most: int | None = None
 ) -> Pairs:
     """The given pairs, and a sample of those that the labels imply.
@@ -302,7 +302,7 @@ def example_pairs(
     return pairs
 
 
-def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
     """Random must-links and cannot-links, at most so many, that weigh as much as all together."""
 
     def drawn(links: Any, weight: Any) -> tuple[Any, Any]:
@@ -349,7 +349,7 @@ def measure_spread(
     coordinates : callable
         ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
     by_labels : (Spread, Spread), optional
-        What :func:`label_spread` gave for these coordinates, if that is known.
+        What :func:`measure_label_spread` gave for these coordinates, if that is known.
 
     Returns
     -------
@@ -366,7 +366,7 @@ def measure_spread(
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:
-        must_labels, cannot_labels = by_labels or label_spread(
+        must_labels, cannot_labels = by_labels or measure_label_spread(
             evidence.classes, np.arange(len(evidence.classes)), coordinates
         )
         must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
@@ -384,7 +384,7 @@ def _pair_spread(
     return Spread(weight @ squared / total, total)
 
 
-def label_spread(
+def measure_label_spread(
     classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
     """Sums over all pairs that labels imply, in O(n q) time for n labelled rows.

@@ -23,35 +23,35 @@ from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.messages import collect_notices, mute_categories, notice, tell
-from nearkin.pairs.pairs import Pairs, checked_count
+from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.questions.outlook import Outlook, outlook
 from nearkin.questions.strategies import (
     Strategy,
-    candidate_rows,
+    add_inferred,
+    balance_inferred,
     chance_of_new,
-    checked_knowledge,
-    in_balance,
-    questions,
-    scene_of,
-    strategy_named,
-    with_inferred,
+    check_knowledge,
+    draw_candidate_rows,
+    find_strategy,
+    make_scene,
+    pick_questions,
 )
 from nearkin.rows import access, validation
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import find_word_columns
-from nearkin.scores.verdicts import usual_distance
+from nearkin.scores.verdicts import measure_usual_distance
 from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import TableWarning
 
 # Groups from answers to questions, which are no random pairs.
 
 
-def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
     """Groups that keep the answers; some are broken where they contradict one another.
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
     look as good as many small ones: so there is a least number of them, see
-    :func:`fewest_groups`, and a most, see :func:`most_groups`.
+    :func:`estimate_fewest_groups`, and a most, see :func:`estimate_most_groups`.
 
     Parameters
     ----------
@@ -64,13 +64,15 @@ def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Rando
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
-    told = in_balance(pairs, rng)
+    told = balance_inferred(pairs, rng)
     with collect_notices():  # the last fit warns
         metric = clone(learner).fit(X, pairs=told)
-    rows = candidate_rows(pairs, n_rows, 1, rng)
-    fewest = fewest_groups(metric, coordinates(metric, access.take(X, rows), seed), pairs, seed)
+    rows = draw_candidate_rows(pairs, n_rows, 1, rng)
+    fewest = estimate_fewest_groups(
+        metric, coordinates(metric, access.take(X, rows), seed), pairs, seed
+    )
     found: Clusters = Clusters(
-        (fewest, max(fewest, min(most_groups(pairs), n_rows))),
+        (fewest, max(fewest, min(estimate_most_groups(pairs), n_rows))),
         metric=learner,
         keep="soft" if pairs.groups.contradicted.any() else "hard",
         random_state=seed,
@@ -78,7 +80,7 @@ def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Rando
     return found
 
 
-def fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
+def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
     """The least number of groups that answers and distances let expect.
 
     Where a share π of all pairs are the same, there are 1 / π groups of one size; distances say
@@ -89,7 +91,7 @@ def fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
     return int(max(2, min(1 / share, pairs.groups.count) // 2))
 
 
-def most_groups(pairs: Pairs) -> int:
+def estimate_most_groups(pairs: Pairs) -> int:
     """The largest number of groups that answers let expect.
 
     A question compares a row with the group that it is likeliest of, so few groups are left apart
@@ -244,18 +246,18 @@ def learn_actively(
     >>> result.metric.score(X_new, y_new) > 0.9
     True
     """
-    budget = checked_count(budget, "budget", least=0)
-    batch = checked_count(batch, "batch", least=1)
+    budget = check_count(budget, "budget", least=0)
+    batch = check_count(batch, "batch", least=1)
     if goal not in _STRATEGY_FOR:
         raise InputError(f"goal must be 'metric' or 'clusters', not {goal!r:.60}.")
-    rule = strategy_named(_STRATEGY_FOR[goal] if strategy is None else strategy)
+    rule = find_strategy(_STRATEGY_FOR[goal] if strategy is None else strategy)
     if not callable(oracle):
         raise InputTypeError(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
     learner = as_metric(learner)
-    n_rows, known, _ = checked_knowledge(learner, X, pairs)
+    n_rows, known, _ = check_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
         raise InputError(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
@@ -272,7 +274,7 @@ def learn_actively(
             learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
     def learned(pairs: Pairs) -> Any:
-        tell = in_balance if goal == "clusters" else with_inferred
+        tell = balance_inferred if goal == "clusters" else add_inferred
         return clone(learner).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
@@ -299,12 +301,12 @@ def learn_actively(
     if len(interview.pairs):
         try:
             if goal == "clusters":
-                clusters = clusters_of_answers(learner, X, interview.pairs, rng)
+                clusters = cluster_by_answers(learner, X, interview.pairs, rng)
                 metric = clusters.metric_
             elif last is not None:
                 # Chosen by the answers themselves: those that follow would seem to prove more.
                 metric = last.fit(X, pairs=interview.pairs)
-                metric = metric.relearned(X, with_inferred(interview.pairs, rng))
+                metric = metric.relearned(X, add_inferred(interview.pairs, rng))
             else:
                 metric = learned(interview.pairs)
         except ValueError as refused:
@@ -412,8 +414,8 @@ class _View:
     ) -> bool:
         """Ask the best n questions by what is known now; False where there is none."""
         Z = np.asarray(self.Z, dtype=np.float64)
-        scene = scene_of(Z, self.threshold, self.rows, interview.pairs, interview.unsure)
-        found = self.rows[questions(scene, rule, n, rng)]
+        scene = make_scene(Z, self.threshold, self.rows, interview.pairs, interview.unsure)
+        found = self.rows[pick_questions(scene, rule, n, rng)]
         interview.ask(found)
         return bool(len(found))
 
@@ -429,7 +431,7 @@ def _seen(
 ) -> _View:
     """Candidates in the metric learned so far, or in the Euclidean one."""
     pairs = interview.pairs
-    rows = askable[candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
+    rows = askable[draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with collect_notices():  # the last fit warns
             metric = learned(pairs)
@@ -437,7 +439,7 @@ def _seen(
             rows, project_if_wide(metric.transform(access.take(X, rows)), rng), metric.threshold_
         )
     Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
-    return _View(rows, Z, usual_distance(Z, rng))
+    return _View(rows, Z, measure_usual_distance(Z, rng))
 
 
 def _before_learning(learner: Any, X: Any) -> Any:

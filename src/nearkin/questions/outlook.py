@@ -15,16 +15,16 @@ from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import begun, retaught
 from nearkin.messages import collect_notices
 from nearkin.pairs.answers import CONFIDENCE, Estimate
-from nearkin.pairs.closure import draw_numbers, random_pairs
+from nearkin.pairs.closure import draw_links, draw_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.questions.strategies import checked_knowledge, with_inferred
+from nearkin.questions.strategies import add_inferred, check_knowledge
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import pause
 from nearkin.rows.scaling import find_differing_units
 from nearkin.rows.validation import count_rows
-from nearkin.scores.held_out import ranks
-from nearkin.scores.quality import quality_of
+from nearkin.scores.held_out import rank_among
+from nearkin.scores.quality import estimate_quality
 
 # The gain is that of so many further answers: enough to show, and few enough to look ahead to.
 STEP = 10
@@ -122,7 +122,7 @@ class Outlook:
         """
         assert self.halves is not None
         room = 1 - np.clip(_believed_auc(self.halves), 0.5, _MOST_AUC)
-        log_gain = min(features_of(self.halves) @ WEIGHTS + SKEW, np.log(room))
+        log_gain = min(list_features(self.halves) @ WEIGHTS + SKEW, np.log(room))
         middle = self.n_answers + (n_more - STEP) / 2
         log_gain -= DECLINE * np.log(middle / self.halves.n_answers) - np.log(n_more / STEP)
         width = DEVIATION * norm.ppf((1 + CONFIDENCE) / 2)
@@ -145,7 +145,7 @@ def describe_outlook(found: Outlook, n_more: float) -> str:
     )
 
 
-def features_of(halves: Halves) -> Floats:
+def list_features(halves: Halves) -> Floats:
     """What the expected gain is reckoned from: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
     auc = np.clip(_believed_auc(halves), _LEAST_AUC, _MOST_AUC)
     z = norm.ppf(auc)
@@ -199,7 +199,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     >>> early.value > 2 * late.value
     True
     """
-    n_rows, known, _ = checked_knowledge(None, X, pairs)
+    n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _why_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)
     rng = check_random_state(random_state)
@@ -251,16 +251,16 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     They are judged by answers, and by what follows from these, about rows of which they were told
     nothing: of two rows one at least, so that it does not follow from what they know.
     """
-    judged = with_inferred(pairs, rng, _MOST_TOLD)
+    judged = add_inferred(pairs, rng, _MOST_TOLD)
     links = np.concatenate([judged.must_link, judged.cannot_link])
     n = len(links)
-    both = np.concatenate([links, random_pairs(count_rows(X), rng)])
+    both = np.concatenate([links, draw_links(count_rows(X), rng)])
     metric = begun(_stand_in(X), X, pairs)
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
         pause()
-        taught = retaught(metric, X, with_inferred(told, rng, _MOST_TOLD))
+        taught = retaught(metric, X, add_inferred(told, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 
     total, count, kept = np.zeros(n), np.zeros(n), []
@@ -271,7 +271,7 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
                 learned = distances(part)
                 kept.append(rank_correlation(learned[n:], untaught))
                 new = ~np.isin(links, part.points).all(axis=1)
-                total[new] += ranks(learned[:n], learned[n:])[new]
+                total[new] += rank_among(learned[:n], learned[n:])[new]
                 count[new] += 1
     except (ValueError, np.linalg.LinAlgError):
         return None  # the learner can make nothing of a half
@@ -286,7 +286,7 @@ def _auc(total: Floats, count: Floats, same: Mask, links: Ints) -> tuple[Estimat
     fewest = int(min(same.sum(), (~same).sum()))
     if not fewest:
         return Estimate(0.5, 0.0, 1.0), 0
-    return quality_of(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc, 2 * fewest
+    return estimate_quality(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc, 2 * fewest
 
 
 def _stand_in(X: Any) -> ITML:

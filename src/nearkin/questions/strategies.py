@@ -19,8 +19,8 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.messages import mute_third_party, notice
-from nearkin.pairs.closure import draw_numbers, ends_of, keys_of, pairs_within, random_pairs
-from nearkin.pairs.pairs import Pairs, checked_count, checked_pairs
+from nearkin.pairs.closure import draw_links, draw_numbers, ends_of, keys_of, list_pairs_within
+from nearkin.pairs.pairs import Pairs, check_count, check_pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
 from nearkin.rows.distances import centre, linked_distances, middle
@@ -81,14 +81,14 @@ class Scene:
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):
             numbers = draw_numbers(total, size, rng)
-            pairs, _ = pairs_within(numbers, np.zeros(1, np.int64), np.array([m]))
+            pairs, _ = list_pairs_within(numbers, np.zeros(1, np.int64), np.array([m]))
             pairs = pairs[self.is_open(pairs)]
             if len(pairs) >= n:
                 break
         return np.asarray(rng.permutation(pairs))
 
 
-def some_of_each(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
+def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
     """Draw up to so many of some positions, one of each group that they are in first."""
     if len(positions) <= most:
         return positions
@@ -98,7 +98,7 @@ def some_of_each(group: Ints, positions: Ints, most: int, rng: np.random.RandomS
     return np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:most])
 
 
-def scene_of(
+def make_scene(
     Z: Doubles, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
     """What is known of the rows that ``Z`` embeds; components reach through all other rows.
@@ -142,14 +142,14 @@ _CELLS, _MOST_CELLS = 20, 300
 _SHARPNESS = 4.0
 
 
-def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Rows that stand for many whose group is in doubt, each against the group it may be of."""
     known = np.flatnonzero(scene.group < scene.n_known)
-    cell, middle = cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
+    cell, middle = assign_cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
     # Where nothing is known, the middle of the largest cell is a group to begin with.
-    homes = some_of_each(scene.group, known, _KNOWN, rng)
+    homes = draw_of_each_group(scene.group, known, _KNOWN, rng)
     homes = homes if len(homes) else middle[[np.bincount(cell).argmax()]]
-    member, chance = memberships(scene, homes, rng)
+    member, chance = estimate_memberships(scene, homes, rng)
     new = 1 - chance.sum(axis=1)
     doubt = 1 - (chance**2).sum(axis=1) - new**2
     rows = np.union1d(middle, homes)
@@ -161,7 +161,7 @@ def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     return np.column_stack([rows[order], member[rows[order], best[order]]])
 
 
-def cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
     """Cell of each row, and the row in the middle of each cell; half as many as rows at most."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
@@ -172,7 +172,9 @@ def cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Int
     return cell[np.argsort(order)], order[first]
 
 
-def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
+def estimate_memberships(
+    scene: Scene, homes: Ints, rng: np.random.RandomState
+) -> tuple[Ints, Doubles]:
     """Nearest known row of each group, and the chance of being in that group.
 
     Parameters
@@ -196,7 +198,7 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
     for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
-    odds = -sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
+    odds = -estimate_sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
     odds[scene.group[:, None] == groups] = -np.inf
     new = chance_of_new(np.unique(scene.group[homes], return_counts=True)[1])
     others = np.isfinite(odds).any(axis=1)
@@ -219,9 +221,9 @@ def chance_of_new(sizes: Ints) -> float:
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
 
 
-def sharpness(scene: Scene, rng: np.random.RandomState) -> float:
+def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
     """By how much log-odds fall with distance."""
-    links = random_pairs(len(scene.Z), rng)
+    links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
     return _SHARPNESS / deviation if deviation > 0 else 0.0
 
@@ -241,7 +243,7 @@ _MEMBERS = 500
 _NEIGHBOURS = 5
 
 
-def spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
+def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
     """Choose n pairs of high score that are not alike, the highest first.
 
     Of the best pairs no two of which share a row (as far as there are such), three times n make
@@ -261,10 +263,10 @@ def spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
         return np.asarray(pairs[[*shortlist, *rest[: n - len(shortlist)]]])
     first, second = Z[pairs[shortlist].T]
     place = np.column_stack([first + second, np.abs(first - second)])
-    return np.asarray(pairs[np.array(shortlist)[np.sort(farthest_first(place, n))]])
+    return np.asarray(pairs[np.array(shortlist)[np.sort(pick_farthest_first(place, n))]])
 
 
-def farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
+def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
     """Rows of Z, always the one farthest from those taken; ``nearest`` is how far they are now."""
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
@@ -275,19 +277,19 @@ def farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
     return np.array(taken, dtype=np.int64)
 
 
-def at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Any pairs: the control."""
     return scene.open_pairs(n, rng)[:n]
 
 
-def by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Pairs whose distance is nearest to the threshold."""
     pairs = scene.open_pairs(n, rng)
     score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
-    return spread_out(scene.Z, pairs, score, n)
+    return pick_spread_out(scene.Z, pairs, score, n)
 
 
-def by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """The nearest pairs: those that are likeliest the same.
 
     Among the nearest neighbours of each candidate, or of some of the others where all that is
@@ -302,10 +304,10 @@ def by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     pairs = pairs[scene.is_open(pairs)] if len(pairs) else pairs
     if len(pairs) < n:
         pairs = scene.open_pairs(n, rng)
-    return spread_out(scene.Z, pairs, -linked_distances(scene.Z, pairs), n)
+    return pick_spread_out(scene.Z, pairs, -linked_distances(scene.Z, pairs), n)
 
 
-def neighborhoods_of(scene: Scene) -> Ints:
+def find_neighborhoods(scene: Scene) -> Ints:
     """Groups that are all known to differ from one another, taken by their size."""
     known = np.unique(scene.group[scene.group < scene.n_known])
     return all_different(known, np.bincount(scene.group), scene.differing)
@@ -334,12 +336,12 @@ def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
     return np.array(list(chosen), dtype=np.int64)
 
 
-def by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Groups without a neighbourhood, those farthest from all first (the min–max criterion)."""
-    return _placed(scene, n, rng, farthest_first)
+    return _placed(scene, n, rng, pick_farthest_first)
 
 
-def by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Groups without a neighbourhood, in random order."""
 
     def drawn(Z: Doubles, count: int, nearest: Doubles) -> Ints:
@@ -361,17 +363,17 @@ def _placed(
     ``choose(Z, count, distance)`` says which others, of those at ``Z`` that are so far from the
     nearest neighbourhood.
     """
-    homes = neighborhoods_of(scene)
+    homes = find_neighborhoods(scene)
     if not len(homes):
         homes = scene.group[[rng.randint(len(scene.Z))]]
-    row, nearest, member, n_noes = compared(scene, homes, rng)
+    row, nearest, member, n_noes = compare_with_groups(scene, homes, rng)
     begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
     begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][:n]
     fresh = fresh[choose(scene.Z[row[fresh]], n - len(begun), nearest[fresh])]
     return np.asarray(np.column_stack([row, member])[np.concatenate([begun, fresh])])
 
 
-def compared(
+def compare_with_groups(
     scene: Scene, homes: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles, Ints, Ints]:
     """A candidate of each other group, and the nearest of those at home that it may be like.
@@ -406,22 +408,22 @@ def compared(
 Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
 
 STRATEGIES: dict[str, Strategy] = {
-    "neighborhoods": by_neighborhoods,
-    "consolidate": by_consolidation,
-    "clusters": by_clusters,
-    "uncertainty": by_uncertainty,
-    "random": at_random,
+    "neighborhoods": pick_by_neighborhoods,
+    "consolidate": pick_by_consolidation,
+    "clusters": pick_by_clusters,
+    "uncertainty": pick_by_uncertainty,
+    "random": pick_at_random,
 }
 
 
-def strategy_named(name: Any) -> Strategy:
+def find_strategy(name: Any) -> Strategy:
     """The strategy of that name, or an error that lists all."""
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"strategy={name!r} is unknown: use one of {', '.join(STRATEGIES)}.")
     return STRATEGIES[name]
 
 
-def questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
+def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
     """Up to n open pairs by a strategy, the most uncertain of the others where it has too few."""
     chosen = strategy(scene, n, rng)
     chosen = chosen[scene.is_open(chosen)]
@@ -430,7 +432,7 @@ def questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomSta
     if len(chosen) == n:
         return chosen
     asked = np.union1d(scene.closed, keys_of(chosen))
-    rest = by_uncertainty(replace(scene, closed=asked), n - len(chosen), rng)
+    rest = pick_by_uncertainty(replace(scene, closed=asked), n - len(chosen), rng)
     return np.concatenate([chosen, rest])
 
 
@@ -514,15 +516,15 @@ def suggest_pairs(
     >>> questions.shape
     (5, 2)
     """
-    n = checked_count(n, "n", least=1)
-    rule = strategy_named(strategy)
-    metric = fitted_metric(metric)
-    n_rows, pairs, closed = checked_knowledge(metric, X, pairs, exclude)
+    n = check_count(n, "n", least=1)
+    rule = find_strategy(strategy)
+    metric = check_metric(metric)
+    n_rows, pairs, closed = check_knowledge(metric, X, pairs, exclude)
     rng = check_random_state(random_state)
-    rows = candidate_rows(pairs, n_rows, n, rng)
+    rows = draw_candidate_rows(pairs, n_rows, n, rng)
     Z = project_if_wide(metric.transform(access.take(X, rows)), rng)
-    scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
-    found = questions(scene, rule, n, rng)
+    scene = make_scene(Z, metric.threshold_, rows, pairs, closed)
+    found = pick_questions(scene, rule, n, rng)
     if len(found) < n:
         notice(
             f"n={n}, but only {len(found)} pairs of rows are left whose answer does not follow "
@@ -531,7 +533,7 @@ def suggest_pairs(
     return np.asarray(rows[found])
 
 
-def fitted_metric(metric: Any) -> Any:
+def check_metric(metric: Any) -> Any:
     """A fitted learner, also that of a pipeline, or an error."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
         raise InputTypeError(
@@ -548,7 +550,7 @@ def fitted_metric(metric: Any) -> Any:
     return metric
 
 
-def checked_knowledge(
+def check_knowledge(
     metric: Any, X: Any, pairs: Any, exclude: Any = None
 ) -> tuple[int, Pairs, Ints]:
     """How many rows X has, what is known of them, and what is not to be asked."""
@@ -560,11 +562,11 @@ def checked_knowledge(
         raise InputError(f"a pair takes two rows, but X has {n_rows}.")
     known = Pairs(n_rows=n_rows) if pairs is None else pairs
     known.check_rows(n_rows)
-    closed = checked_pairs(() if exclude is None else exclude, "exclude pair", n_rows)
+    closed = check_pairs(() if exclude is None else exclude, "exclude pair", n_rows)
     return n_rows, known + Pairs(n_rows=n_rows), closed
 
 
-def candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
+def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
     """The rows to look at, increasing: all, or some that pairs name and others at random."""
     most = max(_CANDIDATES, 2 * n)
     if n_rows <= most:
@@ -587,7 +589,7 @@ def candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState
 MOST_TOLD = 10_000
 
 
-def with_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
     """The closure, or random pairs of it; the pairs alone where it is too large to be listed."""
     try:
         closure = pairs.closure()
@@ -605,14 +607,14 @@ def with_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOL
     )
 
 
-def in_balance(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
-    """What :func:`with_inferred` gives, weighted such that large groups do not outvote small ones.
+def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+    """What :func:`add_inferred` gives, weighted such that large groups do not outvote small ones.
 
     A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it,
     2 / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
     where most questions were about few groups, the others are heard all the same.
     """
-    told = with_inferred(pairs, rng, most)
+    told = add_inferred(pairs, rng, most)
     groups = told.groups
     size = np.bincount(groups.number, minlength=1)
     larger = size[groups.of(told.cannot_link)].max(axis=1, initial=1)

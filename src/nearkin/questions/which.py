@@ -23,12 +23,12 @@ from scipy.special import entr
 from nearkin._types import Doubles, Ints
 from nearkin.questions.strategies import (
     Scene,
-    by_clusters,
-    compared,
-    farthest_first,
-    memberships,
-    neighborhoods_of,
-    some_of_each,
+    compare_with_groups,
+    draw_of_each_group,
+    estimate_memberships,
+    find_neighborhoods,
+    pick_by_clusters,
+    pick_farthest_first,
 )
 
 # How many groups can be shown: each has a key of its own.
@@ -42,7 +42,7 @@ Choice = Literal["random", "far", "near", "clusters"]
 
 
 @dataclass(frozen=True)
-class Which:
+class WhichQuestion:
     """A row, and rows that stand for the groups that it may be in.
 
     Attributes
@@ -62,9 +62,9 @@ class Which:
     plain: float
 
 
-def which_questions(
+def pick_which_questions(
     scene: Scene, n: int, rng: np.random.RandomState, choose: Choice, most: int = MOST_SHOWN
-) -> list[Which]:
+) -> list[WhichQuestion]:
     """Rows to be placed in one of the groups that differ from one another.
 
     A row that was unlike some of the groups comes first, until it is in one or unlike all, and so
@@ -88,35 +88,39 @@ def which_questions(
     list of Which
         In positions of the scene; none while there are fewer than two groups.
     """
-    homes = neighborhoods_of(scene)
+    homes = find_neighborhoods(scene)
     if len(homes) < 2:
         return []
-    row, nearest, _, n_noes = compared(scene, homes, rng)
+    row, nearest, _, n_noes = compare_with_groups(scene, homes, rng)
     begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
     begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][: 0 if choose == "near" else n]
     if choose == "clusters":
-        wanted = by_clusters(scene, n, rng)[:, 0]
+        wanted = pick_by_clusters(scene, n, rng)[:, 0]
         order = np.flatnonzero(np.isin(row[fresh], wanted))
         order = order[np.argsort([np.argmax(wanted == one) for one in row[fresh[order]]])]
     else:
         order = _ORDERS[choose](scene.Z[row[fresh]], nearest[fresh], n - len(begun), rng)
-    return beside_groups(scene, row[np.concatenate([begun, fresh[order]])][:n], homes, rng, most)
+    return ask_beside_groups(
+        scene, row[np.concatenate([begun, fresh[order]])][:n], homes, rng, most
+    )
 
 
-def beside_groups(
+def ask_beside_groups(
     scene: Scene, rows: Ints, homes: Ints, rng: np.random.RandomState, most: int
-) -> list[Which]:
+) -> list[WhichQuestion]:
     """Questions about some candidates, each beside rows of the groups that it may be in."""
-    known = some_of_each(scene.group, np.flatnonzero(np.isin(scene.group, homes)), _KNOWN, rng)
-    _, chance = memberships(scene, known, rng)
-    stand = np.array([typical(scene, group) for group in np.unique(scene.group[known])])
+    known = draw_of_each_group(
+        scene.group, np.flatnonzero(np.isin(scene.group, homes)), _KNOWN, rng
+    )
+    _, chance = estimate_memberships(scene, known, rng)
+    stand = np.array([find_typical(scene, group) for group in np.unique(scene.group[known])])
     found = []
     for row in rows.tolist():
         likely = np.argsort(-chance[row], kind="stable")
         likely = likely[: min(np.count_nonzero(chance[row]), most)]
         shown = chance[row, likely]
         if len(shown):
-            found.append(Which(row, stand[likely], entropy(shown), entropy(shown[:1])))
+            found.append(WhichQuestion(row, stand[likely], entropy(shown), entropy(shown[:1])))
     return found
 
 
@@ -126,7 +130,7 @@ def entropy(chances: Doubles) -> float:
     return float(entr(all_of_them).sum() / np.log(2))
 
 
-def typical(scene: Scene, group: int) -> int:
+def find_typical(scene: Scene, group: int) -> int:
     """The candidate of a group that is nearest to its mean."""
     members = np.flatnonzero(scene.group == group)
     Z = scene.Z[members]
@@ -140,7 +144,7 @@ def _at_random(Z: Doubles, nearest: Doubles, n: int, rng: np.random.RandomState)
 
 def _farthest(Z: Doubles, nearest: Doubles, n: int, rng: np.random.RandomState) -> Ints:
     del rng
-    return farthest_first(Z, n, nearest)
+    return pick_farthest_first(Z, n, nearest)
 
 
 def _nearest(Z: Doubles, nearest: Doubles, n: int, rng: np.random.RandomState) -> Ints:

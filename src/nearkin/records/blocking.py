@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.answers import Estimate
-from nearkin.pairs.closure import ends_of, keys_of, pairs_across, pairs_within, sorted_once
+from nearkin.pairs.closure import (
+    ends_of,
+    keys_of,
+    list_pairs_across,
+    list_pairs_within,
+    sort_distinct,
+)
 from nearkin.rows.parallel import compiled, run_in_blocks, split_range
 from nearkin.tables.reading import WORDS, Column
 
@@ -372,12 +378,12 @@ def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
     numbers = np.arange(count[rare].sum())
     if two_tables:
         rest = sizes - first
-        found, _ = pairs_across(
+        found, _ = list_pairs_across(
             numbers, starts[rare], first[rare], (starts + first)[rare], rest[rare]
         )
     else:
-        found, _ = pairs_within(numbers, starts[rare], sizes[rare])
-    return sorted_once(keys_of(order[found]))
+        found, _ = list_pairs_within(numbers, starts[rare], sizes[rare])
+    return sort_distinct(keys_of(order[found]))
 
 
 def _rare(count: Ints, most: int) -> Ints:
@@ -518,7 +524,7 @@ def unite_candidates(
         Of pairs that did not meet in orders.
     """
     of_orders = keys_of(found.pairs)
-    keys = sorted_once(np.concatenate([of_orders, *by_column]))
+    keys = sort_distinct(np.concatenate([of_orders, *by_column]))
     met, overlap = np.zeros(len(keys), np.int16), np.zeros(len(keys), np.float32)
     place = np.searchsorted(keys, of_orders)
     met[place], overlap[place] = found.met, found.overlap

@@ -18,8 +18,8 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.base import WholeState
-from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, checked_count
+from nearkin.pairs.labels import number_classes
+from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
     columns_given,
     columns_known,
@@ -464,7 +464,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> rows.shape, chance.shape
         ((60, 3), (60, 3))
         """
-        n_neighbors = checked_count(n_neighbors, "n_neighbors", least=1)
+        n_neighbors = check_count(n_neighbors, "n_neighbors", least=1)
         check_is_fitted(self, "matching_")
         if queries is not None:
             given = self._columns() if table is None else table
@@ -635,7 +635,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> matcher.suggest(5).shape
         (5, 2)
         """
-        n = checked_count(n, "n", least=1)
+        n = check_count(n, "n", least=1)
         judged = self._judge(table)
         seed = None if self.random_state is None else self._seed() + len(judged.known.pairs)
         chosen = choose_questions(
@@ -671,7 +671,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> pairs.shape, chance.shape
         ((5, 2), (5,))
         """
-        n = checked_count(n, "n", least=1)
+        n = check_count(n, "n", least=1)
         judged = self._judge(table)
         pairs, chance = judged.pairs[judged.open], judged.chances[judged.open]
         first = doubtful_first(pairs, chance, judged.groups())[:n]
@@ -827,7 +827,7 @@ def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
     known.check_rows(n)
     must, cannot = known.must_link, known.cannot_link
     if y is not None:
-        label = class_numbers(y)
+        label = number_classes(y)
         if label.shape != (n,):
             raise InputError(f"y has {len(label)} labels, but there are {n} records.")
         links = work.candidates.pairs

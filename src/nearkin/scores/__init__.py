@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, backends, device_math, validation
@@ -59,7 +59,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     4.0
     """
     Z = _checked_embedding(Z, accept_sparse="csr")
-    classes = class_numbers(y)
+    classes = number_classes(y)
     check_consistent_length(Z, classes)
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
@@ -160,7 +160,7 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     0.5
     """
     check_consistent_length(labels_true, labels_pred)
-    classes = class_numbers(labels_true)
+    classes = number_classes(labels_true)
     known = classes >= 0
     if known.sum() < 2:
         raise InputError(
@@ -222,7 +222,7 @@ def pair_auc(
     judged = Pairs() if pairs is None else pairs
     judged.check_rows(Z.shape[0])
     if y is not None:
-        classes = class_numbers(y)
+        classes = number_classes(y)
         if len(classes) != Z.shape[0]:
             check_consistent_length(Z, classes)
         counts = np.bincount(classes[classes >= 0]).astype(np.int64)
@@ -276,7 +276,7 @@ def triplets_kept(Z: Any, pairs: Pairs) -> float:
     return float(np.average(kept, weights=pairs.closer_weight))
 
 
-def order_kept(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+def score_order(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
     """The pair AUC, or the share of triplets kept; where there are both, their mean.
 
     The mean is by the weights of pairs and triplets; a label counts as one pair. Both numbers are
@@ -289,7 +289,7 @@ def order_kept(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
     alone = pairs.without(pairs.closer)
     if y is None and not (len(alone.must_link) and len(alone.cannot_link)):
         return kept
-    n_labels = 0 if y is None else int((class_numbers(y) >= 0).sum())
+    n_labels = 0 if y is None else int((number_classes(y) >= 0).sum())
     of_pairs = n_labels + alone.must_weight.sum() + alone.cannot_weight.sum()
     of_each = [pair_auc(Z, y, pairs=alone), kept]
     return float(np.average(of_each, weights=[of_pairs, pairs.closer_weight.sum()]))

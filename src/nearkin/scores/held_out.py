@@ -227,7 +227,7 @@ def share_below(values: Floats, among: Floats) -> Floats:
     return np.asarray((below + not_above) / (2 * len(ordered)))
 
 
-def ranks(distances: Floats, among: Floats) -> Floats:
+def rank_among(distances: Floats, among: Floats) -> Floats:
     """Share of the distances in ``among`` that are smaller, interpolated between them.
 
     Below and above all of them it goes on towards 0 and 1, so that different distances have
@@ -245,7 +245,7 @@ def ranks(distances: Floats, among: Floats) -> Floats:
     return np.asarray(out)
 
 
-def standing(rank: Floats, same: Mask) -> Floats:
+def rank_within(rank: Floats, same: Mask) -> Floats:
     """Place of each pair among the pairs themselves, from 0 to 1, as if both kinds were as many.
 
     Where all pairs are near, as duplicates and look-alikes are, ranks among random pairs are all
@@ -270,7 +270,7 @@ def placements(rank: Floats, same: Mask) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AucComparison:
     """Pair AUC of one metric beside that of another, on the same held-out pairs.
 
     Attributes
@@ -307,7 +307,7 @@ class Comparison:
         return float(usual / (usual + none))
 
 
-def with_both_kinds(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
+def add_missing_kind(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
     """Ranks of pairs, with random pairs as the kind that is missing, if one is."""
     if same.any() and not same.all():
         return same, judged
@@ -315,26 +315,26 @@ def with_both_kinds(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ..
     return np.append(same, added), tuple(np.append(rank, _ANY_PAIRS) for rank in judged)
 
 
-def auc_of(rank: Floats, same: Mask) -> float:
+def rank_auc(rank: Floats, same: Mask) -> float:
     """Pair AUC by ranks of held-out pairs; random pairs stand for a kind that is missing."""
-    kinds, (ranked,) = with_both_kinds(same, rank)
+    kinds, (ranked,) = add_missing_kind(same, rank)
     return float(placements(ranked, kinds)[0].mean())
 
 
 def average_precision(rank: Floats, same: Mask) -> float:
     """Mean share of must-links among the pairs up to each must-link's rank.
 
-    It looks at the nearest most, :func:`auc_of` at all alike. Random pairs stand for a kind that is
-    missing.
+    It looks at the nearest most, :func:`rank_auc` at all alike. Random pairs stand for a kind that
+    is missing.
     """
-    kinds, (ranked,) = with_both_kinds(same, rank)
+    kinds, (ranked,) = add_missing_kind(same, rank)
     must, cannot = np.sort(ranked[kinds]), np.sort(ranked[~kinds])
     up_to = np.searchsorted(must, must, side="right")
     others = np.searchsorted(cannot, must, side="right")
     return float(np.mean(up_to / (up_to + others)))
 
 
-def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
+def compare_auc(rank: Floats, other: Floats, same: Mask) -> AucComparison:
     """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
 
     Parameters
@@ -349,13 +349,13 @@ def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
     With few pairs the variance itself is uncertain; it is shrunk towards a common one.
     """
     judged = ~np.isnan(rank)
-    kinds, (first, second) = with_both_kinds(same[judged], rank[judged], other[judged])
+    kinds, (first, second) = add_missing_kind(same[judged], rank[judged], other[judged])
     one, two = placements(first, kinds), placements(second, kinds)
     variance = 0.0
     for a, b in zip(one, two, strict=True):
         k = len(a)
         variance += float(k * np.var(a - b) + _IMAGINED_VARIANCE) / (k + 1) / k
-    return Comparison(float(one[0].mean()), float(two[0].mean()), float(np.sqrt(variance)))
+    return AucComparison(float(one[0].mean()), float(two[0].mean()), float(np.sqrt(variance)))
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Quality:
         return f"<table>{body}</table><p>{escape(self.terms)}</p>"
 
 
-def quality_of(
+def estimate_quality(
     distances: Floats,
     same: Mask,
     weight: Floats,
@@ -170,7 +170,7 @@ def quality_of(
     variance = dyadic_variance(share * (placement - auc), links)
     variance += _FROM_SEEN * (auc_seen - auc) ** 2
     return Quality(
-        auc=interval(auc, variance, min(worth)),
+        auc=logistic_interval(auc, variance, min(worth)),
         precision=estimate(_precision) if hit + alarm else Estimate(prevalence, 0.0, 1.0),
         recall=estimate(_recall),
         f1=estimate(_f1),
@@ -206,7 +206,7 @@ def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, floa
     return 2 * found / either, 2 * by_hit / either**2, 2 * by_alarm / either**2
 
 
-def pairs_to_promise(precision: float, prevalence: float, recall: float) -> int:
+def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -> int:
     """How many pairs that differ must be judged, none within the radius, to promise a precision.
 
     From so many on, the interval of the precision lies above what is wanted.
@@ -252,7 +252,7 @@ def _worth(links: Ints) -> float:
     return min(len(links), float(often.sum() ** 2 / (often**2).sum()))
 
 
-def interval(value: float, variance: float, n_pairs: float) -> Estimate:
+def logistic_interval(value: float, variance: float, n_pairs: float) -> Estimate:
     """The interval of a share that is a mean over about so many pairs."""
     kept = n_pairs / (n_pairs + _IMAGINED)
     centre = kept * value + (1 - kept) / 2

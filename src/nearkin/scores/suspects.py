@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 from nearkin._types import Doubles, Floats, Ints
 from nearkin.pairs.answers import LEAST_TELLING
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.held_out import AnswerModel, model_answers, standing
+from nearkin.scores.held_out import AnswerModel, model_answers, rank_within
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 # A pair is listed if the opposite of what was said has this probability: by metrics that were not
@@ -66,11 +66,11 @@ class Suspect(NamedTuple):
         )
 
 
-def trusted(pairs: Pairs, rank: Floats) -> Pairs:
+def weigh_by_trust(pairs: Pairs, rank: Floats) -> Pairs:
     """Pairs that count the less the more likely they are wrong.
 
     Weights are multiplied with how much likelier what was said is right than wrong, by the place of
-    the pair among all of them (:func:`nearkin.scores.held_out.standing`,
+    the pair among all of them (:func:`nearkin.scores.held_out.rank_within`,
     :class:`nearkin.scores.held_out.AnswerModel`): a pair of which both are as likely tells
     nothing.
 
@@ -98,7 +98,7 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     )
 
 
-def chance_by_metric(pairs: Pairs, rank: Floats) -> Floats:
+def estimate_chances(pairs: Pairs, rank: Floats) -> Floats:
     """Probability that pairs are the same by their distances, whatever was said of them.
 
     Parameters
@@ -106,7 +106,7 @@ def chance_by_metric(pairs: Pairs, rank: Floats) -> Floats:
     pairs : Pairs
         What those of a weight near 0 say is of no account.
     rank : ndarray of shape (k,)
-        As for :func:`trusted`.
+        As for :func:`weigh_by_trust`.
 
     Returns
     -------
@@ -121,14 +121,14 @@ def chance_by_metric(pairs: Pairs, rank: Floats) -> Floats:
     return np.full(len(rank), np.nan) if model is None else model.chance_same(place)
 
 
-def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Suspect]:
+def find_suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Suspect]:
     """Pairs of which the opposite has at least this probability, the worst first.
 
     Parameters
     ----------
     pairs : Pairs
     rank : ndarray of shape (k,)
-        As for :func:`trusted`.
+        As for :func:`weigh_by_trust`.
     least : float
     """
     same, place, model = _standing(pairs, rank)
@@ -138,7 +138,7 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
     return _listed(pairs, same, opposite, opposite >= least)
 
 
-def wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
+def find_wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
     """Pairs of which what was said is wrong with at least this probability, the worst first.
 
     By their distances, and by how often people err: a surprise alone says little where nearly all
@@ -148,7 +148,7 @@ def wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
     ----------
     pairs : Pairs
     rank : ndarray of shape (k,)
-        As for :func:`trusted`.
+        As for :func:`weigh_by_trust`.
     least : float
     """
     same, place, model = _standing(pairs, rank)
@@ -158,7 +158,7 @@ def wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
     return _listed(pairs, same, wrong, wrong >= least)
 
 
-def suspects_of_metric(
+def find_suspects_of_metric(
     pairs: Pairs, rank: Floats, learned: Floats, least: float = LEAST_CHANCE_TOLD
 ) -> list[Suspect]:
     """Pairs of which the opposite has at least this probability by a metric that was told them.
@@ -172,7 +172,7 @@ def suspects_of_metric(
     ----------
     pairs : Pairs
     rank : ndarray of shape (k,)
-        As for :func:`trusted`.
+        As for :func:`weigh_by_trust`.
     learned : ndarray of shape (k,)
         Distances under the metric; those of pairs without a rank are of no account.
     least : float
@@ -181,7 +181,7 @@ def suspects_of_metric(
     if model is None:
         return []
     judged = ~np.isnan(rank)
-    told = standing(np.where(judged, learned, np.nan), same)
+    told = rank_within(np.where(judged, learned, np.nan), same)
     weight = judged.sum() / (judged.sum() + _HALF_TOLD)
     opposite = _opposite(model, weight * told + (1 - weight) * held_out, same)
     return _listed(pairs, same, opposite, judged & (opposite >= least))
@@ -208,7 +208,7 @@ def _listed(
 def _standing(pairs: Pairs, rank: Floats) -> tuple[NDArray[np.bool_], Floats, AnswerModel | None]:
     """Which pairs are must-links, where each stands among all, and what answers are like there."""
     same = np.arange(len(rank)) < len(pairs.must_link)
-    place = standing(rank, same)
+    place = rank_within(rank, same)
     return same, place, model_answers(place, same)
 
 
@@ -226,7 +226,7 @@ N_NEAREST = 3
 _SHARPNESS, _LOGITS = (-4.0, 6.0), (-8.0, 4.0)
 
 
-class Placed(NamedTuple):
+class Membership(NamedTuple):
     """What is thought of rows that were put in groups; NaN where it cannot be told.
 
     Attributes
@@ -241,7 +241,7 @@ class Placed(NamedTuple):
     misplaced: Doubles
 
 
-def placed(distance: Doubles, said: Ints, who: Ints | None = None) -> Placed:
+def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> Membership:
     """Whether each row is in another group than was said.
 
     Parameters
@@ -261,7 +261,7 @@ def placed(distance: Doubles, said: Ints, who: Ints | None = None) -> Placed:
     judged = np.isfinite(distance).sum(axis=1) > 1
     judged &= np.isfinite(distance[np.arange(len(said)), said])
     if judged.sum() < _FEWEST:
-        return Placed(member, misplaced)
+        return Membership(member, misplaced)
     D, g = distance[judged], said[judged]
     people = np.zeros(len(g), dtype=np.int64) if who is None else who[judged]
     n_people = int(people.max()) + 1
@@ -289,10 +289,10 @@ def placed(distance: Doubles, said: Ints, who: Ints | None = None) -> Placed:
     member[judged] = P
     mistaken = wrong * (1 - P) / (n_groups - 1)
     misplaced[judged] = mistaken / (mistaken + (1 - wrong) * P)
-    return Placed(member, misplaced)
+    return Membership(member, misplaced)
 
 
-def distances_from_groups(Z: Doubles, rows: Ints, others: Doubles, group: Ints) -> Doubles:
+def measure_group_distances(Z: Doubles, rows: Ints, others: Doubles, group: Ints) -> Doubles:
     """Distance of rows from groups: the mean of those from the three nearest members.
 
     Parameters

@@ -14,8 +14,8 @@ from scipy.special import expit, logit
 
 from nearkin._types import Floats, Mask
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.closure import random_pairs
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.closure import draw_links
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import linked_distances
 
@@ -71,7 +71,7 @@ class Verdicts:
                 "this metric comes from a file of an older version, which does not say how sure "
                 "its verdicts are: fit again."
             )
-        share = self.prevalence if prevalence is None else checked_share(prevalence, "prevalence")
+        share = self.prevalence if prevalence is None else check_share(prevalence, "prevalence")
         u = (self.threshold - distances) / (self.threshold or 1.0)
         odds = (near + far) / 2 * u + (near - far) / 2 * abs(u) + float(logit(share))
         # tanh does not overflow, and arrays of every library have it.
@@ -88,7 +88,7 @@ class Verdicts:
 
     def distance_at(self, chance: float, prevalence: float | None = None) -> float:
         """Distance up to which :meth:`chance` is at least so high; negative if it is nowhere."""
-        share = self.prevalence if prevalence is None else checked_share(prevalence, "prevalence")
+        share = self.prevalence if prevalence is None else check_share(prevalence, "prevalence")
         needed = float(logit(chance)) - float(logit(share))
         sharpness = self.sharpness if needed > 0 else self.far_sharpness
         if needed == 0 or sharpness is None:
@@ -98,7 +98,7 @@ class Verdicts:
         return float(self.threshold - (self.threshold or 1.0) * steps)
 
 
-def verdicts_of(metric: Any) -> Verdicts:
+def read_verdicts(metric: Any) -> Verdicts:
     """The verdicts that a fitted metric gives."""
     near = getattr(metric, "sharpness_", None)
     far = getattr(metric, "far_sharpness_", None)
@@ -108,7 +108,7 @@ def verdicts_of(metric: Any) -> Verdicts:
     return Verdicts(float(metric.threshold_), near, far, float(share or 0.5))
 
 
-def estimated_prevalence(verdicts: Verdicts, distances: Floats) -> float:
+def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     r"""Share of pairs that are the same, by what verdicts say of their distances.
 
     With the odds :math:`r_i` of pair i where both kinds are equally frequent, it maximises
@@ -143,7 +143,7 @@ _SHARES = {
 }
 
 
-def checked_share(share: Any, name: str, *, ends: bool = False) -> float:
+def check_share(share: Any, name: str, *, ends: bool = False) -> float:
     """A prevalence or precision; whether it may be none or all is said by ``ends``."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise InputTypeError(f"{name} must be a number, not {share!r}.")
@@ -153,7 +153,7 @@ def checked_share(share: Any, name: str, *, ends: bool = False) -> float:
     return value
 
 
-def best_verdicts(
+def fit_verdicts(
     same: Floats,
     different: Floats,
     *,
@@ -171,17 +171,17 @@ def best_verdicts(
     prevalence : float
         Share of pairs that are the same, whatever their share here.
     """
-    threshold = best_threshold(same, different, weights)
-    near, far = best_sharpness(same, different, threshold, weights)
+    threshold = find_threshold(same, different, weights)
+    near, far = find_sharpness(same, different, threshold, weights)
     return Verdicts(threshold, near, far, prevalence)
 
 
-def likeliest_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
+def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
     """Verdicts by the one logistic curve that is likeliest, as sure near as far.
 
     Of few pairs it is better known where this curve is ½ than which threshold makes the fewest
-    mistakes (:func:`best_threshold`). Both kinds count the same, and every answer as nearly
-    certain, as in :func:`best_sharpness`. Verdicts are ½ where farther pairs are as often the same.
+    mistakes (:func:`find_threshold`). Both kinds count the same, and every answer as nearly
+    certain, as in :func:`find_sharpness`. Verdicts are ½ where farther pairs are as often the same.
 
     Parameters
     ----------
@@ -205,13 +205,13 @@ def likeliest_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdict
 
     level, slope = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
     if slope <= _LEAST:
-        return Verdicts(best_threshold(*kinds, weights), 0.0, 0.0)
+        return Verdicts(find_threshold(*kinds, weights), 0.0, 0.0)
     threshold = float(np.clip(middle + spread * level / slope, ordered.min(), ordered.max()))
     sharpness = float(slope / spread * (threshold or 1.0))
     return Verdicts(threshold, sharpness, sharpness)
 
 
-def borne_out(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
+def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
     r"""Verdicts that are as sure as pairs give reason to be.
 
     Log-odds are multiplied with :math:`t L / (L + 2)`: t, at most 1, is what makes these pairs most
@@ -240,7 +240,7 @@ def borne_out(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
     return Verdicts(verdicts.threshold, near, far, verdicts.prevalence)
 
 
-def verdicts_by_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
+def fit_verdicts_to_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
     """The verdicts that agree best with answers, same and different as frequent as among these.
 
     Parameters
@@ -251,15 +251,15 @@ def verdicts_by_answers(distances: Floats, same: Mask, weight: Floats) -> Verdic
     """
     weights = weight[same], weight[~same]
     share = float(weights[0].sum() / weight.sum())
-    return best_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
+    return fit_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
 
 
-def usual_distance(Z: Any, rng: np.random.RandomState) -> float:
+def measure_usual_distance(Z: Any, rng: np.random.RandomState) -> float:
     """Median distance of random rows: the threshold before anything is learned."""
-    return float(np.median(linked_distances(Z, random_pairs(len(Z), rng))))
+    return float(np.median(linked_distances(Z, draw_links(len(Z), rng))))
 
 
-def best_threshold(
+def find_threshold(
     same: Floats, different: Floats, weights: tuple[Floats, Floats] | None = None
 ) -> float:
     """Distance below which two rows are called the same.
@@ -285,7 +285,7 @@ def best_threshold(
     return float((values[best] + values[best + 1]) / 2)
 
 
-def best_sharpness(
+def find_sharpness(
     same: Floats,
     different: Floats,
     threshold: float,
@@ -371,7 +371,7 @@ class Examples:
     def verdicts(self, Z: Any) -> dict[str, float | None]:
         """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
         distances = backends.to_numpy(linked_distances(Z, self.links))
-        return verdicts_found(distances[: self.n_same], distances[self.n_same :])
+        return find_verdicts(distances[: self.n_same], distances[self.n_same :])
 
 
 @dataclass(frozen=True)
@@ -420,7 +420,7 @@ def draw_examples(
     evidence : Evidence
     rng : RandomState
     """
-    pairs = example_pairs(evidence, rng, most=MOST_EXAMPLES)
+    pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
         pairs = pairs.as_weak_pairs()
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
@@ -432,7 +432,7 @@ def draw_examples(
     return Examples(rows, positions.reshape(links.shape), len(pairs.must_link))
 
 
-def verdicts_found(
+def find_verdicts(
     same: Floats,
     different: Floats,
     *,
@@ -455,10 +455,10 @@ def verdicts_found(
     dict
         Attributes of a learner.
     """
-    found = best_verdicts(same, different, weights=weights, prevalence=prevalence)
-    return as_attributes(found, float(np.median(same)) if len(same) else None)
+    found = fit_verdicts(same, different, weights=weights, prevalence=prevalence)
+    return verdict_attributes(found, float(np.median(same)) if len(same) else None)
 
 
-def as_attributes(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
+def verdict_attributes(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
     """Verdicts, and the median distance of pairs that are the same, as a learner keeps them."""
     return dict(zip(VERDICTS, (*astuple(verdicts), same_distance), strict=True))

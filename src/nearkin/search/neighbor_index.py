@@ -22,14 +22,14 @@ from nearkin.errors import InputError, InputTypeError, explain_missing_package, 
 from nearkin.learners.base import WholeState
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.messages import notice
-from nearkin.pairs.pairs import checked_count, first_true
+from nearkin.pairs.pairs import check_count, find_first
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.ids import Ids, add_new_ids, are_distinct, check_ids
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain
 from nearkin.rows.streams import copy_to_device
 from nearkin.rows.validation import refuse_gaps, refuse_non_tables
-from nearkin.scores.verdicts import checked_share
+from nearkin.scores.verdicts import check_share
 from nearkin.search.duplicates import (
     MOST_NEIGHBORS,
     count_near_pairs,
@@ -361,7 +361,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         if k == 1:
             return 1.0
         rng = check_random_state(self.random_state)
-        n_sample = min(checked_count(n_sample, "n_sample", least=1), len(Z))
+        n_sample = min(check_count(n_sample, "n_sample", least=1), len(Z))
         Q = Z[rng.permutation(len(Z))[:n_sample]]
         found, true = self._find_nearest(Q, k)[0], find_nearest(Z, Q, k)[0]
         # The first is the row itself, or another in the same place.
@@ -677,7 +677,7 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
         most = _MOST[Z.dtype]
         fine = (to_dense(Z.max(axis=1)) <= most) & (to_dense(Z.min(axis=1)) >= -most)
-        if (row := first_true(~fine.ravel())) is not None:
+        if (row := find_first(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
             raise InputError(
                 f"{what}row {row} of {name} holds NaN, infinity or numbers beyond {most:.0e}, too "
@@ -764,7 +764,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     def _check_n_neighbors(self, n_neighbors: int | None) -> int:
         """How many neighbours to find: the index's own number by default, at most all rows."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
-        k = checked_count(n_neighbors, "n_neighbors", least=1)
+        k = check_count(n_neighbors, "n_neighbors", least=1)
         if k > len(self):
             notice(
                 f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.",
@@ -835,11 +835,11 @@ class NeighborIndex(WholeState, BaseEstimator):
     ) -> float:
         """Radius of duplicates, by each row's nearest others and what is known of the answer."""
         if prevalence is not None:
-            share = checked_share(prevalence, "prevalence", ends=True)
+            share = check_share(prevalence, "prevalence", ends=True)
             rng = check_random_state(self.random_state)
             return radius_of_share(self.vectors, distances, rows, share, rng)
         if precision is not None:
-            precision = checked_share(precision, "precision")
+            precision = check_share(precision, "precision")
         k = n_judged_neighbors(len(self))
         if k:
             return duplicate_radius(count_near_pairs(distances[:, :k]), precision)

@@ -30,7 +30,7 @@ from sklearn.isotonic import isotonic_regression
 
 from nearkin._types import Floats
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import some_of_each_kind
+from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.logdet import (
     BoundedPairs,
@@ -477,5 +477,5 @@ def learn_width_for_pairs(
     wide = RbfFamily(squared, _WIDE * gamma)
     ends = np.triu_indices(len(squared), 1)
     asked = estimate_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
-    judges = some_of_each_kind(links, _WIDTH_PAIRS, rng)
+    judges = draw_of_each_kind(links, _WIDTH_PAIRS, rng)
     return learn_width(squared, gamma, bound_pairs(judges, asked, _WIDE_SLACK))

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.pairs import Pairs, checked_count
+from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.rows.scaling import warn_of_units
@@ -124,7 +124,7 @@ def spread_pairs(
     refuse_triplets(pairs)
     reach = _check_number(reach, "reach", below=1.0)
     weight = _check_number(weight, "weight", below=inf)
-    per_pair = checked_count(per_pair, "per_pair", least=0)
+    per_pair = check_count(per_pair, "per_pair", least=0)
     X = check_input(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
     warn_of_units(

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.pairs import checked_weights
+from nearkin.pairs.pairs import check_pair_weights
 
 # Which parts of an entry name rows, and the same entry with other names for them.
 
@@ -491,7 +491,7 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
         return _named(answers, entry, n_rows)
     if do == "closer":
         triplets = [checked_triplet(rows, n_rows) for rows in entry["triplets"]]
-        weights = checked_weights(entry.get("weights"), len(triplets), "weight of triplet")
+        weights = check_pair_weights(entry.get("weights"), len(triplets), "weight of triplet")
         opposites = () if entry.get("given") else answers
         return _ordered(opposites, triplets, weights.tolist())
     raise InputError(f"an entry that says do={do!r} is unknown.")

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.pairs.answers import UNNAMED
-from nearkin.pairs.closure import Groups, ends_of, keys_of, pairs_across, pairs_within
+from nearkin.pairs.closure import PairGroups, ends_of, keys_of, list_pairs_across, list_pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.questions.strategies import all_different
 from nearkin.studio.events import (
@@ -592,8 +592,8 @@ def _drawn_of_closure(pairs: Pairs) -> Pairs:
     order = some[np.argsort(group[some], kind="stable")]
     members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
     starts = np.cumsum(sizes) - sizes
-    must, _ = pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
-    cannot, _ = pairs_across(
+    must, _ = list_pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
+    cannot, _ = list_pairs_across(
         np.arange((sizes[one] * sizes[two]).sum()), starts[one], sizes[one], starts[two], sizes[two]
     )
     least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
@@ -711,7 +711,7 @@ def known_groups(known: Knowledge, n_rows: int) -> KnownGroups:
     return KnownGroups(labels, names)
 
 
-def _by_age(known: Knowledge, groups: Groups) -> Ints:
+def _by_age(known: Knowledge, groups: PairGroups) -> Ints:
     """Groups in the order in which one of their rows was first named."""
     number = groups.of(known.mentioned)
     _, first = np.unique(number[number >= 0], return_index=True)

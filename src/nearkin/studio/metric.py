@@ -24,7 +24,7 @@ from nearkin.messages import Note, collect_notices, hand_on, mute_categories, no
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import REORDER, compiled, split_range
 from nearkin.rows.scaling import ScaleWarning
-from nearkin.scores.verdicts import usual_distance
+from nearkin.scores.verdicts import measure_usual_distance
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.spaces.neighbors import (
     CellIndex,
@@ -274,7 +274,7 @@ def _texts(notes: list[Note]) -> tuple[str, ...]:
 
 def _threshold_of(view: View) -> float:
     """That of distances which are not learned."""
-    return usual_distance(view.embedding(), np.random.RandomState(0))
+    return measure_usual_distance(view.embedding(), np.random.RandomState(0))
 
 
 # Pictures that follow one another: centred, of one size, and turned so that points move little.

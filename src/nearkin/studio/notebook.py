@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from nearkin.errors import InputError, explain_missing_package
 from nearkin.messages import notice
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
@@ -332,7 +332,7 @@ def with_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
     >>> with_labels(None, ["a", "a", None, "b"], seed=0)
     Pairs(1 must-link, 2 cannot-links, n_rows=4)
     """
-    n_labelled = int((class_numbers(labels) >= 0).sum())
+    n_labelled = int((number_classes(labels) >= 0).sum())
     n_pairs = MOST_OF_LABELS if n_labelled * (n_labelled - 1) // 2 > MOST_OF_LABELS else None
     drawn = Pairs.from_labels(labels, n_pairs, random_state=seed)
     return drawn if pairs is None else pairs + drawn

@@ -13,15 +13,15 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.learners.teachable import retaught
 from nearkin.messages import collect_notices
-from nearkin.pairs.closure import keys_of, random_pairs
+from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.outlook import STEP, describe_outlook, outlook
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, pause, split_range
-from nearkin.scores.held_out import auc_of, deal_pairs, ranks
-from nearkin.scores.quality import quality_of as estimates_of
-from nearkin.scores.suspects import Placed, distances_from_groups, placed
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
+from nearkin.scores.quality import estimate_quality as estimates_of
+from nearkin.scores.suspects import Membership, judge_membership, measure_group_distances
+from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.neighbors import find_nearest
 from nearkin.studio.metric import TaughtMetric, View
 
@@ -71,7 +71,7 @@ class Trial:
     called_same: Mask
     fair: Mask
     points: Ints
-    placed: Placed
+    placed: Membership
     seen: Floats
 
     @property
@@ -108,7 +108,7 @@ def trial_of(
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
-    random_links = random_pairs(len(X), rng)
+    random_links = draw_links(len(X), rng)
     same = np.arange(len(links)) < len(told.must_link)
     fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
     total, count = np.zeros(len(links)), np.zeros(len(links))
@@ -139,7 +139,7 @@ def trial_of(
     strict = np.divide(held, n_held, out=np.full(len(links), np.nan), where=n_held > 0)
     loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
     among = linked_distances(X, random_links)
-    plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
+    plain = np.where(np.isnan(strict), np.nan, rank_among(linked_distances(X, links), among))
     seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
     where = places.points, places.chances()
     return Trial(links, same, strict, plain, loose, called_same, fair, *where, seen)
@@ -163,17 +163,17 @@ class _Places:
         if not len(out) or not self._few:
             return
         Z = np.asarray(view.embedding(self.points), dtype=np.float64)
-        found = distances_from_groups(Z[out], out, Z, self._group)
+        found = measure_group_distances(Z[out], out, Z, self._group)
         scale = float(np.median(found[np.isfinite(found)])) if np.isfinite(found).any() else 0.0
         self._distance[out] = found / (scale or 1.0)
 
-    def chances(self) -> Placed:
+    def chances(self) -> Membership:
         """Whether each row is in its group."""
         alone = np.bincount(self._group, minlength=1)[self._group] == 1
         distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
         distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
-        found = placed(distance, self._group, self._who)
-        return Placed(*(np.where(alone, np.nan, one) for one in found))
+        found = judge_membership(distance, self._group, self._who)
+        return Membership(*(np.where(alone, np.nan, one) for one in found))
 
 
 def quality_of(trial: Trial) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> floa
     for number in range(n_groups):
         kept = (group != number).all(axis=1)
         if kept.any():
-            gains.append(auc_of(rank[kept], same[kept]) - auc_of(plain[kept], same[kept]))
+            gains.append(rank_auc(rank[kept], same[kept]) - rank_auc(plain[kept], same[kept]))
     k = len(gains)
     # Nothing is certain after a few pairs, even if all of them agree.
     least = 0.5 / len(points)
@@ -318,7 +318,7 @@ def _ranks(view: View, links: Ints, random_links: Ints, threshold: float) -> tup
     rows, place = np.unique(both, return_inverse=True)
     distances = linked_distances(view.embedding(rows), place.reshape(both.shape))
     of_links = distances[: len(links)]
-    return ranks(of_links, distances[len(links) :]), of_links <= threshold
+    return rank_among(of_links, distances[len(links) :]), of_links <= threshold
 
 
 # Rows of which the learned metric is not sure whom they are like.
@@ -356,7 +356,7 @@ def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[
         some = np.sort(np.random.RandomState(seed).choice(n_rows, _LOOKED_AT, replace=False))
     near = np.ascontiguousarray(learned.view.embedding(some))
     k = min(_NEIGHBORS + 1, len(some))
-    verdicts = verdicts_of(learned.metric)
+    verdicts = read_verdicts(learned.metric)
     found = np.empty(n_rows, dtype=bool)
     for block in split_range(n_rows, _BLOCK):
         Z = np.ascontiguousarray(learned.view.embedding(np.arange(n_rows)[block]))

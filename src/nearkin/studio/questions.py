@@ -13,17 +13,17 @@ import numpy as np
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.answers import UNNAMED
-from nearkin.pairs.closure import keys_of, pairs_within
+from nearkin.pairs.closure import keys_of, list_pairs_within
 from nearkin.questions.strategies import (
     STRATEGIES,
     Scene,
-    by_likeness,
-    candidate_rows,
-    questions,
-    scene_of,
-    strategy_named,
+    draw_candidate_rows,
+    find_strategy,
+    make_scene,
+    pick_by_likeness,
+    pick_questions,
 )
-from nearkin.questions.which import Choice, Which, which_questions
+from nearkin.questions.which import Choice, WhichQuestion, pick_which_questions
 from nearkin.rows.distances import linked_distances
 from nearkin.studio.events import SETTLING, Pair, checked_name
 from nearkin.studio.knowledge import Knowledge, KnownGroups, Spoken, known_groups, telling_pairs
@@ -66,7 +66,7 @@ def strategies_by_goal(strategy: str) -> dict[str, str]:
     strategy : str
         The one of the lesson.
     """
-    strategy_named(strategy)
+    find_strategy(strategy)
     found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
     if _FOR_GROUPS in STRATEGIES:
         found["clusters"] = _FOR_GROUPS
@@ -94,7 +94,7 @@ class WhichAsked:
         """Those of the rows shown that it may still be like; none if it has found its group."""
         groups = known.pairs.groups
         links = np.column_stack([np.full(len(self.shown), self.row), self.shown])
-        apart, _ = pairs_within(
+        apart, _ = list_pairs_within(
             np.arange(len(links) * (len(links) - 1) // 2), np.zeros(1, int), np.array([len(links)])
         )
         if groups.alike(links).any() or not groups.differ(self.shown[apart]).all():
@@ -185,10 +185,10 @@ def next_questions(
     seed : int
     """
     rng = np.random.RandomState(seed)
-    rows = candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
+    rows = draw_candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
-    scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
-    found = questions(scene, strategy_named(strategy), n, rng)
+    scene = make_scene(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
+    found = pick_questions(scene, find_strategy(strategy), n, rng)
     which = list(_whiches(scene, rows, known, _TURNS.get(strategy, ()), n, most_shown, rng))
     at = max(0, _LONGEST_RUN - known.counts.run)
     if at <= _SOON:
@@ -205,13 +205,13 @@ def _is_due(known: Knowledge) -> bool:
     return (known.n_steps + 1) % CHECK_EVERY == 0
 
 
-def _likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[Which]:
+def _likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[WhichQuestion]:
     """A row that is likely like one of the groups, or else two rows that are likely the same."""
-    near = which_questions(scene, 1, rng, "near", most_shown)
+    near = pick_which_questions(scene, 1, rng, "near", most_shown)
     if near and np.linalg.norm(scene.Z[near[0].row] - scene.Z[near[0].shown[0]]) < scene.threshold:
         return near
-    pairs = by_likeness(scene, 1, rng)
-    return [Which(int(i), np.array([j]), 1.0, 1.0) for i, j in pairs.tolist()]
+    pairs = pick_by_likeness(scene, 1, rng)
+    return [WhichQuestion(int(i), np.array([j]), 1.0, 1.0) for i, j in pairs.tolist()]
 
 
 def _whiches(
@@ -226,7 +226,8 @@ def _whiches(
     """Rows in turn, each once."""
     order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
     lists = {
-        choose: iter(which_questions(scene, n, rng, choose, most_shown)) for choose in set(order)
+        choose: iter(pick_which_questions(scene, n, rng, choose, most_shown))
+        for choose in set(order)
     }
     asked: set[int] = set()
     for choose in order:
@@ -237,7 +238,7 @@ def _whiches(
             yield WhichAsked(int(rows[which.row]), rows[_worth_showing(which)], sought)
 
 
-def _worth_showing(which: Which) -> Ints:
+def _worth_showing(which: WhichQuestion) -> Ints:
     """All groups, or the likeliest alone if the others add next to nothing."""
     return which.shown if which.information > _WORTH * which.plain else which.shown[:1]
 

@@ -26,7 +26,7 @@ from nearkin.pairs.pairs import TRIPLET, Pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
-from nearkin.scores.verdicts import verdicts_of
+from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quoted
 from nearkin.studio.events import Voice
@@ -323,7 +323,7 @@ def why(
         "right": int(ends[1]),
         "distance": distance,
         "threshold": float(learned.threshold),
-        "chance": float(verdicts_of(metric).chance(np.array(distance))) if told else None,
+        "chance": float(read_verdicts(metric).chance(np.array(distance))) if told else None,
         "of_vectors": of_vectors,
         "columns": listed,
         "others": float(shares.sum() - sum(one["share"] for one in listed)),

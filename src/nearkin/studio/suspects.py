@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearkin._types import Ints
-from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advice
+from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advise_on_answerers
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.suspects import Suspect, chance_by_metric, wrong_answers
+from nearkin.scores.suspects import Suspect, estimate_chances, find_wrong_answers
 from nearkin.studio.events import Pair
 from nearkin.studio.knowledge import Knowledge, Spoken, twice_said
 from nearkin.studio.quality import Trial, ranks_of
@@ -56,7 +56,7 @@ def suspects_of(
         Wrong answers that came to light otherwise: the more they are, the more may be listed.
     """
     misplaced, told = misplaced_pairs(trial, pairs)
-    others = wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
+    others = find_wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
     found = [*misplaced, *(one for one in others if one.pair not in told)]
     if telling is not None:
         n_pairs = {telling[one.number]: len(one.said) for one in spoken if one.number in telling}
@@ -198,7 +198,7 @@ def heard(trial: Trial, known: Knowledge, telling: Mapping[int, Pair]) -> Heard 
 def chances_of(trial: Trial, pairs: Pairs) -> dict[Pair, float]:
     """Chance that each pair which was answered is the same, by metrics that were not told of it."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-    chance = chance_by_metric(pairs, ranks_of(trial, pairs)).tolist()
+    chance = estimate_chances(pairs, ranks_of(trial, pairs)).tolist()
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
 
 
@@ -258,4 +258,4 @@ def answerers_of(found: Heard | None) -> dict[str, Any]:
         }
         for one in told
     ]
-    return {"listed": listed, "said": advice(told)}
+    return {"listed": listed, "said": advise_on_answerers(told)}

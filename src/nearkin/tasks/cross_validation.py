@@ -22,13 +22,13 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.labels import without_signs
+from nearkin.pairs.labels import replace_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, backends
 from nearkin.rows.sparse import to_plain
 from nearkin.rows.validation import count_rows
-from nearkin.scores import order_kept
+from nearkin.scores import score_order
 from nearkin.scores.held_out import deal_rows
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
@@ -190,7 +190,7 @@ def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = N
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return order_kept(Z if backends.is_foreign(Z) else to_plain(Z), y, pairs=pairs)
+    return score_order(Z if backends.is_foreign(Z) else to_plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
@@ -262,7 +262,7 @@ def cross_validate(
         found: dict[str, Any] = model_selection.cross_validate(
             learner,
             X,
-            None if y is None else without_signs(y),
+            None if y is None else replace_signs(y),
             params=params,
             cv=_splitter(cv),
             scoring=_scorers(scoring, learner),
@@ -338,7 +338,7 @@ def grid_search(
             return_train_score=return_train_score,
             error_score=error_score,
         )
-        return search.fit(X, None if y is None else without_signs(y), **params)
+        return search.fit(X, None if y is None else replace_signs(y), **params)
 
 
 def _routed(

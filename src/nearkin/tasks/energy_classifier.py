@@ -16,7 +16,7 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.pairs.labels import PartlyLabelled, classes_to_tell_apart
+from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.scaling import warn_of_units
@@ -131,7 +131,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         """
         given = X
         X = self._seen(X, reset=True)
-        classes, number = classes_to_tell_apart(y)
+        classes, number = check_classes(y)
         with raise_input_errors():
             check_consistent_length(X, number)
         known = np.flatnonzero(number >= 0)

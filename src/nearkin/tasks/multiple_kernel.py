@@ -23,7 +23,7 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import WholeState
 from nearkin.messages import notice
-from nearkin.pairs.labels import PartlyLabelled, classes_to_tell_apart
+from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
@@ -171,7 +171,7 @@ class MetricRbf:
         return np.asarray(np.exp(squared_distances(A, B) * (-self.bandwidth / self.scale)))
 
 
-def regional_kernels(
+def make_regional_kernels(
     X: Floats,
     classes: NDArray[np.integer],
     bandwidths: Sequence[float],
@@ -210,11 +210,11 @@ def regional_kernels(
     for number in np.unique(region):
         values, vectors = np.linalg.eigh(mean_local_metric(X[region == number], models))
         components = (vectors * np.sqrt(np.maximum(values, 0))).T
-        found += rbf_kernels(X, bandwidths, components)
+        found += make_rbf_kernels(X, bandwidths, components)
     return found
 
 
-def rbf_kernels(
+def make_rbf_kernels(
     X: Floats, bandwidths: Sequence[float], components: Floats | None = None
 ) -> list[BaseKernel]:
     """Rbf kernels of all bandwidths under one metric, the Euclidean one by default."""
@@ -232,7 +232,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     ----------
     kernels : {"regional", "rbf"} or list of callables, default="regional"
         ``"regional"``: rbf kernels under generative metrics of regions of the data, see
-        :func:`regional_kernels`. ``"rbf"``: under the Euclidean metric. Or functions
+        :func:`make_regional_kernels`. ``"rbf"``: under the Euclidean metric. Or functions
         ``kernel(A, B)`` that give the kernel matrix between rows.
     n_regions : int, default=1
         Regions with a metric of their own.
@@ -344,12 +344,12 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         self
         """
         X = validation.validate_rows(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
-        names, classes = classes_to_tell_apart(y)
+        names, classes = check_classes(y)
         with raise_input_errors():
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._base_kernels(X, classes)
-        problems = binary_problems(classes, self.multi_class)
+        problems = split_into_binary(classes, self.multi_class)
         matrix = _kept(kernels, X)
         found = combine_kernels(
             len(kernels),
@@ -449,12 +449,12 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         if bandwidths.ndim != 1 or len(bandwidths) == 0 or not (bandwidths > 0).all():
             raise InputError(f"bandwidths must be positive numbers, got {self.bandwidths!r}.")
         if self.kernels == "rbf":
-            return rbf_kernels(X, bandwidths.tolist())
+            return make_rbf_kernels(X, bandwidths.tolist())
         rng = check_random_state(self.random_state)
-        return regional_kernels(X, classes, bandwidths.tolist(), self.n_regions, rng)
+        return make_regional_kernels(X, classes, bandwidths.tolist(), self.n_regions, rng)
 
 
-def binary_problems(
+def split_into_binary(
     classes: NDArray[np.integer], multi_class: str
 ) -> list[tuple[NDArray[np.integer], Floats]]:
     """Rows and labels −1 or 1 of the machines that tell classes apart.

@@ -82,12 +82,12 @@ def same(
     from nearkin.cli.judging import Reasons, answered, distances_of, say_expected, with_prevalence
     from nearkin.cli.matching import matcher_in, quality_of_chances, records_for, refuse_options
     from nearkin.cli.models import Model
-    from nearkin.scores.quality import quality_of
-    from nearkin.scores.verdicts import checked_share, verdicts_by_answers
+    from nearkin.scores.quality import estimate_quality
+    from nearkin.scores.verdicts import check_share, fit_verdicts_to_answers
 
     if taught is not None and not why:
         raise UserError("--taught is for --why: it says which answers pull a pair.")
-    chance = 0.5 if precision is None else checked_share(precision, "precision")
+    chance = 0.5 if precision is None else check_share(precision, "precision")
     out = Output(output, as_json=as_json, force=force, quote=quote)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     matcher = matcher_in(model)
@@ -121,7 +121,7 @@ def same(
     if known is not None:
         ends, same, weight = answered(table, known, choice.delimiter, "a probability")
         apart = distances_of(learned, table.rows, ends)
-        verdicts = verdicts_by_answers(apart, same, weight)
+        verdicts = fit_verdicts_to_answers(apart, same, weight)
     elif learned.verdicts.sharpness is None:
         raise UserError(
             f"{model} is of an older version, which does not say how sure its verdicts are: fit "
@@ -135,7 +135,7 @@ def same(
     if radius < 0:
         say(f"warning: nothing is called the same: at no distance is the chance {chance:g}.")
     elif known is not None:
-        quality = quality_of(apart, same, weight, ends, radius, verdicts.prevalence)
+        quality = estimate_quality(apart, same, weight, ends, radius, verdicts.prevalence)
         say_expected(quality, "known pair", precision)
     elif held_out is not None and (radius, verdicts.prevalence) == (held_out.radius, 0.5):
         say_expected(held_out, "held-out pair")

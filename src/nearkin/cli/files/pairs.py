@@ -19,7 +19,7 @@ from nearkin.cli.files.formats import DelimitedFile, json_lines
 from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
-from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, plain_answer
+from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, normalise_answer
 from nearkin.rows.parquet import explain_unreadable
 from nearkin.storage.files import unquoted
 
@@ -168,7 +168,7 @@ def read_pairs(
         for name, into in (("left", left), ("right", right)):
             plain = _filled(cells, name, where, file)
             into.append(known.setdefault(plain, plain))
-        said = plain_answer(cells.get("same"))
+        said = normalise_answer(cells.get("same"))
         if said not in ANSWERS:
             raise UserError(
                 f"{where}, column 'same' of {file} is {cells['same']!r}: it must be {EXPECTED}."
