@@ -41,7 +41,7 @@ from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arr
 from nearkin.storage.models import KIND, VERSION, Facts, Trial, describe, save
 from nearkin.studio.journal import JournalError, line_of
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import Records
+from nearkin.studio.records import StudioRecords
 
 MOST_TIMES, MOST_BESIDE = 4, 100 * 10**6
 N = 24
@@ -596,7 +596,7 @@ def _check_pairs(path: Path, case: Case) -> str:
 @cache
 def _records() -> Any:
     X = data()[0]
-    return Records(
+    return StudioRecords(
         X=X,
         features=["a", "b", "c"],
         ids=IDS,

@@ -70,7 +70,7 @@ class Studio:
             report: dict[str, Any] | None = self.get("/api/report")
             if report is not None and report["version"] >= version:
                 return report
-            time.sleep(0.02)
+            time.sleep(0.05)
         raise TimeoutError(f"there is no report on version {version} after {seconds} s")
 
     def forget(self) -> None:

@@ -27,7 +27,7 @@ from benchmarks.record import Table, Text, publish, store, stored
 from nearkin import GMML, KernelBeta
 from nearkin.scores import pair_auc
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import Records, records_of, records_of_digits
+from nearkin.studio.records import StudioRecords, records_of, records_of_digits
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -92,7 +92,7 @@ def one_draw(arm: str, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def timed(name: str, records: Records, y: np.ndarray) -> dict[str, Any]:
+def timed(name: str, records: StudioRecords, y: np.ndarray) -> dict[str, Any]:
     """Milliseconds for opening, and for each answer, layout and report."""
     times = []
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +117,7 @@ def timed(name: str, records: Records, y: np.ndarray) -> dict[str, Any]:
     return found
 
 
-def large() -> tuple[Records, np.ndarray]:
+def large() -> tuple[StudioRecords, np.ndarray]:
     """Eight clouds."""
     n, d = LARGE
     rng = np.random.RandomState(0)

@@ -1,6 +1,6 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
-import { api, ServerError, type Step } from "./api";
+import { api, ServerError } from "./api";
 import { undoneInWords } from "./logic/answers";
 import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
 import { stillAsked, withoutPair } from "./logic/review";
@@ -36,9 +36,7 @@ import { myName } from "./who";
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
-  // Where several people answer, the server knows which question is whose.
-  const own = state.second !== undefined;
-  const asBefore = !own && state.version === now.version && state.goal === now.goal;
+  const asBefore = state.version === now.version && state.goal === now.goal;
   const { question, which, check } = now;
   const isShown = question !== null || which !== null || check !== null;
   model.state.set(asBefore && isShown ? { ...state, question, which, check } : state);
@@ -96,7 +94,7 @@ export function change(
     try {
       const state = await send();
       if (state === null) return null;
-      noteStep(model, state);
+      forgetUndone(model, state);
       acceptState(model, state);
       announce(said(state));
       if (model.problem !== null) dismiss(model.problem);
@@ -118,11 +116,9 @@ export function change(
   return underWay(changed);
 }
 
-/** Which steps are this page's own: others' are not undone by a key. */
-function noteStep(model: Model, state: State): void {
-  if (state.changes === undefined || model.steps > 0) return;
-  model.mine.push(state.version);
-  model.undone.length = model.askedThen.length = 0;
+/** What was undone before another change cannot be done again. */
+function forgetUndone(model: Model, state: State): void {
+  if (state.changes !== undefined && model.steps === 0) model.askedThen.length = 0;
 }
 
 /** Like change, and keeps the times for the trace. */
@@ -215,7 +211,6 @@ async function answerPair(
     () => api.answer(left, right, same, origin, before()),
     (state) => {
       askNoMore(model, pair);
-      if (state.changes?.[0]?.now === "disputed") tellDispute(model, pair);
       const known = model.known.value;
       if (known?.version === state.version - 1) {
         model.known.set(withAnswer(known, pair, same, state.version));
@@ -236,11 +231,6 @@ async function answerPair(
   );
 }
 
-export function tellDispute(model: Model, { left, right }: Pair): void {
-  const of = `${nameOf(model, left)} and ${nameOf(model, right)}`;
-  notify(`Others said the opposite of ${of}. The list of answers (h) has both, to settle it.`);
-}
-
 /** Say so if an answer contradicts what follows from others. */
 export function tellOfContradiction(model: Model, before: number, { conflicts }: State): void {
   if (conflicts <= before) return;
@@ -252,7 +242,6 @@ const ELSEWHERE: Record<Word, string> = {
   same: "They were said to be the same",
   different: "They were said to be different",
   unsure: "Someone was unsure of them",
-  disputed: "People disagree about them",
   nothing: "What was said of them was taken back",
 };
 
@@ -360,9 +349,9 @@ async function step(
   next: () => Ahead | null,
   said: (state: State) => string,
   label: string,
-): Promise<State | null> {
+): Promise<void> {
   let begun = false;
-  const reply = await change(
+  await change(
     model,
     async () => {
       const ahead = next();
@@ -381,35 +370,26 @@ async function step(
   if (model.steps === 0) {
     for (const state of model.heldBack.splice(0)) acceptState(model, state);
   }
-  return reply;
 }
 
-/** The step to undo: the last one of this page, or the last of all if nobody else made it. */
-function lastStep(model: Model): Step | null {
-  const { can_undo, last_by, version } = model.state.value;
-  const own = model.mine.at(-1);
-  if (own !== undefined) return { step: own };
-  if (!can_undo) return null;
-  const others = model.people.value.length > 1 && last_by !== (myName() ?? model.lesson.by);
-  return others ? null : { version };
+/** Whether the last change was made by somebody else, so that no key undoes it. */
+function isOfOthers(model: Model): boolean {
+  const me = myName() ?? model.lesson.by;
+  return model.people.value.length > 1 && model.state.value.last_by !== me;
 }
 
 export async function undo(model: Model): Promise<void> {
-  let what: Step | null = null;
   const next = (): Ahead | null => {
-    const last = lastStep(model);
-    what = last;
-    if (last === null) {
-      if (!model.state.value.can_undo) announce("There is nothing to undo.");
+    const { can_undo, version } = model.state.value;
+    if (!can_undo || isOfOthers(model)) {
+      if (!can_undo) announce("There is nothing to undo.");
       else notify(MADE_BY_OTHERS);
       return null;
     }
     const askedNow = asked(model);
     return {
-      send: () => api.undo(last),
+      send: () => api.undo(version),
       onReply: ([undone], n, which) => {
-        const own = model.mine.pop();
-        if (own !== undefined) model.undone.push(own);
         model.askedThen.push(askedNow);
         // What was undone is asked again, as it was shown, so that it can be put right.
         if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
@@ -427,33 +407,22 @@ export async function undo(model: Model): Promise<void> {
   };
   const said = (state: State): string =>
     `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`;
-  const reply = await step(model, next, said, "undo");
-  // What cannot be undone any more does not stand before earlier steps.
-  if (reply === null && !gone(model)) {
-    model.mine = model.mine.filter((one) => one !== ownStep(what));
-  }
+  await step(model, next, said, "undo");
 }
 
 const MADE_BY_OTHERS =
   "The last change was made by somebody else. The list of answers (h) takes back any.";
 
-function ownStep(step: Step | null): number | null {
-  return step !== null && "step" in step ? step.step : null;
-}
-
 export async function redo(model: Model): Promise<void> {
   const next = (): Ahead | null => {
-    const own = model.undone.at(-1);
     const { can_redo, version } = model.state.value;
     if (!can_redo) {
       announce("There is nothing to redo.");
       return null;
     }
     return {
-      send: () => api.redo(own === undefined ? { version } : { step: own }),
+      send: () => api.redo(version),
       onReply: (changes) => {
-        if (own !== undefined) model.mine.push(own);
-        model.undone.pop();
         for (const pair of changes) {
           askNoMore(model, pair);
           if (pair.now !== "nothing") reviewNoMore(model, pair);

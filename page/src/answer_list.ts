@@ -1,10 +1,10 @@
-/** What a person can do with answers that were given: look at them again, flip and delete them, settle a conflict. */
+/** What a person can do with answers that were given: look at them again, flip and delete them. */
 
 import { askFirst, change, nameOf } from "./actions";
 import { api } from "./api";
 import type { Answered, Same, Word } from "./logic/types";
 import { counted } from "./logic/words";
-import { type Asked, askedOf, type Model } from "./model";
+import type { Asked, Model } from "./model";
 import { announce } from "./notices";
 import { myName } from "./who";
 
@@ -21,12 +21,12 @@ function both(model: Model, { left, right }: Answered): string {
 /** Put an answered pair on the card and on the map; the next answer takes its place. */
 export function showAnswered(model: Model, item: Answered): void {
   const { left, right, said } = item;
-  const disputed = said === "disputed";
   const asked: Asked = {
-    ...(item.which === null ? { left, right } : askedOf(item.which)),
-    origin: disputed ? "conflict" : "list",
+    left,
+    right,
+    origin: "list",
     before: said === "several" ? "same" : said,
-    title: disputed ? "People disagree: which is right?" : "Answered before",
+    title: "Answered before",
     hint: `${heard(item)} Your next answer takes its place, Esc leaves it.`,
   };
   askFirst(model, asked);
@@ -46,11 +46,10 @@ export function heard({ voices, said, by }: Answered): string {
 export async function sayInstead(model: Model, item: Answered, word: Word): Promise<void> {
   if (word !== "same" && word !== "different" && word !== "unsure") return;
   const { left, right, said } = item;
-  const origin = said === "disputed" ? "conflict" : "list";
   const before = said === "several" ? "nothing" : said;
   await change(
     model,
-    () => api.answer(left, right, SAME_OF[word], origin, before),
+    () => api.answer(left, right, SAME_OF[word], "list", before),
     () => `${both(model, item)}: ${word} now.`,
     () => undefined,
     `${word}: ${both(model, item)}`,

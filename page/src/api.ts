@@ -55,17 +55,14 @@ export type ExportName =
   | "groups"
   | "grouping";
 
-/** What is undone or done again: one step, or the last if there was none after a version. */
-export type Step = { step: number } | { version: number };
-
 /** Which answers to list. */
 export interface AnswerQuery extends Record<string, string | number> {
   start: number;
   n: number;
 }
 
-/** Tells this page from others that are open; each says it with what it changes. */
-export const TAB = Math.random().toString(36).slice(2);
+/** Tells this page from others that are open. */
+const TAB = Math.random().toString(36).slice(2);
 
 /** Addresses are relative to the page, which may be served below another path. */
 function address(path: string, query: Record<string, string | number> = {}): URL {
@@ -224,11 +221,11 @@ const requests = {
     post<State>("withdrawals", { left, right, before }),
   order: (triplet: Triplet) => post<State>("orders", triplet),
   withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
-  undo: (step: Step) => post<State>("undo", step),
-  redo: (step: Step) => post<State>("redo", step),
+  /** The last step, if there was none after a version. */
+  undo: (version: number) => post<State>("undo", { version }),
+  redo: (version: number) => post<State>("redo", { version }),
   answers: (query: AnswerQuery) => get<AnswerList>("answers", query),
   withdrawEntry: (number: number) => post<State>("answers/withdrawals", { number }),
-  overlap: (share: number) => post<State>("overlap", { share }),
 
   /** A file to keep, and its name. */
   async export(name: ExportName, clusters: number): Promise<[Blob, string]> {

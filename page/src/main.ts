@@ -1,7 +1,7 @@
 /** Puts the page together. */
 
 import { acceptState, acceptToldState, lookAtReview } from "./actions";
-import { api, ServerError, TAB } from "./api";
+import { api, ServerError } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
 import { keepMatches } from "./finding";
@@ -88,9 +88,6 @@ function showSide(model: Model): void {
     const n = (report?.suspects.length ?? 0) + (report?.contradictions.length ?? 0);
     setBadge("suspects", n === 0 ? "" : String(n));
   });
-  model.state.show(({ n_disputed }) => {
-    setBadge("answers", n_disputed === 0 ? "" : String(n_disputed));
-  });
   model.selected.listen((row) => {
     if (row !== null) model.panel.set("point");
   });
@@ -143,9 +140,6 @@ function listenLive(model: Model): void {
         model.finding.set(null);
         notify(message.message, "problem");
         break;
-      case "notice":
-        if (message.by !== TAB) notify(message.message, "problem");
-        break;
       case "review":
         model.review.set(message.review);
         break;
@@ -159,7 +153,7 @@ function listenLive(model: Model): void {
   let lost = false;
   const live = openLive(api, {
     onMessage,
-    hello: () => JSON.stringify({ tab: TAB, browser: myBrowser(), name: myName() }),
+    hello: () => JSON.stringify({ browser: myBrowser(), name: myName() }),
     isWelcome: () =>
       api.lesson().then(
         () => true,
@@ -185,7 +179,7 @@ async function reload(model: Model): Promise<void> {
     // Versions of another run may be lower; within one run, what is newer is here already.
     if (lesson.run !== model.lesson.run) {
       model.lesson.run = lesson.run;
-      model.mine.length = model.undone.length = model.askedThen.length = 0;
+      model.askedThen.length = 0;
       model.state.set(lesson.state);
     } else acceptState(model, lesson.state);
     const [report, learned, known, grouping] = await Promise.all([

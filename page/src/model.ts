@@ -30,7 +30,7 @@ import { Signal, type Source } from "./signal";
 import { remembered } from "./storage";
 
 export interface Asked extends Pair {
-  origin: "question" | "sought" | "check" | "suspect" | "review" | "list" | "conflict";
+  origin: "question" | "sought" | "check" | "suspect" | "review" | "list";
   /** What was said of the two when they were put as a question. */
   before: Word;
   /** Records of groups in the place of the right one: which of them is the left one like? */
@@ -85,15 +85,10 @@ export interface Model {
   askedAgain: Signal<Asked[]>;
   /** What was pressed and is not confirmed yet. */
   pending: Pending;
-  /** Versions that changes of this page led to and can be undone, and those that were undone; the last at the end. */
-  mine: number[];
-  undone: number[];
-  /** What was asked when each of these was undone. */
+  /** What was asked when each step was undone that can be done again. */
   askedThen: (Asked | null)[];
   /** Who has the studio open. */
   people: Signal<Person[]>;
-  /** Grows when somebody wants to see what people disagree about. */
-  disputes: Signal<number>;
   /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
   steps: number;
   heldBack: State[];
@@ -158,11 +153,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     answering: null,
     askedAgain: new Signal<Asked[]>([]),
     pending: new Pending(),
-    mine: [],
-    undone: [],
     askedThen: [],
     people: new Signal<Person[]>([]),
-    disputes: new Signal(0),
     steps: 0,
     heldBack: [],
     problem: null,
@@ -216,14 +208,12 @@ export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
   if (model.panel.value === "review") return reviewed(model);
-  const { question, which, check, second } = model.state.value;
+  const { question, which, check } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
-  const hint = second ? { hint: SECOND } : {};
-  if (which !== null && model.byGroups.value) return { ...askedOf(which), ...hint };
-  return question && { ...question, origin: "question", before: "nothing", ...hint };
+  if (which !== null && model.byGroups.value) return askedOf(which);
+  return question && { ...question, origin: "question", before: "nothing" };
 }
 
-const SECOND = "Somebody else has answered this too: what do you say?";
 const CHECK_HINT = "Asked to see whether earlier answers agree.";
 
 /** Beside one group alone, it is a question about a pair. */

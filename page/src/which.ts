@@ -8,7 +8,6 @@ import {
   nameOf,
   questionSentence,
   reviewNoMore,
-  tellDispute,
   tellOfContradiction,
   traced,
 } from "./actions";
@@ -73,8 +72,6 @@ export async function answerWhich(
         );
       }
       for (const row of rows) reviewNoMore(model, { left, right: row });
-      const disputed = state.changes?.find(({ now }) => now === "disputed");
-      if (disputed !== undefined) tellDispute(model, disputed);
       tellOfContradiction(model, conflicts, state);
       return `${said}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },

@@ -6,7 +6,6 @@ const KNOWN = {
   must_link: [1, 2],
   cannot_link: [3, 4],
   unsure: [5, 6],
-  disputed: [],
   closer: [7, 8, 9],
 };
 

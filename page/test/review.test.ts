@@ -7,7 +7,6 @@ const KNOWN: Known = {
   must_link: [],
   cannot_link: [],
   unsure: [],
-  disputed: [],
   closer: [],
 };
 

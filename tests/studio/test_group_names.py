@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin.studio import knowledge
-from nearkin.studio.knowledge import carried, matched, numbered_as_before
+from nearkin.studio.knowledge import carried, match_groups, numbered_as_before
 
 LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=25)
 
@@ -40,7 +40,7 @@ def most_shared(before, after):
 def test_most_rows_keep_their_name_of_all_ways_to_give_them(sets, labels):
     after = packed((labels + [0] * 12)[:12])
     before = [np.unique(rows) for rows in sets]
-    found = matched(before, after)
+    found = match_groups(before, after)
     taken = found[found >= 0]
     assert len(np.unique(taken)) == len(taken)
     n_shared = 0

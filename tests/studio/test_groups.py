@@ -10,7 +10,7 @@ import pytest
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.strategies import STRATEGIES
-from nearkin.studio.groups import N_REPRESENTATIVES, N_TYPICAL, representatives, typical
+from nearkin.studio.groups import N_REPRESENTATIVES, N_TYPICAL, middle_rows, representatives
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.metric import PlainView
 from nearkin.studio.records import records_of
@@ -259,8 +259,8 @@ def test_representatives_are_a_few_rows_spread_over_all():
 
 def test_typical_rows_are_those_in_the_middle():
     view = PlainView(np.arange(11.0)[:, None])
-    np.testing.assert_array_equal(typical(view, np.arange(10, -1, -1)), [5, 4, 6])
-    np.testing.assert_array_equal(typical(view, np.array([3])), [3])
+    np.testing.assert_array_equal(middle_rows(view, np.arange(10, -1, -1)), [5, 4, 6])
+    np.testing.assert_array_equal(middle_rows(view, np.array([3])), [3])
 
 
 def test_questions_are_for_distances_unless_groups_are_wanted(monkeypatch):

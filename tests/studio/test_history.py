@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nearkin.studio.events import (
     MOST_BETWEEN,
     NOTHING,
-    Conflict,
+    AnswerConflict,
     Past,
     after,
     check_belief,
@@ -264,7 +264,7 @@ def test_what_is_believed_must_be_so_unless_the_same_is_said(before, to_say, fit
     if fits:
         check_belief(answers, [((1, 2), to_say)], before)
         return
-    with pytest.raises(Conflict, match="same was said of rows 1 and 2 meanwhile") as caught:
+    with pytest.raises(AnswerConflict, match="same was said of rows 1 and 2 meanwhile") as caught:
         check_belief(answers, [((1, 2), to_say)], before)
     assert caught.value.said == "same"
 
@@ -272,7 +272,7 @@ def test_what_is_believed_must_be_so_unless_the_same_is_said(before, to_say, fit
 def test_conflicts_of_groups_are_counted():
     answers = said((1, 2, True), (3, 4, False)).answers
     change = [((1, 2), False), ((3, 4), False), ((5, 6), False)]
-    with pytest.raises(Conflict, match=r"of 1 of these 3 pairs .* rows 1 and 2, same"):
+    with pytest.raises(AnswerConflict, match=r"of 1 of these 3 pairs .* rows 1 and 2, same"):
         check_belief(answers, change, "nothing")
     with pytest.raises(ValueError, match="before must be one of"):
         check_belief(answers, change, "maybe")

@@ -177,7 +177,7 @@ def test_a_later_format_is_refused(path):
         Journal(path)
 
 
-@each("more", [{}, {"version": 1}, {"version": "1", "about": {}}])
+@each("more", [{}, {"version": 3}, {"version": "3", "about": {}}])
 def test_a_first_line_that_lacks_something(path, more):
     path.write_bytes(line_of({"format": journal_module.FORMAT} | more, 0)[0])
     with pytest.raises(JournalError, match=f"^{path} does not begin as a journal"):
@@ -199,7 +199,7 @@ def test_the_first_lines_say_what_it_is_and_who_opened_it(path):
     times = header.pop("made"), opened.pop("opened")
     assert header == {
         "format": "nearkin journal",
-        "version": 2,
+        "version": 3,
         "nearkin": nearkin.__version__,
         "about": {"source": "rows.csv"},
     }

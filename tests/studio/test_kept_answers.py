@@ -248,69 +248,18 @@ def test_equal_ids_of_quite_other_data_are_not_enough(tmp_path):
         Lesson(records_of(other, ids="id"), journal=path)
 
 
-# --- the first format
-
-
-def older(records, path, entries, fingerprint=None):
-    """A journal as nearkin wrote it when rows had numbers."""
-    about = {"features": records.learned_from}
-    said = {"format": FORMAT, "version": 1, "nearkin": "0.1", "about": about}
-    lines = [said | {"fingerprint": fingerprint or records.fingerprint, "made": "2026-01-01"}]
-    lines += [{"entry": entry} for entry in entries]
-    content, check = b"", 0
-    for line in lines:
-        text, check = line_of(line, check)
-        content += text
-    path.write_bytes(content)
-
-
-ENTRIES = [
-    {"do": "answer", "left": 5, "right": 2, "same": True, "origin": "question", "at": "then"},
-    {"do": "groups", "first": [9, 7], "second": [8], "same": True, "origin": "group"},
-    {"do": "withdraw", "left": 8, "right": 9},
-    {"do": "split", "first": [12, 11], "second": [14], "by": "Ann"},
-    {"do": "closer", "triplets": [[3, 4, 5]], "weights": [2.0], "given": True},
-    {"do": "name", "name": "cats", "rows": [1, 2], "instead": None},
-    {"do": "undo"},
-]
-
-
-def test_a_journal_with_row_numbers_opens_and_goes_on_by_names(tmp_path):
-    frame, path = table(), tmp_path / "answers.jsonl"
-    older(records_of(frame), path, ENTRIES)
-    before = path.read_bytes()
-    with opened(frame, path) as lesson:
-        known = lesson.known()
-        # In that format rows of both groups were linked in the order of their numbers.
-        assert known["must_link"] == [2, 5, 7, 8, 11, 12]
-        assert known["cannot_link"] == [11, 14, 12, 14]
-        assert known["closer"] == [3, 4, 5]
-        lesson.redo()
-    assert path.read_bytes().startswith(before)
-    turned = frame[::-1].reset_index(drop=True)
-    for _ in range(2):
-        with opened(turned, path) as lesson:
-            assert names(turned, lesson.known()) == names(frame, known)
-            assert lesson._book.known.names["cats"].tolist() == [27, 28]
-            lesson.undo()
-            lesson.redo()
-
-
-def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_path):
-    frame, path = table(), tmp_path / "answers.jsonl"
-    older(records_of(frame), path, ENTRIES)
-    for _ in range(2):
-        with opened(frame, path) as lesson:
-            assert lesson.state()["version"] == 7
-    assert b"keyed_by" not in path.read_bytes()
-    # Other columns may be learned from by now.
-    with Lesson(records_of(frame, learn_from=["weight"]), journal=path) as lesson:
-        assert lesson.state()["version"] == 7
-    # By numbers alone nobody can tell which records are meant among others.
-    with pytest.raises(
-        JournalError, match=r"rows, columns or ids differ.*from height, weight, name, or"
-    ):
-        opened(frame[::-1].reset_index(drop=True), path)
+def test_a_journal_of_an_older_format_is_refused_and_stays_as_it_is(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    said = {"format": FORMAT, "version": 2, "nearkin": "0.1.0", "about": {}}
+    path.write_bytes(before := line_of(said, 0)[0])
+    message = (
+        rf"^{path} was made by nearkin 0\.1\.0, in a format \(2\) that this version \(.*, format "
+        r"3\) does not know: give a new journal another name, and --pairs with what that version "
+        r"exports\.$"
+    )
+    with pytest.raises(JournalError, match=message):
+        opened(table(), path)
+    assert path.read_bytes() == before
 
 
 @each(
@@ -320,6 +269,7 @@ def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_
         {"entry": {"do": "answer", "left": ["x"], "right": "y", "same": True}},
         {"entry": {"do": "answer", "left": "x", "right": "y", "same": True}, "cells": [1]},
         {"entry": {"do": "groups", "first": [{}], "second": [], "same": True}},
+        {"entry": {"do": "undo", "step": 1}},
     ],
 )
 @each("changed", ["entry", "header"])

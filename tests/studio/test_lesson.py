@@ -18,7 +18,6 @@ import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.studio import reports
-from nearkin.studio.events import Conflict
 from nearkin.studio.journal import JournalError, JournalInUse
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.metric import first_learned, learned_after
@@ -693,19 +692,6 @@ def test_ids_that_are_there_twice_do_not_name_rows_in_exports():
     _, content = lesson.export("pairs")
     assert content.decode().splitlines()[1] == "0,5,true,1"
     assert any("same id" in note for note in lesson.about()["notes"])
-
-
-def test_another_answer_than_was_believed_changes_nothing():
-    lesson = Lesson(records_of(X))
-    lesson.answer(0, 1, True, before="nothing")
-    with pytest.raises(Conflict) as caught:
-        lesson.answer(1, 0, False, before="nothing")
-    assert (caught.value.said, caught.value.pair) == ("same", (0, 1))
-    assert lesson.state()["n_same"] == 1
-    assert lesson.state()["version"] == 1
-    with pytest.raises(Conflict, match="answered meanwhile"):
-        lesson.undo(version=0)
-    assert lesson.undo(version=1)["changes"][0]["before"] == "same"
 
 
 def test_a_lesson_goes_on_from_the_entries_of_another(tmp_path):

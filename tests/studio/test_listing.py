@@ -1,12 +1,13 @@
-"""The list of answers, steps that are taken back by their number, and answers of several people."""
+"""The list of answers, and answers of several people."""
 
 import numpy as np
 import pytest
 
 from nearkin.pairs.pairs import Pairs
-from nearkin.studio.events import Conflict
+from nearkin.studio.events import AnswerConflict
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
+from nearkin.studio.suspects import n_disagreements
 
 TOWNS = ["Bern", "Basel", "Genf", "Chur", "Thun", "Biel"] * 2
 
@@ -84,80 +85,25 @@ def test_an_entry_is_taken_back_as_a_whole_and_that_is_undone(lesson):
     assert listed(lesson) == [(6, 8, "same"), (6, 9, "different"), (0, 1, "same")]
 
 
-def test_a_step_is_undone_whatever_others_did_since(lesson):
-    mine = lesson.answer(3, 1, True)["version"]
-    lesson.answer(4, 5, False)
-    state = lesson.undo(step=mine)
-    assert state["changes"] == [{"left": 3, "right": 1, "before": "same", "now": "nothing"}]
-    assert listed(lesson) == [(4, 5, "different")]
-    with pytest.raises(ValueError, match="nothing to undo"):
-        lesson.undo(step=mine)
-    state = lesson.redo(step=mine)
-    assert state["changes"] == [{"left": 3, "right": 1, "before": "nothing", "now": "same"}]
-    assert listed(lesson) == [(4, 5, "different"), (3, 1, "same")]
-    # Not if something else was said of the same rows.
-    lesson.answer(1, 3, None)
-    with pytest.raises(Conflict, match="something else was said"):
-        lesson.undo(step=mine)
-    assert lesson.state()["n_answers"] == 2
-
-
-def test_steps_that_were_undone_by_number_are_read_again(tmp_path):
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    with Lesson(records_of(X), journal=tmp_path / "journal") as lesson:
-        mine = lesson.answer(0, 1, True)["version"]
-        lesson.answer(2, 3, True, by="Ann")
-        lesson.answer(3, 2, False, before="nothing", by="Bob")
-        lesson.undo(step=mine)
-        known, items = lesson.known(), lesson.answers()
-    with Lesson(records_of(X), journal=tmp_path / "journal") as again:
-        assert again.known() == known
-        assert again.answers() == items
-        assert again.state()["last_by"] == "Bob"
-
-
-def test_opposite_answers_of_two_people_are_kept_until_one_settles_it(lesson):
+def test_what_each_person_said_is_kept_and_the_last_who_knew_of_it_counts(lesson):
     lesson.answer(0, 1, True, before="nothing", by="Ann")
     # The same answer is one more voice.
-    lesson.answer(1, 0, True, before="nothing", by="Bob")
-    assert lesson.state()["n_same"] == 1
-    state = lesson.answer(1, 0, False, before="nothing", by="Cy")
-    assert (state["n_same"], state["n_different"], state["n_disputed"]) == (0, 0, 1)
-    assert state["changes"] == [{"left": 1, "right": 0, "before": "same", "now": "disputed"}]
-    (item,) = lesson.answers(said="disputed")["answers"]
+    assert lesson.answer(1, 0, True, before="nothing", by="Bob")["n_same"] == 1
+    for name in ("Ann", "Cy", None):
+        for same in (False, None):
+            with pytest.raises(AnswerConflict, match="same was said"):
+                lesson.answer(0, 1, same, before="nothing", by=name)
+    assert lesson.answer(0, 1, False, before="same", by="Cy")["n_different"] == 1
+    (item,) = lesson.answers()["answers"]
+    assert item["by"] == "Cy"
     assert [(one["by"], one["said"]) for one in item["voices"]] == [
         ("Ann", "same"),
         ("Bob", "same"),
         ("Cy", "different"),
     ]
-    # Nothing is learned from it, and it is not asked again.
-    assert len(lesson.pairs) == 0
-    assert not lesson._book.known.are_open(np.array([[0, 1]])).any()
-    # Whoever settles it says so on purpose, and all voices stay.
-    state = lesson.answer(0, 1, False, "conflict", before="disputed", by="Ann")
-    assert (state["n_different"], state["n_disputed"]) == (1, 0)
-    (item,) = lesson.answers()["answers"]
-    assert len(item["voices"]) == 3
-    assert lesson.undo()["n_disputed"] == 1
-
-
-def test_whoever_is_unsure_takes_nothing_away_from_others(lesson):
-    lesson.answer(0, 1, True, before="nothing", by="Ann")
-    state = lesson.answer(0, 1, None, before="nothing", by="Bob")
-    assert state["n_same"] == 1
-    # The other way round, whoever knows is believed.
-    lesson.answer(2, 3, None, before="nothing", by="Ann")
-    assert lesson.answer(2, 3, False, before="nothing", by="Bob")["n_different"] == 1
-
-
-def test_one_person_or_no_name_is_no_dispute(lesson):
-    lesson.answer(0, 1, True, by="Ann")
-    with pytest.raises(Conflict, match="same was said"):
-        lesson.answer(0, 1, False, before="nothing", by="Ann")
-    with pytest.raises(Conflict, match="same was said"):
-        lesson.answer(0, 1, False, before="nothing")
-    # Who knows what was said before takes its place.
-    assert lesson.answer(0, 1, False, before="same", by="Bob")["n_different"] == 1
+    assert n_disagreements(lesson._book.known) == 1
+    lesson.answer(0, 1, True, by="Cy")
+    assert n_disagreements(lesson._book.known) == 0
 
 
 def test_answers_about_records_that_are_gone_are_kept_and_not_listed(tmp_path):
@@ -173,37 +119,3 @@ def test_answers_about_records_that_are_gone_are_kept_and_not_listed(tmp_path):
         assert listed(fewer, text="r10") == []
     with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
         assert listed(lesson) == [(10, 11, "same"), (0, 1, "same")]
-
-
-def told_of_groups(lesson, left, right, by):
-    """Row 0, 1 and 2 stand for groups; this one is like one of them, or none."""
-    return lesson.answer_which(left, [0, 1, 2], right, right is not None, before="nothing", by=by)
-
-
-def test_opposite_choices_among_groups_are_one_dispute_that_one_answer_settles(lesson, tmp_path):
-    for first, second in ((0, 1), (0, 2), (1, 2)):
-        lesson.answer(first, second, False, by="Ann")
-    n = lesson.state()["n_answers"]
-    told_of_groups(lesson, 5, 1, "Bob")
-    # The same choice is one more voice.
-    assert told_of_groups(lesson, 5, 1, "Cy")["n_same"] == 1
-    state = told_of_groups(lesson, 5, 2, "Ann")
-    assert (state["n_answers"], state["n_disputed"], state["n_same"]) == (n + 1, 1, 0)
-    changed = {(one["left"], one["right"]): one["now"] for one in state["changes"]}
-    assert changed == {(1, 5): "disputed", (2, 5): "disputed"}
-    # What they agree about still counts.
-    known = lesson.known()
-    assert known["must_link"] == []
-    assert [0, 5] in np.reshape(known["cannot_link"], (-1, 2)).tolist()
-    (item,) = lesson.answers(said="disputed")["answers"]
-    assert item["which"]["left"] == 5
-    assert item["which"]["rows"] == [0, 1, 2]
-    assert {one["by"]: one["said"] for one in item["voices"]} == {
-        "Bob": "same",
-        "Cy": "same",
-        "Ann": "different",
-    }
-    state = lesson.answer_which(5, [0, 1, 2], 2, True, "conflict", by="Bob")
-    assert (state["n_answers"], state["n_disputed"], state["n_same"]) == (n + 1, 0, 1)
-    assert [2, 5] in np.reshape(lesson.known()["must_link"], (-1, 2)).tolist()
-    assert lesson.undo()["n_disputed"] == 1

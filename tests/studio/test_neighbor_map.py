@@ -5,7 +5,7 @@ from sklearn.neighbors import NearestNeighbors
 from nearkin.datasets import make_xor
 from nearkin.studio import metric
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.metric import PlainView, aligned, arranged
+from nearkin.studio.metric import PlainView, arranged, of_unit_size
 from nearkin.studio.records import records_of
 from tests.cases import each
 
@@ -18,7 +18,7 @@ def last(pictures):
 
 def begun(X, seed=0):
     view = PlainView(np.asarray(X, dtype=float))
-    return last(arranged(view, aligned(view.coordinates(), None), None, seed))
+    return last(arranged(view, of_unit_size(view.coordinates()), None, seed))
 
 
 def clouds(n, n_clouds=8):
@@ -80,7 +80,7 @@ def nowhere(found):
 
 def test_a_map_that_was_not_finished_is_gone_on_with_where_it_ended():
     X, _ = clouds(300)
-    view, plane = PlainView(X), aligned(PlainView(X).coordinates(), None)
+    view, plane = PlainView(X), of_unit_size(PlainView(X).coordinates())
     first = next(arranged(view, plane, None, 0))
     assert first.share < 0.1
     assert_array_equal(last(arranged(view, plane, first, 0)).places, begun(X).places)

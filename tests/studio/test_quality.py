@@ -11,7 +11,7 @@ from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
 from nearkin.studio.metric import first_learned
-from nearkin.studio.quality import outlook_of_answers, quality_of, trial_of
+from nearkin.studio.quality import describe_quality, held_out_ranks, outlook_of_answers
 from nearkin.studio.suspects import suspects_of
 from tests.cases import each
 
@@ -26,7 +26,7 @@ def known(pairs, **others):
 
 
 def trial(pairs):
-    return trial_of(first_learned(LEARNER, X, pairs), X, pairs)
+    return held_out_ranks(first_learned(LEARNER, X, pairs), X, pairs)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def pairs():
 
 
 def test_the_gain_is_found(pairs):
-    quality = quality_of(trial(pairs))
+    quality = describe_quality(trial(pairs))
     assert quality["enough"]
     assert quality["auc"] > 0.9
     assert quality["euclidean_auc"] < 0.65
@@ -73,7 +73,7 @@ def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):
 def test_random_answers_teach_nothing():
     rng = np.random.RandomState(0)
     links = rng.permutation(len(X)).reshape(-1, 2)
-    quality = quality_of(trial(Pairs(links[:75], links[75:], n_rows=len(X))))
+    quality = describe_quality(trial(Pairs(links[:75], links[75:], n_rows=len(X))))
     assert quality["auc"] < 0.7
     assert "not clearly different" in quality["said"]
 
@@ -82,7 +82,7 @@ def test_random_answers_teach_nothing():
     "few", [Pairs(n_rows=300), Pairs([(0, 1)], n_rows=300), Pairs([(0, 1)], [(2, 3)], n_rows=300)]
 )
 def test_a_few_answers_are_not_enough(few):
-    quality = quality_of(trial(few))
+    quality = describe_quality(trial(few))
     assert not quality["enough"]
     assert quality["auc"] is None
     assert "not enough answers" in quality["said"]
@@ -90,7 +90,7 @@ def test_a_few_answers_are_not_enough(few):
 
 def test_one_kind_alone_is_not_enough():
     for kind, missing in (("must", "different"), ("cannot", "alike")):
-        quality = quality_of(trial(Pairs.from_labels(Y, 60, kind=kind, random_state=0)))
+        quality = describe_quality(trial(Pairs.from_labels(Y, 60, kind=kind, random_state=0)))
         assert not quality["enough"]
         assert (quality["auc"], quality["figures"]) == (None, {})
         assert f"too few of the records that can be held out are {missing}" in quality["said"]
@@ -99,7 +99,7 @@ def test_one_kind_alone_is_not_enough():
 def test_rows_that_were_looked_for_are_no_test(pairs):
     rows = pairs.points[:40]
     learned = first_learned(LEARNER, X, pairs)
-    found = trial_of(learned, X, pairs, sought=rows)
+    found = held_out_ranks(learned, X, pairs, sought=rows)
     assert not np.isin(found.links[found.judged], rows).any()
     assert found.judged.sum() < trial(pairs).judged.sum()
     assert_allclose(found.strict, trial(pairs).strict)

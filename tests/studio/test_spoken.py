@@ -1,9 +1,8 @@
-"""Answers as people gave them: one each, and whom to ask again."""
+"""Answers as people gave them: one each."""
 
 from nearkin.pairs.answers import UNNAMED
 from nearkin.studio.events import Past, after
 from nearkin.studio.knowledge import Spoken, placed_by, spoken_of, telling_pairs
-from nearkin.studio.questions import second_opinions
 
 
 def past_of(*entries):
@@ -38,21 +37,3 @@ def test_answers_are_judged_by_what_was_chosen_or_is_likeliest_wrong():
     ]
     assert telling_pairs(spoken, {(1, 8): 0.6, (2, 8): 0.9}) == {1: (1, 9), 2: (2, 8)}
     assert placed_by(spoken) == {1: "Ann", 9: "Ann"}
-
-
-def test_a_share_of_questions_is_asked_twice_and_the_doubtful_first():
-    spoken = [Spoken(k, "Ann", {(0, 10 + k): k == 3, (1, 10 + k): False}) for k in range(1, 9)]
-    telling = telling_pairs(spoken, {})
-    doubts = {2: 0.4, 3: 0.9, 7: 0.3, 8: 0.2}
-    found = second_opinions(spoken, telling, doubts, 0.5, "Bob")
-    assert found[:3] == [telling[3], telling[2], telling[7]]
-    assert len(found) == 4
-    assert found[3] not in found[:3]  # any other
-    assert second_opinions(spoken, telling, doubts, 0.5, "Ann") == []
-    # Whoever has said something of it counts, whatever they chose.
-    spoken.append(Spoken(9, "Bob", {(0, 13): False, (1, 13): True}))
-    telling = telling_pairs(spoken, {})
-    again = second_opinions(spoken, telling, doubts, 0.5, "Bob")
-    assert telling[3] not in again
-    assert len(again) == 3
-    assert second_opinions(spoken, telling, doubts, 0.1, "Bob") == []

@@ -7,7 +7,6 @@ const SAID: Record<Word | "several", string> = {
   same: "same",
   different: "different",
   unsure: "unsure",
-  disputed: "people disagree",
   several: "same and different",
   nothing: "nothing",
 };
@@ -38,7 +37,6 @@ export function momentInWords(at: string | null, now: Date): string {
 /** What may be said in place of an answer to one pair. */
 export function otherWords({ said, n_pairs }: Answered): ("same" | "different" | "unsure")[] {
   if (n_pairs > 1) return [];
-  if (said === "disputed") return ["same", "different", "unsure"];
   if (said === "same") return ["different"];
   return said === "different" ? ["same"] : ["same", "different"];
 }

@@ -29,7 +29,6 @@ export function wordOf(same: Same): Word {
 export function saidOfPair(known: Known, pair: Pair): Word {
   if (has(known.must_link, pair)) return "same";
   if (has(known.cannot_link, pair)) return "different";
-  if (has(known.disputed, pair)) return "disputed";
   return has(known.unsure, pair) ? "unsure" : "nothing";
 }
 
@@ -38,10 +37,9 @@ export function withAnswer(known: Known, pair: Pair, same: Same, version: number
   const must_link = without(known.must_link, pair);
   const cannot_link = without(known.cannot_link, pair);
   const unsure = without(known.unsure, pair);
-  const disputed = without(known.disputed, pair);
   const links = same === null ? unsure : same ? must_link : cannot_link;
   links.push(pair.left, pair.right);
-  return { ...known, version, must_link, cannot_link, unsure, disputed };
+  return { ...known, version, must_link, cannot_link, unsure };
 }
 
 /** Triplets of a flat list. */

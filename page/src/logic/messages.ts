@@ -9,7 +9,6 @@ export type LiveMessage =
   | { type: "grouping"; grouping: Grouping }
   | { type: "people"; people: Person[] }
   | { type: "problem"; message: string }
-  | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
 
 const HEADER_BYTES = 8;
@@ -63,10 +62,6 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, people: (rest as { people: Person[] }).people };
     case "problem":
       return { type, message: String((rest as { message?: unknown }).message ?? "") };
-    case "notice": {
-      const { by, message: sentence } = rest as { by?: unknown; message?: unknown };
-      return { type, by: String(by ?? ""), message: String(sentence ?? "") };
-    }
     default:
       return null;
   }

@@ -13,7 +13,7 @@ export interface Triplet {
 }
 
 /** What is said of two records, in a word. */
-export type Word = "same" | "different" | "unsure" | "disputed" | "nothing";
+export type Word = "same" | "different" | "unsure" | "nothing";
 
 export interface Change extends Pair {
   before: Word;
@@ -45,8 +45,6 @@ export interface State {
   n_same: number;
   n_different: number;
   n_unsure: number;
-  /** Pairs of which people say opposite things. */
-  n_disputed: number;
   /** Pairs that answers speak of. */
   n_must_link: number;
   n_cannot_link: number;
@@ -59,12 +57,8 @@ export interface State {
   which: Which | null;
   /** A pair that follows from answers, if it is time to see whether these are right. */
   check: Pair | null;
-  /** Whether somebody else has answered it, and a second opinion is wanted. */
-  second?: boolean;
   /** Who made the change that is undone next, if that is known. */
   last_by: string | null;
-  /** Share of the pairs that two people are asked about. */
-  overlap: number;
   /** What questions are for. */
   goal: Goal;
   /** What a step back has taken back, if that was a choice among groups. */
@@ -147,7 +141,6 @@ export interface Known {
   must_link: number[];
   cannot_link: number[];
   unsure: number[];
-  disputed: number[];
   /** Triplets: anchor, closer, farther. */
   closer: number[];
 }
@@ -221,8 +214,6 @@ export interface Answered extends Pair {
   by: string | null;
   at: string | null;
   voices: Voice[];
-  /** What people disagree about, if it was asked beside groups. */
-  which: Which | null;
 }
 
 export interface AnswerList {

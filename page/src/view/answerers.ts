@@ -1,8 +1,5 @@
 /** Who has answered and how often wrong, and the name under which one answers here. */
 
-import { change } from "../actions";
-import { api } from "../api";
-import { giveKeysBack } from "../keys";
 import type { Answerer } from "../logic/types";
 import { counted, percent } from "../logic/words";
 import type { Model } from "../model";
@@ -54,44 +51,5 @@ export function answerersSection(model: Model): HTMLElement {
     h("label", { class: "my-name" }, "Your answers are given by", name),
     list,
     said,
-    overlapChoice(model),
   );
 }
-
-const SHARES = [0, 0.1, 0.2, 0.5, 1];
-
-/** How many of the questions two people are asked. */
-function overlapChoice(model: Model): HTMLElement {
-  const select = h("select", { id: "overlap", testid: "overlap" });
-  select.addEventListener("change", () => {
-    const share = Number(select.value);
-    const said = share === 0 ? "Each question is asked of one person." : SECOND(share);
-    void change(
-      model,
-      () => api.overlap(share),
-      () => said,
-    );
-  });
-  giveKeysBack(select);
-  model.state.show(({ overlap }) => {
-    const shares = SHARES.includes(overlap) ? SHARES : [...SHARES, overlap].sort((a, b) => a - b);
-    replace(
-      select,
-      ...shares.map((share) => h("option", { value: String(share), text: percent(share) })),
-    );
-    select.value = String(overlap);
-  });
-  const box = h(
-    "label",
-    { class: "my-name", for: "overlap" },
-    "Questions that two people are asked",
-    select,
-  );
-  model.people.show((people) => {
-    box.hidden = people.length < 2;
-  });
-  return box;
-}
-
-const SECOND = (share: number): string =>
-  `${percent(share)} of the questions are asked of two people.`;

@@ -21,7 +21,6 @@ const KINDS: [string, string][] = [
   ["same", "same"],
   ["different", "different"],
   ["unsure", "unsure"],
-  ["disputed", "in conflict"],
 ];
 
 export function answersPanel(model: Model): HTMLElement {
@@ -123,10 +122,6 @@ export function answersPanel(model: Model): HTMLElement {
   });
   model.state.listen((state, before) => state.version !== before.version && load());
   model.panel.show(load);
-  model.disputes.listen(() => {
-    kind.value = "disputed";
-    anew();
-  });
   return h(
     "div",
     { class: "panel-body answers-panel" },
@@ -182,7 +177,6 @@ function row(model: Model, item: Answered): HTMLElement {
   const [left, right] = item.ids;
   const of = `${left} and ${right}`;
   const now = new Date();
-  const disputed = item.said === "disputed";
   const button = (text: string, testid: string, press: () => void): HTMLElement =>
     h("button", {
       type: "button",
@@ -194,7 +188,7 @@ function row(model: Model, item: Answered): HTMLElement {
     });
   return h(
     "li",
-    { "data-item": String(item.number), class: disputed ? "disputed" : "", testid: "answered" },
+    { "data-item": String(item.number), testid: "answered" },
     h(
       "button",
       {
@@ -218,11 +212,7 @@ function row(model: Model, item: Answered): HTMLElement {
       "div",
       { class: "row-actions" },
       ...otherWords(item).map((word) =>
-        button(
-          disputed && word !== "unsure" ? `Keep ${word}` : `Say ${word}`,
-          `say-${word}`,
-          () => void sayInstead(model, item, word),
-        ),
+        button(`Say ${word}`, `say-${word}`, () => void sayInstead(model, item, word)),
       ),
       button("Delete", "delete-answer", () => void deleteAnswer(model, item)),
     ),

@@ -13,7 +13,7 @@ const KEYS: [string[], string][] = [
   [["Shift", "z"], "redo"],
   [["w"], "withdraw the chosen suspect"],
   [["r"], "review doubtful pairs of records; s, d and u are said of them then"],
-  [["h"], "list of answers: search, look again, flip, delete, settle conflicts"],
+  [["h"], "list of answers: search, look again, flip, delete"],
   [["n"], "neighbours of the selected point"],
   [["a"], "put the selected point into group A, or take it out"],
   [["b"], "the same for group B"],

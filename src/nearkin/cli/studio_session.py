@@ -34,8 +34,8 @@ from nearkin.studio.notebook import among_shown, with_labels
 from nearkin.studio.pictures import SIDE, FilePictures, holds_pictures
 from nearkin.studio.records import (
     MOST_SHOWN,
-    Identity,
-    Records,
+    RecordIdentity,
+    StudioRecords,
     records_of_digits,
     sample_numbers,
     telling_columns,
@@ -64,7 +64,7 @@ _EXACT = 2.0**53
 
 def identity_of_file(
     table: Table, numbers: NDArray[np.integer], id_column: str | None
-) -> Identity | None:
+) -> RecordIdentity | None:
     """The identity of some rows of a file: by its columns, as they are there.
 
     None for a file that is an array. Numbers are the same in files of every form.
@@ -77,7 +77,7 @@ def identity_of_file(
         for batch in table.batches_of(numbers, names):
             yield {name: _values(batch.column(name), kinds[name]) for name in names}
 
-    return Identity(kinds, cells, len(numbers), id_column)
+    return RecordIdentity(kinds, cells, len(numbers), id_column)
 
 
 def _values(column: Any, kind: str) -> Any:
@@ -163,7 +163,7 @@ class Wishes:
 
 def records_of_file(
     path: Path, wishes: Wishes, most: int = MOST_SHOWN
-) -> tuple[Records, Pairs | None]:
+) -> tuple[StudioRecords, Pairs | None]:
     """Records of a file, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
@@ -206,7 +206,7 @@ class _Opened:
 
 def _records_of(
     opened: _Opened, path: Path, wishes: Wishes, most: int, rows: Ints | None = None
-) -> tuple[Records, Pairs | None]:
+) -> tuple[StudioRecords, Pairs | None]:
     """Records of a file that is open; of some ``rows`` of the file, if these are given."""
     table, roles = opened.table, opened.roles
     if table is None:
@@ -236,7 +236,7 @@ def _records_of(
         pictures = FilePictures(names, folder)
         _note_missing(pictures, names)
     first = matched(wishes.show, columns, "--show", table.file)
-    records = Records(
+    records = StudioRecords(
         X=table.rows.take(numbers),
         features=_feature_names(table, d),
         ids=ids,
@@ -274,7 +274,7 @@ def _choice(path: Path, wishes: Wishes, table: Table, roles: Roles, numbers: Int
     in_file = table.numbers()[numbers]
     was = _signature(path)
 
-    def reopened(names: Sequence[str]) -> Records:
+    def reopened(names: Sequence[str]) -> StudioRecords:
         if _signature(path) != was:
             raise InputError(f"{path.name} has changed since the studio was opened: open it anew.")
         choice = wishes.choice
@@ -422,8 +422,8 @@ def _roles(kinds: Kinds, one_hot: Sequence[str], path: Path) -> Roles:
 
 
 def _without_counters(
-    records: Records, roles: Roles | None, choice: Choice
-) -> tuple[Records, Roles | None]:
+    records: StudioRecords, roles: Roles | None, choice: Choice
+) -> tuple[StudioRecords, Roles | None]:
     """Records that do not learn from numbers that only count rows, unless these are asked for."""
     if roles is None or not records.named or choice.columns:
         return records, roles
@@ -495,7 +495,7 @@ def for_pictures(wishes: Wishes) -> Wishes:
     )
 
 
-def of_pictures(records: Records, vectors: Path | None) -> Records:
+def of_pictures(records: StudioRecords, vectors: Path | None) -> StudioRecords:
     """Records of pictures with what is said of their pixels, or with vectors in their place."""
     if vectors is None:
         told = (
@@ -507,7 +507,7 @@ def of_pictures(records: Records, vectors: Path | None) -> Records:
     return _with_vectors(records, vectors)
 
 
-def _with_vectors(records: Records, path: Path) -> Records:
+def _with_vectors(records: StudioRecords, path: Path) -> StudioRecords:
     try:
         X = map_array_file(path, str(path))
     except (OSError, ValueError) as error:
@@ -539,7 +539,6 @@ def hold(
     settings: Sequence[str] = (),
     standardise: bool | None = None,
     by: str | None = None,
-    overlap: float = 0.0,
     port: int | None = None,
     listen: str | None = None,
     allow_hosts: Sequence[str] = (),
@@ -564,8 +563,6 @@ def hold(
     standardise : bool, optional
     by : str, optional
         Who answers.
-    overlap : float
-        Share of the pairs that two people are asked about.
     port : int, optional
     listen : str, optional
         An address of this machine that others reach.
@@ -601,7 +598,6 @@ def hold(
         learner=taught,
         standardise=standardise,
         by=by,
-        overlap=overlap,
         seed=wishes.seed,
     ) as lesson:
         serving = _serving(lesson, listen, port, allowed)
@@ -645,7 +641,7 @@ def _learner(name: str | None, settings: Sequence[str], n_rows: int, seed: int) 
     return cls(**(given if landmarks is None else {**given, "n_landmarks": landmarks}))
 
 
-def _lesson(records: Records, pairs: Pairs | None, journal: Path, **options: Any) -> Lesson:
+def _lesson(records: StudioRecords, pairs: Pairs | None, journal: Path, **options: Any) -> Lesson:
     """A lesson that goes on where its journal ends."""
     try:
         return Lesson(records, journal=journal, pairs=pairs, **options)

@@ -15,7 +15,7 @@ from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.files import StrPath
 from nearkin.studio.events import (
-    Conflict,
+    AnswerConflict,
     Pair,
     Past,
     after,
@@ -23,16 +23,14 @@ from nearkin.studio.events import (
     change_of,
     check_belief,
     idle_step,
-    in_order,
     is_about_rows,
     is_pair,
-    is_settled,
-    speaks_beside,
+    sort_groups,
     takes_back_nothing,
 )
 from nearkin.studio.journal import InMemory, JournalError, KeptAnswers
-from nearkin.studio.knowledge import Knowledge, answered, as_shown, knowledge_of, start_of
-from nearkin.studio.records import Records
+from nearkin.studio.knowledge import Knowledge, as_shown, knowledge_of, list_answers, start_of
+from nearkin.studio.records import StudioRecords
 
 
 class AnswerBook:
@@ -62,7 +60,7 @@ class AnswerBook:
         self.known = self._known_of(self._past, 0)
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
-    def open(self, journal: StrPath, records: Records) -> None:
+    def open(self, journal: StrPath, records: StudioRecords) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
         self._journal = KeptAnswers(journal, records)
         self.notes += self._journal.notes
@@ -98,27 +96,22 @@ class AnswerBook:
 
         Raises
         ------
-        Conflict
-            If something else was said meanwhile. Nothing is changed, unless it was said by others
-            who are named, and whoever answers is too: then both are kept.
+        AnswerConflict
+            If something else was said meanwhile. Nothing is changed.
         """
         with self._changing:
-            entry = in_order(_plain(entry))
-            if before == "nothing" and speaks_beside(self._past.answers, entry):
-                entry, before = entry | {"beside": True}, None
+            entry = sort_groups(_plain(entry))
             past = after(self._past, entry, self._n_rows)
             if before is not None:
                 change = change_of(self._past.answers, entry, self._n_rows)
                 check_belief(self._past.answers, change, before)
             if version is not None and version != self.known.version:
-                raise Conflict(
+                raise AnswerConflict(
                     "something was answered meanwhile, and nothing is undone: look at it, and try "
                     "again.",
                     "nothing",
                 )
-            if is_settled(self._past.answers, entry):
-                entry = entry | {"settles": True}
-            known = self._known_of(past, self.known.version + 1, entry)
+            known = self._known_of(past, self.known.version + 1)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
             changes = as_shown(past, self._journal.entries)
@@ -145,12 +138,12 @@ class AnswerBook:
         return number, dict(self._journal.entries[number - 1]) if number else None
 
     def listed(self) -> list[dict[str, Any]]:
-        """What was answered and still counts, see :func:`nearkin.studio.knowledge.answered`."""
+        """What was answered and still counts, see :func:`nearkin.studio.knowledge.list_answers`."""
         past, entries = self._past, self._journal.entries
         version, found = self._listed
         if version != past.n_entries or not found:
             here = {rows: said for rows, said in past.answers.items() if self._are_here(*rows)}
-            found = answered(replace(past, answers=here), entries)
+            found = list_answers(replace(past, answers=here), entries)
             self._listed = past.n_entries, found
         return found
 
@@ -167,15 +160,8 @@ class AnswerBook:
         """Whether all rows of what is spoken of are among the records."""
         return all(isinstance(row, str) or row < self._n_rows for row in rows)
 
-    def _known_of(self, past: Past, version: int, *new: Mapping[str, Any]) -> Knowledge:
-        entries = [*self._journal.entries, *new]
-        settled = {
-            rows
-            for rows, number in past.sources.items()
-            if is_pair(rows) and entries[number - 1].get("settles")
-        }
-        known = knowledge_of(past, version, self._n_rows, self._weights)
-        return replace(known, settled=frozenset(settled)) if settled else known
+    def _known_of(self, past: Past, version: int) -> Knowledge:
+        return knowledge_of(past, version, self._n_rows, self._weights)
 
     def resume(self) -> None:
         """Go through the journal."""
@@ -258,3 +244,73 @@ def _plain(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+# Rows whose text is kept for the next search.
+_MOST_TEXTS = 200_000
+
+
+class AnswerList:
+    """What was answered and still counts, as a list that can be searched.
+
+    Parameters
+    ----------
+    records : StudioRecords
+    book : AnswerBook
+    """
+
+    def __init__(self, records: StudioRecords, book: AnswerBook) -> None:
+        self._records, self._book = records, book
+        self._texts: dict[int, str] = {}
+
+    def page(
+        self, start: int, n: int, text: str = "", said: str | None = None, by: str | None = None
+    ) -> dict[str, Any]:
+        """Some of the answers, see :meth:`nearkin.studio.lesson.Lesson.answers`."""
+        version, n_rows = self._book.known.version, len(self._records)
+        # Records that are gone have numbers behind those of all rows.
+        listed = [item for item in self._book.listed() if max(item["left"], item["right"]) < n_rows]
+        words = text.casefold().split()
+        found = [
+            item
+            for item in listed
+            if (said is None or item["said"] == said)
+            and (by is None or by in _names_of(item))
+            and self._has(item, words)
+        ]
+        ids = self._records.ids
+        shown = [
+            item | {"ids": [str(ids[item[end]])[:200] for end in ("left", "right")]}
+            for item in found[start : start + n]
+        ]
+        return {
+            "version": version,
+            "n_answers": len(listed),
+            "n_found": len(found),
+            "names": sorted({name for item in listed for name in _names_of(item)}),
+            "answers": shown,
+        }
+
+    def _has(self, item: dict[str, Any], words: list[str]) -> bool:
+        if not words:
+            return True
+        parts = [self._text(item["left"]), self._text(item["right"]), *_names_of(item)]
+        whole = "\n".join(parts).casefold()
+        return all(word in whole for word in words)
+
+    def _text(self, row: int) -> str:
+        """What can be searched of a record."""
+        found = self._texts.get(row)
+        if found is None:
+            record = self._records.record(row)
+            values = (str(field["value"]) for field in record["fields"])
+            found = "\n".join([str(record["id"]), *values]).casefold()
+            if len(self._texts) < _MOST_TEXTS:
+                self._texts[row] = found
+        return found
+
+
+def _names_of(item: dict[str, Any]) -> list[str]:
+    """Who said something of it."""
+    names = [voice["by"] for voice in item["voices"]]
+    return names if names or item["by"] is None else [item["by"]]

@@ -13,17 +13,11 @@ from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.pairs import check_pair_weights
 
-# Which parts of an entry name rows, and the same entry with other names for them.
-
-
-# A row, several, and several times several.
+# Parts of an entry that name a row, several rows, lists of rows, and no rows.
 _ROW = ("left", "right")
 _ROWS = ("first", "second", "rows", "triplet")
 _LISTS = ("triplets", "pairs")
-_NO_ROWS = (
-    *("do", "same", "origin", "by", "at", "weights", "given", "name", "instead", "beside", "step"),
-    "settles",
-)
+_NO_ROWS = ("do", "same", "origin", "by", "at", "weights", "given", "name", "instead")
 
 
 def renamed(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
@@ -60,7 +54,7 @@ def check_parts(entry: Mapping[str, Any]) -> None:
         raise InputError(f"an entry says {unknown[0]!r:.60}, which no journal knows.")
 
 
-def in_order(entry: Mapping[str, Any]) -> dict[str, Any]:
+def sort_groups(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry whose groups of rows are in the order of their numbers.
 
     Which pairs are made of groups depends on the order: it is to be the same wherever somebody
@@ -72,17 +66,6 @@ def in_order(entry: Mapping[str, Any]) -> dict[str, Any]:
         **entry,
         **{part: sorted(set(entry[part])) for part in ("first", "second") if part in entry},
     }
-
-
-def as_once_linked(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the first format, in which rows of both groups were linked as one series."""
-    entry = in_order(entry)
-    if entry.get("do") == "groups" and entry.get("same") is True:
-        entry |= {"first": sorted({*entry["first"], *entry["second"]}), "second": []}
-    return entry
-
-
-# Rows, answers and names as people and programs give them: checked, or an error that says why.
 
 
 # Two rows, the smaller first.
@@ -135,7 +118,7 @@ def checked_answer(same: Any) -> bool | None:
     raise InputTypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
 
 
-def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
+def sorted_rows(rows: Sequence[int], n_rows: int) -> Ints:
     """Rows in the order of their numbers, each once, or an error."""
     return np.sort(rows_once(rows, n_rows))
 
@@ -152,9 +135,6 @@ def rows_once(rows: Sequence[int], n_rows: int) -> Ints:
         raise InputError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
     _, first = np.unique(found, return_index=True)
     return found[np.sort(first)].astype(np.int64)
-
-
-# Pairs that stand for what is said of groups of rows.
 
 
 # Cannot-links that two groups are turned into at most.
@@ -251,17 +231,13 @@ def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bo
     return [(pair, pair == liked) for pair in beside]
 
 
-# What is known after a series of answers, withdrawals, undone and done again: pure functions.
-
-
-# Of pairs it is said that they are same, different, None for unsure, or that people disagree; of
-# triplets, how much they count. Two rows with who has answered: what they said last is evidence of
-# how reliable they are.
+# Of pairs it is said that they are same, different, or None for unsure; of triplets, how much they
+# count. Two rows with who has answered: what they said last is evidence of how reliable they are.
 Voice = tuple[int, int, str]
 # What a group is called; what is said is which rows are in it.
 GroupName = tuple[str]
 Key = Pair | Triplet | Voice | GroupName
-Said = bool | float | str | tuple[int, ...] | None
+Said = bool | float | tuple[int, ...] | None
 Answers = dict[Key, Said]
 Sources = dict[Key, int]
 # A change: rows with what is said of them from then on; of those that are not known, "nothing".
@@ -275,31 +251,25 @@ class Nothing:
 
 
 NOTHING = Nothing()
-# Stands for: people disagree, and nobody has settled it.
-DISPUTED = "disputed"
-# Where an answer comes from that settles it.
-SETTLING = "conflict"
 # What may be said of two rows, in a word.
-WORDS = ("same", "different", "unsure", DISPUTED, "nothing")
+WORDS = ("same", "different", "unsure", "nothing")
 
 
-class Conflict(InputError):
+class AnswerConflict(InputError):
     """Something else was said meanwhile than whoever answers believes.
 
     Attributes
     ----------
     said : str
         What is said now, in a word.
-    pair : tuple of int or None
-        The rows that it is said of, the first if there are more.
     """
 
-    def __init__(self, message: str, said: str, pair: Pair | None = None) -> None:
+    def __init__(self, message: str, said: str) -> None:
         super().__init__(message)
-        self.said, self.pair = said, pair
+        self.said = said
 
 
-class Step(NamedTuple):
+class TakenStep(NamedTuple):
     """What an entry has done, as what takes it back.
 
     Attributes
@@ -313,10 +283,6 @@ class Step(NamedTuple):
     number: int
     back: Sourced
 
-    def touches(self, keys: Collection[Key]) -> bool:
-        """Whether it has changed what is said of some of these."""
-        return any(key in keys for key, _, _ in self.back)
-
 
 @dataclass(frozen=True)
 class Past:
@@ -325,9 +291,9 @@ class Past:
     Attributes
     ----------
     answers : mapping
-        Of pairs to True, False, None or disputed, of triplets to their weights, of pairs with who
+        Of pairs to True, False or None, of triplets to their weights, of pairs with who
         has answered to what these said, and of names of groups to their rows.
-    undo, redo : tuple of Step
+    undo, redo : tuple of TakenStep
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
     back : list
@@ -338,8 +304,8 @@ class Past:
     """
 
     answers: Answers = field(default_factory=dict)
-    undo: tuple[Step, ...] = ()
-    redo: tuple[Step, ...] = ()
+    undo: tuple[TakenStep, ...] = ()
+    redo: tuple[TakenStep, ...] = ()
     back: Sourced = field(default_factory=list)
     sources: Sources = field(default_factory=dict)
     n_entries: int = 0
@@ -394,37 +360,23 @@ def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     """As :func:`after`, but what was known before is lost: for long series."""
     do = entry.get("do")
     number = past.n_entries + 1
-    if do == "undo":
-        step = _step_of(past.undo, entry.get("step"), "there is nothing to undo.")
-        answers, sources, back = _changed(past, step.back)
-        undo = tuple(one for one in past.undo if one is not step)
-        redo = (*past.redo, Step(step.number, back))
+    if do in ("undo", "redo"):
+        steps = past.undo if do == "undo" else past.redo
+        if not steps:
+            raise InputError(f"there is nothing to {'undo' if do == 'undo' else 'do again'}.")
+        answers, sources, back = _changed(past, steps[-1].back)
+        step = TakenStep(steps[-1].number, back)
+        undo, redo = (
+            (past.undo[:-1], (*past.redo, step))
+            if do == "undo"
+            else ((*past.undo, step), past.redo[:-1])
+        )
         return Past(answers, undo, redo, back, sources, number)
-    if do == "redo":
-        step = _step_of(past.redo, entry.get("step"), "there is nothing to do again.")
-        answers, sources, back = _changed(past, step.back)
-        redo = tuple(one for one in past.redo if one is not step)
-        return Past(answers, (*past.undo, Step(step.number, back)), redo, back, sources, number)
     change = change_of(past.answers, entry, n_rows)
     answers, sources, back = _changed(past, [(key, said, number) for key, said in change])
     if entry.get("given"):
         return Past(answers, past.undo, past.redo, back, sources, number)
-    return Past(answers, (*past.undo, Step(number, back)), (), back, sources, number)
-
-
-def _step_of(steps: tuple[Step, ...], number: Any, none: str) -> Step:
-    """The last step, or the one of this number, unless later ones have changed the same rows."""
-    if number is None:
-        if not steps:
-            raise InputError(none)
-        return steps[-1]
-    at = next((k for k, step in enumerate(steps) if step.number == number), None)
-    if at is None:
-        raise InputError(none)
-    keys = {key for key, _, _ in steps[at].back}
-    if any(step.touches(keys) for step in steps[at + 1 :]):
-        raise Conflict("something else was said of these rows since, and it is kept.", "nothing")
-    return steps[at]
+    return Past(answers, (*past.undo, TakenStep(number, back)), (), back, sources, number)
 
 
 def takes_back_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:
@@ -437,7 +389,7 @@ def takes_back_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> boo
 def idle_step(past: Past) -> Past:
     """What is known after a step that changes nothing, but can be undone as all others."""
     number = past.n_entries + 1
-    undo = (*past.undo, Step(number, []))
+    undo = (*past.undo, TakenStep(number, []))
     return replace(past, undo=undo, redo=(), back=[], n_entries=number)
 
 
@@ -451,20 +403,9 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     do = entry.get("do")
     if do == "answer":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
-        same = checked_answer(entry["same"])
-        if entry.get("origin") == SETTLING:
-            return [(pair, same)]
-        voiced = _voiced([(pair, same)], entry.get("by"))
-        return _beside(answers, pair, same, voiced) if entry.get("beside") else voiced
+        return _voiced([(pair, checked_answer(entry["same"]))], entry.get("by"))
     if do == "which":
-        told = pairs_of_which(entry, n_rows)
-        if entry.get("origin") == SETTLING:
-            return list(told)
-        if not entry.get("beside"):
-            return _voiced(told, entry.get("by"))
-        by = entry.get("by")
-        parts = (_beside(answers, *one, _voiced([one], by)) for one in told)
-        return [change for part in parts for change in part]
+        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
@@ -497,47 +438,6 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
-def _beside(answers: Answers, pair: Pair, same: bool | None, voiced: Change) -> Change:
-    """What is said of a pair by someone who does not know what others said."""
-    before = answers.get(pair, NOTHING)
-    if isinstance(before, Nothing) or before is None:
-        return voiced
-    if same is None:
-        return voiced[1:]
-    return voiced if before is same else [(pair, DISPUTED), *voiced[1:]]
-
-
-def speaks_beside(answers: Answers, entry: Mapping[str, Any]) -> bool:
-    """Whether an answer is one more voice: others, and they alone, have said something.
-
-    Examples
-    --------
-    >>> from nearkin.studio.events import speaks_beside
-    >>> said = {(2, 5): True, (2, 5, "Ann"): True}
-    >>> entry = {"do": "answer", "left": 5, "right": 2, "same": False, "by": "Bob"}
-    >>> speaks_beside(said, entry), speaks_beside(said, entry | {"by": "Ann"})
-    (True, False)
-    """
-    by = entry.get("by")
-    if by is None:
-        return False
-    pairs = _asked_about(entry)
-    voices = {rows[2] for rows in answers if is_voice(rows) and rows[:2] in pairs}
-    return bool(voices) and by not in voices
-
-
-def is_settled(answers: Answers, entry: Mapping[str, Any]) -> bool:
-    """Whether an answer is about two rows of which people say opposite things."""
-    return any(answers.get(pair) == DISPUTED for pair in _asked_about(entry))
-
-
-def _asked_about(entry: Mapping[str, Any]) -> set[Pair]:
-    """The pairs that an answer is about; none of what is said of groups."""
-    others = {"answer": [entry.get("right")], "which": entry.get("rows", ())}
-    left = entry.get("left")
-    return {(min(left, row), max(left, row)) for row in others.get(entry["do"], ())}
-
-
 def is_pair(rows: Key) -> TypeGuard[Pair]:
     """Whether it is two rows and nothing else."""
     return len(rows) == 2
@@ -564,7 +464,7 @@ def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
             raise InputError(f"no group is called {instead!r:.80}.")
         change.append(((instead,), NOTHING))
     if name is not None:
-        rows = checked_rows(entry["rows"], n_rows)
+        rows = sorted_rows(entry["rows"], n_rows)
         if not len(rows):
             raise InputError("a group that has a name has rows.")
         change.append(((name,), tuple(rows.tolist())))
@@ -602,20 +502,18 @@ def word_of(said: Said | Nothing) -> str:
     """
     if isinstance(said, Nothing):
         return "nothing"
-    if isinstance(said, str):
-        return said
     return "unsure" if said is None else "same" if said else "different"
 
 
 def check_belief(answers: Answers, change: Change, believed: str) -> None:
-    """Raise a Conflict if something else is said of a pair than is believed, or than is to be said.
+    """Raise if something else is said of a pair than is believed, or than is to be said.
 
     Parameters
     ----------
     answers : mapping
     change : list
         What is to be said.
-    believed : {"same", "different", "unsure", "disputed", "nothing"}
+    believed : {"same", "different", "unsure", "nothing"}
         What whoever says it believes to be said of these pairs now.
     """
     if believed not in WORDS:
@@ -631,12 +529,11 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     left, right, word = other[0]
     if len(change) == 1:
         message = f"{word} was said of rows {left} and {right} meanwhile."
-        raise Conflict(message, word, (left, right))
-    raise Conflict(
+        raise AnswerConflict(message, word)
+    raise AnswerConflict(
         f"of {len(other)} of these {len(change)} pairs something else was said before: of rows "
         f"{left} and {right}, {word}.",
         word,
-        (left, right),
     )
 
 

@@ -18,10 +18,7 @@ from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.metric import TaughtMetric
 from nearkin.studio.quality import doubtful_rows
-from nearkin.studio.records import Records, as_text
-
-# Which of many texts have some words in them, whatever their case and accents.
-
+from nearkin.studio.records import StudioRecords, shown_text
 
 # Characters that are looked through, of all texts together.
 MOST_CHARACTERS = 200_000_000
@@ -125,9 +122,6 @@ class TextIndex:
         return found
 
 
-# Rows that people look for: by their text, by columns, by groups, or because they are doubtful.
-
-
 Mask = NDArray[np.bool_]
 
 # Columns whose numbers are kept, since the same ones are asked for again.
@@ -183,17 +177,17 @@ class Finder:
 
     Parameters
     ----------
-    records : Records
+    records : StudioRecords
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: StudioRecords) -> None:
         self._records = records
         self._making, self._doubting = threading.Lock(), threading.Lock()
         self._texts: dict[str, TextIndex] = {}
         self._numbers: dict[str, NDArray[np.float32]] = {}
         self._doubtful: tuple[int, Mask | None] | None = None
         self._kinds = [
-            {"key": f"column-{j}", "name": name, "kind": reports.kind_of(values) or "text"}
+            {"key": f"column-{j}", "name": name, "kind": reports.colouring_kind(values) or "text"}
             for j, (name, values) in enumerate(records.columns.items())
         ]
         features = [] if records.of_words else records.features[: reports.MOST_FEATURES]
@@ -311,7 +305,7 @@ class Finder:
             raise InputError("words are looked for in columns of texts.")
         # No word goes from one column to the next.
         rows = zip(*columns, strict=True)
-        return TextIndex(("\0".join(map(as_text, row)) for row in rows), len(records))
+        return TextIndex(("\0".join(map(shown_text, row)) for row in rows), len(records))
 
     def _of_long_texts(self, index: TextIndex) -> list[str]:
         if index.shortened:

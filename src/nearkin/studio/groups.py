@@ -12,12 +12,16 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from nearkin._types import Doubles, Floats, Ints
 from nearkin.clustering.clusters import Clusters
+from nearkin.errors import InputError
 from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import collect_notices, mute_third_party
 from nearkin.rows.parallel import one_blas_thread
+from nearkin.studio.events import AnswerConflict, checked_name, split_of_groups
 from nearkin.studio.knowledge import Knowledge, carried, numbered_as_before, shown_name
-from nearkin.studio.metric import TaughtMetric, View
+from nearkin.studio.metric import RowsView, TaughtMetric
 
+# Whatever a group is called; no name is empty.
+ANY_NAME = ""
 # What a broken answer costs where some contradict others: far more than a row in a wrong group.
 _STRENGTH = 100.0
 # Rows that stand for those that somebody has selected.
@@ -60,6 +64,8 @@ class FoundGroups:
 
     def rows(self, group: int) -> Ints:
         """Rows of a group."""
+        if not 0 <= group < len(self.medoids):
+            raise InputError(f"there is no group {group}: there are {len(self.medoids)}, from 0.")
         return np.flatnonzero(self.labels == group)
 
     def names(self, known: Knowledge) -> list[str | None]:
@@ -71,7 +77,7 @@ class FoundGroups:
         return bool(known.pairs == self.known.pairs and known.triplets == self.known.triplets)
 
     def described(self, known: Knowledge) -> dict[str, Any]:
-        """Plain values, see :meth:`nearkin.studio.lesson.InGroups.groups`."""
+        """Plain values, see :meth:`nearkin.studio.lesson.Lesson.groups`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.medoids))
         names = self.names(known)
         parts = zip(names, sizes.tolist(), self.medoids.tolist(), strict=True)
@@ -93,6 +99,66 @@ class FoundGroups:
             "waiting": [name for name in known.names if name not in names],
             "notes": list(self.notes),
         }
+
+    def naming(
+        self, group: int, name: str | None, known: Knowledge, before: str | None = ANY_NAME
+    ) -> dict[str, Any]:
+        """An entry that gives a group a name, or none, in place of the one that it has.
+
+        Parameters
+        ----------
+        group : int
+        name : str or None
+        known : Knowledge
+        before : str or None
+            What it is believed to be called: an AnswerConflict if it has another name by now.
+        """
+        rows, names = self.rows(group), self.names(known)
+        if before != ANY_NAME and before != names[group] != name:
+            now = "without a name" if names[group] is None else f"called {names[group]!r:.80}"
+            raise AnswerConflict(
+                f"this group is {now} meanwhile, and nothing was changed: name it again to have "
+                f"{'no name' if name is None else repr(name)[:80]} in its place.",
+                "nothing",
+            )
+        entry: dict[str, Any] = {"do": "name", "name": None, "instead": names[group]}
+        if name is not None:
+            entry |= {"name": checked_name(name), "rows": rows}
+            if entry["name"] in names[:group] + names[group + 1 :]:
+                raise InputError(
+                    f"another group is called {entry['name']!r:.80}: give this one another name, "
+                    "or say that the two are one group."
+                )
+        elif names[group] is None:
+            raise InputError(f"group {group + 1} has no name to be taken away.")
+        return entry
+
+    def splitting(self, view: RowsView, rows: Ints) -> tuple[dict[str, Any], dict[str, int]]:
+        """An entry that splits some rows off the group that most of them are in.
+
+        Must-links tie five of them together, and cannot-links part these from the three rows in the
+        middle of the rest of the group.
+
+        Returns
+        -------
+        entry : dict
+        told : dict
+            ``n_pairs`` that are made of it, ``group``, the one that is split, and ``n_left_out``,
+            how many of the rows are in others.
+        """
+        inside = self.labels[rows]
+        if not (inside >= 0).any():
+            raise InputError("none of these rows is in a group that could be split.")
+        group = int(np.bincount(inside[inside >= 0]).argmax())
+        part = rows[inside == group]
+        rest = np.setdiff1d(self.rows(group), part)
+        if not len(rest):
+            raise InputError("this is a whole group: select a part of it.")
+        first = representatives(view, part).tolist()
+        second = middle_rows(view, rest).tolist()
+        n_pairs = sum(map(len, split_of_groups(first, second, len(self.labels)).values()))
+        entry = {"do": "split", "first": first, "second": second, "origin": "group"}
+        return entry, {"n_pairs": n_pairs, "group": group, "n_left_out": len(rows) - len(part)}
 
 
 @one_blas_thread()
@@ -158,12 +224,12 @@ def colours_of_groups(found: FoundGroups | None, known: Knowledge, n_rows: int) 
     }
 
 
-def representatives_by_group(view: View, rows: Ints, labels: Ints) -> Ints:
+def representatives_by_group(view: RowsView, rows: Ints, labels: Ints) -> Ints:
     """A few of some rows that stand for all of them: five of those of each group, or fewer.
 
     Parameters
     ----------
-    view : View
+    view : RowsView
         Rows as the metric sees them.
     rows : int ndarray of shape (k,)
     labels : int ndarray of shape (n,)
@@ -176,7 +242,7 @@ def representatives_by_group(view: View, rows: Ints, labels: Ints) -> Ints:
 
 
 @one_blas_thread()
-def representatives(view: View, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
+def representatives(view: RowsView, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
     """At most n of some rows, spread over where most of them are: the nearest to each of n means.
 
     The same rows have the same representatives.
@@ -189,14 +255,14 @@ def representatives(view: View, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
     return np.unique(some[pairwise_distances_argmin(means, Z)])
 
 
-def typical(view: View, rows: Ints, n: int = N_TYPICAL) -> Ints:
+def middle_rows(view: RowsView, rows: Ints, n: int = N_TYPICAL) -> Ints:
     """At most n of some rows, the nearest to their mean."""
     some, Z = _some(view, rows)
     order = np.argsort(((Z - Z.mean(axis=0)) ** 2).sum(axis=1), kind="stable")
     return np.asarray(some[order[:n]])
 
 
-def _some(view: View, rows: Ints) -> tuple[Ints, Doubles]:
+def _some(view: RowsView, rows: Ints) -> tuple[Ints, Doubles]:
     """An even choice of rows in their order, not too many, and where they are."""
     some = np.sort(rows)[:: -(-len(rows) // _MOST_LOOKED_AT)]
     return some, np.asarray(view.embedding(some), dtype=np.float64)

@@ -27,11 +27,8 @@ from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.messages import notice
 from nearkin.storage.files import StrPath, is_written_through
-from nearkin.studio.events import as_once_linked, check_parts, renamed, rows_in
-from nearkin.studio.records import MOST_NAMES, Identity, Records, told_apart
-
-# A file that grows, locked while it is open, and found under its name whatever is done to it.
-
+from nearkin.studio.events import check_parts, renamed, rows_in
+from nearkin.studio.records import MOST_NAMES, RecordIdentity, StudioRecords, told_apart
 
 # Windows locks bytes: one that no file reaches.
 _LOCKED_BYTE = 1 << 62
@@ -43,7 +40,7 @@ class FileInUse(Exception):
     """Another process, or another part of this one, has the file open."""
 
 
-class Displaced(OSError):
+class FileDisplaced(OSError):
     """The file was taken away or changed by others, and cannot be put back."""
 
 
@@ -103,7 +100,7 @@ class KeptFile:
 
         Raises
         ------
-        Displaced
+        FileDisplaced
             If the file of this name is not ours any more, and cannot be made so. The content is
             remembered, and written once that is put right.
         OSError
@@ -119,7 +116,7 @@ class KeptFile:
                 self.content += piece
                 self._tried = b""
                 return
-        raise Displaced(errno.EBUSY, "it is taken away again and again", str(self.path))
+        raise FileDisplaced(errno.EBUSY, "it is taken away again and again", str(self.path))
 
     def restore(self) -> bool:
         """See to it that the file of this name holds the content; whether that took anything.
@@ -129,7 +126,7 @@ class KeptFile:
 
         Raises
         ------
-        Displaced
+        FileDisplaced
             If that is not possible.
         """
         if self._is_as_it_was_left():
@@ -138,9 +135,11 @@ class KeptFile:
             return self._restored()
         except FileInUse as error:
             reason = "another studio has a file of that name open"
-            raise Displaced(errno.EBUSY, reason, str(self.path)) from error
+            raise FileDisplaced(errno.EBUSY, reason, str(self.path)) from error
         except OSError as error:
-            raise Displaced(error.errno, error.strerror or str(error), str(self.path)) from error
+            raise FileDisplaced(
+                error.errno, error.strerror or str(error), str(self.path)
+            ) from error
 
     def _restored(self) -> bool:
         before = self._opened_file
@@ -192,7 +191,7 @@ class KeptFile:
         """Write what a file lacks of the content; whether that was anything."""
         there = _read(file)
         if not (bytes(self.content) + self._tried).startswith(there):
-            raise Displaced(
+            raise FileDisplaced(
                 errno.EEXIST, "a file of that name holds something else", str(self.path)
             )
         lacks = len(there) < len(self.content)
@@ -299,7 +298,8 @@ def _flush_folder(folder: Path) -> None:
 
 
 FORMAT = "nearkin journal"
-NEWEST = 2
+# What entries say, and by what they name records; others are refused.
+VERSION = 3
 
 Line = dict[str, Any]
 
@@ -479,7 +479,7 @@ class Journal:
             if check is not None:
                 check(self.header, self.lines)
         else:
-            first = {"format": FORMAT, "version": NEWEST, "nearkin": __version__}
+            first = {"format": FORMAT, "version": VERSION, "nearkin": __version__}
             self.header = {**first, **header, "made": _now()}
             self._write(self.header)
         with suppress(OSError):  # on a full disk, what is there can still be looked at
@@ -490,7 +490,7 @@ class Journal:
         try:
             self._file.append(line)
         except OSError as error:
-            copy = self._saved_copy() if isinstance(error, Displaced) else None
+            copy = self._saved_copy() if isinstance(error, FileDisplaced) else None
             raise OSError(error.errno, _why_not_kept(error, self._file.path, copy)) from error
         self._check = check
         if self._copy is not None:  # the file of this name has all of it again
@@ -578,10 +578,15 @@ def _may_begin_a_journal(content: bytes) -> bool:
 
 def _checked_header(said: Line, path: Path) -> Line:
     version, about = said.get("version"), said.get("about")
-    if isinstance(version, int) and version > NEWEST:
+    if isinstance(version, int) and version != VERSION:
+        what_to_do = (
+            "update nearkin."
+            if version > VERSION
+            else "give a new journal another name, and --pairs with what that version exports."
+        )
         raise JournalError(
-            f"{path} was made by nearkin {said.get('nearkin')}, in a format that this version "
-            f"({__version__}) does not know: update nearkin."
+            f"{path} was made by nearkin {said.get('nearkin')}, in a format ({version}) that this "
+            f"version ({__version__}, format {VERSION}) does not know: {what_to_do}"
         )
     if not isinstance(version, int) or not isinstance(about, dict):
         raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
@@ -599,7 +604,7 @@ def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
 
 def _why_not_kept(error: OSError, path: Path, copy: Path | None) -> str:
     reason = error.strerror or error
-    if isinstance(error, Displaced):
+    if isinstance(error, FileDisplaced):
         return (
             f"the answer was not kept, because the journal {path} was taken away or changed by "
             f"another program, and cannot be written anew: {reason}. What was answered before is "
@@ -630,9 +635,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-# The names under which a journal speaks of records, and the rows that have them now.
-
-
 class RecordKeys:
     """Names of records: their ids, or digests of their cells where there is no id of their own.
 
@@ -642,7 +644,7 @@ class RecordKeys:
 
     Parameters
     ----------
-    identity : Identity
+    identity : RecordIdentity
         Of the rows that are here.
     id_name : str or None
         The column of ids.
@@ -666,7 +668,9 @@ class RecordKeys:
     2
     """
 
-    def __init__(self, identity: Identity, id_name: str | None, columns: Sequence[str]) -> None:
+    def __init__(
+        self, identity: RecordIdentity, id_name: str | None, columns: Sequence[str]
+    ) -> None:
         contents, ids = identity.contents(columns), identity.ids(id_name)
         self.by_id, self.by_cells = ids is not None, contents is not None
         self._cells = None if contents is None else told_apart(contents)
@@ -690,25 +694,17 @@ class RecordKeys:
         """What tells a row from others by its cells, if that is known."""
         return None if self._cells is None else self._cells[row]
 
-    def is_id(self, row: int) -> bool:
-        """Whether a row is called by its id."""
-        return self._ids[row] is not None
-
     def row(self, name: str, cells: str | None = None) -> int | None:
         """The row of a name, or else of the cells that it had; None if it is not here."""
         found = self._row_of_id.get(name)
         return self._row_of_cells.get(cells or name) if found is None else found
 
 
-# Answers in a journal: on the disk by the names of records, here by the rows that these have
-# now.
-
-
 # Columns that a message names.
 _MOST_NAMED = 8
 
 
-def suits(path: StrPath, records: Records) -> bool:
+def suits(path: StrPath, records: StudioRecords) -> bool:
     """Whether a journal, which may be open elsewhere, has answers that can be about these records.
 
     It is left as it is: a copy is looked into.
@@ -728,7 +724,7 @@ class KeptAnswers:
     ----------
     path : path
         Of the journal, made if there is none.
-    records : Records
+    records : StudioRecords
 
     Attributes
     ----------
@@ -743,14 +739,13 @@ class KeptAnswers:
         As :class:`nearkin.studio.journal.Journal`, and if it is about other data.
     """
 
-    def __init__(self, path: StrPath, records: Records) -> None:
+    def __init__(self, path: StrPath, records: StudioRecords) -> None:
         self._path, self._records = Path(path), records
         self.entries: list[dict[str, Any]] = []
         self.notes: list[str] = []
-        # Records that are not here, the cells that others had, and what the next line says of both.
+        # Records that are not here, and the cells that others had.
         self._away: dict[str, int] = {}
         self._cells: dict[str, str] = {}
-        self._upgrade: Line = {}
         self._by = _keyed_by(records.identity)
         self._keys = RecordKeys(records.identity, self._by["id"], self._by["columns"])
         about = {"source": records.source, "rows": len(records)}
@@ -771,11 +766,8 @@ class KeptAnswers:
         """Add an entry, see :meth:`nearkin.studio.journal.Journal.append`."""
         check_parts(entry)
         cells = self._new_cells(rows_in(entry))
-        if self._upgrade:
-            cells |= self._new_cells(map(int, self._upgrade["rows"]))
-        beside = {**self._upgrade, **({"cells": cells} if cells else {})}
+        beside = {"cells": cells} if cells else {}
         self._journal.append(renamed(entry, self._keys.name), **beside)
-        self._upgrade = {}
         self._cells |= cells
         self.entries.append(entry)
 
@@ -797,12 +789,12 @@ class KeptAnswers:
     def _read(self, header: Line, lines: list[Line]) -> None:
         """Take what a journal says, or refuse it."""
         try:
-            entries = self._by_name(header, lines)
-            if self._upgrade:
-                self.entries = entries
-                return
-            self.entries = [renamed(entry, self._row) for entry in entries]
-            self._compare(header, {name for entry in entries for name in rows_in(entry)})
+            self._go_by(header["keyed_by"], header)
+            for line in lines:
+                check_parts(line["entry"])
+                self._cells |= line.get("cells", {})
+            self.entries = [renamed(line["entry"], self._row) for line in lines]
+            self._compare(header, {name for line in lines for name in rows_in(line["entry"])})
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             if isinstance(error, JournalError):
                 raise
@@ -810,37 +802,6 @@ class KeptAnswers:
                 f"{self._path} says something that no journal of nearkin says ({error!r:.100}); "
                 "the file is left as it is. Restore it from a copy."
             ) from error
-
-    def _by_name(self, header: Line, lines: list[Line]) -> list[dict[str, Any]]:
-        """Entries by the names of records; by row numbers if they are still to be named."""
-        named, start = header, 0
-        before: list[dict[str, Any]] = []
-        if header["version"] == 1:
-            start = next((k for k, line in enumerate(lines) if "keyed_by" in line), len(lines))
-            before = [as_once_linked(line["entry"]) for line in lines[:start]]
-            if start == len(lines):
-                self._check_fingerprint(header)
-                rows = sorted({int(row) for entry in before for row in rows_in(entry)})
-                names = {str(row): self._keys.name(row) for row in rows}
-                self._upgrade = {"keyed_by": self._by, "rows": names}
-                return before
-            named = lines[start]
-            before = [renamed(entry, lambda row: named["rows"][str(row)]) for entry in before]
-        self._go_by(named["keyed_by"], header)
-        for line in lines[start:]:
-            self._cells |= line.get("cells", {})
-        return [*before, *(line["entry"] for line in lines[start:])]
-
-    def _check_fingerprint(self, header: Line) -> None:
-        features = header["about"].get("features")
-        if not _has_fingerprint(self._records, header.get("fingerprint"), features):
-            columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
-            learned = f", learned from {columns}" if columns else ""
-            raise OtherData(
-                f"{self._path} has answers about other data{_source(header)}: rows, columns or ids "
-                f"differ. Give the data it was made with{learned}, or another name for a new "
-                "journal."
-            )
 
     def _go_by(self, keyed_by: Mapping[str, Any], header: Line) -> None:
         """Find records by what the journal goes by."""
@@ -892,18 +853,7 @@ class KeptAnswers:
         )
 
 
-def _has_fingerprint(records: Records, fingerprint: Any, features: Any) -> bool:
-    """Whether records have a fingerprint, by the columns learned from now, or by those of then."""
-    if records.fingerprint == fingerprint:
-        return True
-    if records.choice is None or not isinstance(features, list):
-        return False
-    with suppress(InputError):
-        return bool(records.choice.records(features).fingerprint == fingerprint)
-    return False
-
-
-def _keyed_by(identity: Identity) -> Line:
+def _keyed_by(identity: RecordIdentity) -> Line:
     return {"id": identity.usual_ids(), "columns": identity.columns}
 
 

@@ -20,7 +20,6 @@ from nearkin.pairs.closure import PairGroups, ends_of, keys_of, list_pairs_acros
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.questions.strategies import all_different
 from nearkin.studio.events import (
-    DISPUTED,
     Pair,
     Past,
     Said,
@@ -31,9 +30,6 @@ from nearkin.studio.events import (
     word_of,
 )
 
-# Groups that are found anew: which of them is which of before, and what it is called.
-
-
 # Groups that are compared with those of before.
 _MOST_MATCHED = 2000
 
@@ -41,7 +37,7 @@ _MOST_MATCHED = 2000
 def carried(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
     """What groups are called, by the rows that names were given to.
 
-    Names go to groups such that as many rows as possible keep theirs, see :func:`matched`.
+    Names go to groups such that as many rows as possible keep theirs, see :func:`match_groups`.
 
     Parameters
     ----------
@@ -66,13 +62,13 @@ def carried(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[s
     ['dogs', 'cats', None]
     """
     found: list[str | None] = [None] * _count(after)
-    for name, group in zip(names, matched(before, after).tolist(), strict=True):
+    for name, group in zip(names, match_groups(before, after).tolist(), strict=True):
         if group >= 0:
             found[group] = name
     return found
 
 
-def matched(before: Sequence[Ints], after: Ints) -> Ints:
+def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
     """Which group of now each group of before is; −1 if none.
 
     Two groups may be the same one if they share at least half of the rows of one of them: most of
@@ -129,7 +125,7 @@ def numbered_as_before(before: Ints, after: Ints) -> Ints:
     if max(n_groups, n_before) <= _MOST_MATCHED:
         order = np.argsort(before, kind="stable")
         ends = np.searchsorted(before[order], np.arange(n_before + 1))
-        old = matched([order[a:b] for a, b in pairwise(ends)], after)
+        old = match_groups([order[a:b] for a, b in pairwise(ends)], after)
     number = np.full(n_groups, -1, dtype=np.int64)
     for k, group in enumerate(old[:n_groups].tolist()):
         if group >= 0:
@@ -145,9 +141,6 @@ def _count(labels: Ints) -> int:
     return int(labels.max(initial=-1)) + 1
 
 
-# How often somebody has answered: one answer may say something of many pairs.
-
-
 class Counts(NamedTuple):
     """Answers that still count, by what they say.
 
@@ -155,7 +148,7 @@ class Counts(NamedTuple):
     ----------
     same : int
         Those that tie some rows together, whatever else they say.
-    different, unsure, disputed : int
+    different, unsure : int
     run : int
         How many of the last answers, one after the other, have found nothing alike.
     """
@@ -163,7 +156,6 @@ class Counts(NamedTuple):
     same: int
     different: int
     unsure: int
-    disputed: int
     run: int
 
     @property
@@ -174,10 +166,10 @@ class Counts(NamedTuple):
     @property
     def n_answers(self) -> int:
         """How many there are in all."""
-        return self.same + self.different + self.unsure + self.disputed
+        return self.same + self.different + self.unsure
 
 
-NO_ANSWERS = Counts(0, 0, 0, 0, 0)
+NO_ANSWERS = Counts(0, 0, 0, 0)
 
 
 def counts_of(past: Past, n_rows: int) -> Counts:
@@ -193,7 +185,7 @@ def counts_of(past: Past, n_rows: int) -> Counts:
     >>> from nearkin.studio.events import Past, after
     >>> entry = {"do": "which", "left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
     >>> counts_of(after(Past(), entry, n_rows=10), n_rows=10)
-    Counts(same=1, different=0, unsure=0, disputed=0, run=0)
+    Counts(same=1, different=0, unsure=0, run=0)
     """
     answers: dict[int, list[Said]] = {}
     for k, (rows, said) in enumerate(past.answers.items()):
@@ -202,19 +194,13 @@ def counts_of(past: Past, n_rows: int) -> Counts:
     kinds = [_kind(said) for said in answers.values()]
     latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
-    same, different, unsure, disputed = (
-        kinds.count(kind) for kind in (True, False, None, DISPUTED)
-    )
-    return Counts(same, different, unsure, disputed, run)
+    return Counts(kinds.count(True), kinds.count(False), kinds.count(None), run)
 
 
 def _kind(said: Iterable[Said]) -> Said:
-    """What an answer says, in a word: same if it says so of any pair, or that people disagree."""
+    """What an answer says: same if it says so of any pair."""
     told = set(said)
-    return next(kind for kind in (True, DISPUTED, False, None) if kind in told)
-
-
-# Answers as people gave them: each is one, whatever it says of how many pairs.
+    return next(kind for kind in (True, False, None) if kind in told)
 
 
 class Spoken(NamedTuple):
@@ -254,7 +240,7 @@ def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
             named.add(pair)
             found[past.sources.get(rows, 0), rows[2]][pair] = None if said is None else bool(said)
     for k, (rows, said) in enumerate(past.answers.items()):
-        if is_pair(rows) and max(rows) < n_rows and rows not in named and said != DISPUTED:
+        if is_pair(rows) and max(rows) < n_rows and rows not in named:
             number = past.sources.get(rows) or -k - 1
             found[number, UNNAMED][rows] = None if said is None else bool(said)
     return tuple(Spoken(number, by, said) for (number, by), said in found.items())
@@ -338,17 +324,12 @@ class Knowledge:
         of a pair is what was said last, whoever said it.
     names : mapping
         Of what groups are called to the rows that were in them when they were named.
-    disputed : int ndarray of shape (k, 2)
-        Pairs of which people say opposite things, and nobody has settled it: nothing is learned of
-        them.
     mentioned : int ndarray of shape (m,)
         Rows of pairs, in the order in which something was first said of them.
     n_steps : int
         Answers, names and the like that can be undone.
     counts : Counts
         Of answers, which may say something of many pairs each.
-    settled : frozenset of pairs
-        Those that people disagreed about until somebody looked at both answers.
     past : Past
         What it comes from.
     """
@@ -361,17 +342,20 @@ class Knowledge:
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
-    disputed: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
-    settled: frozenset[Pair] = frozenset()
     past: Past = field(default_factory=Past, repr=False)
 
     @cached_property
     def spoken(self) -> tuple[Spoken, ...]:
         """Who said what, in one answer each."""
         return spoken_of(self.past, int(self.pairs.n_rows or 0))
+
+    @cached_property
+    def groups(self) -> KnownGroups:
+        """Groups that answers make."""
+        return group_answers(self, int(self.pairs.n_rows or 0))
 
     @cached_property
     def n_conflicts(self) -> int:
@@ -385,14 +369,13 @@ class Knowledge:
 
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
-        same, different, unsure, disputed, _ = self.counts
+        same, different, unsure, _ = self.counts
         return {
             "version": self.version,
             "n_answers": self.n_answers,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,
-            "n_disputed": disputed,
             "n_must_link": len(self.pairs.must_link),
             "n_cannot_link": len(self.pairs.cannot_link),
             "n_triplets": len(self.triplets),
@@ -408,7 +391,6 @@ class Knowledge:
             "must_link": self.pairs.must_link.ravel().tolist(),
             "cannot_link": self.pairs.cannot_link.ravel().tolist(),
             "unsure": self.unsure.ravel().tolist(),
-            "disputed": self.disputed.ravel().tolist(),
             "closer": self.triplets.closer.ravel().tolist(),
         }
 
@@ -431,19 +413,8 @@ class Knowledge:
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
-        unsure = np.isin(keys_of(questions), keys_of(self.not_to_ask))
+        unsure = np.isin(keys_of(questions), keys_of(self.unsure))
         return ~(self.pairs.groups.tell(questions) | unsure)
-
-    @cached_property
-    def not_to_ask(self) -> Ints:
-        """Pairs that people were unsure of, or disagree about."""
-        return np.concatenate([self.unsure, self.disputed])
-
-    def said(self, left: int, right: int) -> bool:
-        """Whether two rows, the smaller first, are said to be the same or different."""
-        key = keys_of(np.array([[left, right]]))
-        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
-        return bool(np.isin(key, keys_of(links))[0])
 
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
@@ -524,7 +495,7 @@ def knowledge_of(
     weights : mapping
         What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
     """
-    kinds: dict[bool | str | None, list[Pair]] = {True: [], False: [], None: [], DISPUTED: []}
+    kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
     triplets: dict[Triplet, float] = {}
     voices: dict[Voice, bool | None] = {}
     names: dict[str, Ints] = {}
@@ -541,8 +512,7 @@ def knowledge_of(
             case (anchor, closer, int(farther)) if not isinstance(said, tuple):
                 triplets[anchor, closer, farther] = float(said or 0)
             case (left, right):
-                kind = said if said is None or said == DISPUTED else bool(said)
-                kinds[kind].append((left, right))
+                kinds[None if said is None else bool(said)].append((left, right))
 
     def weighted(said: bool) -> list[float]:
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
@@ -556,9 +526,7 @@ def knowledge_of(
         n_rows=n_rows,
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
-    unsure, disputed = (
-        np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
-    )
+    unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
     mentioned = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
     return Knowledge(
         version,
@@ -569,7 +537,6 @@ def knowledge_of(
         bool(past.redo),
         voices,
         names,
-        disputed,
         np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
         counts_of(past, n_rows),
@@ -622,9 +589,6 @@ def _first_by_chance(numbers: Ints, most: int) -> Ints:
 def shown_name(name: str | None, group: int) -> str:
     """What a group is called, if need be by its number."""
     return f"group {group + 1}" if name is None else name
-
-
-# Groups that answers make: who belongs together, which differ, what they are called.
 
 
 # Rows that are alone, but known to differ from all groups, count as groups: the first so many.
@@ -691,7 +655,7 @@ class KnownGroups:
         return entry if name is None else entry | {"rows": self.rows(number)}
 
 
-def known_groups(known: Knowledge, n_rows: int) -> KnownGroups:
+def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
     """The groups that answers make of so many rows."""
     groups = known.pairs.groups
     size = np.bincount(groups.number, minlength=groups.count)
@@ -718,13 +682,10 @@ def _by_age(known: Knowledge, groups: PairGroups) -> Ints:
     return np.asarray(number[number >= 0][np.sort(first)])
 
 
-# Answers as people look back at them: what still counts, who said it and when.
-
-
 Entry = Mapping[str, Any]
 
 
-def answered(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """One item for each entry that something said of pairs still comes from, the newest first.
 
     Parameters
@@ -745,7 +706,7 @@ def answered(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     --------
     >>> from nearkin.studio.events import Past, after
     >>> entry = {"do": "answer", "left": 5, "right": 2, "same": True, "by": "Ann"}
-    >>> (one,) = answered(after(Past(), entry, n_rows=10), [entry])
+    >>> (one,) = list_answers(after(Past(), entry, n_rows=10), [entry])
     >>> one["left"], one["right"], one["said"], one["by"]
     (5, 2, 'same', 'Ann')
     """
@@ -775,10 +736,8 @@ def _item(
     voices: Mapping[Pair, list[tuple[str, Said, int]]],
 ) -> dict[str, Any]:
     entry = entries[number - 1] if number else {}
-    # Of a choice among groups, what it was found to be like, or what people disagree about.
-    chosen = entry.get("do") == "which"
-    parts = ([one for one in said_of if one[1] == word] for word in ("same", DISPUTED))
-    liked = next(filter(None, parts), []) if chosen else []
+    # Of a choice among groups, what it was found to be like.
+    liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
     pair, word = min(liked or said_of)
     single = len(said_of) == 1
     left, right = _shown(pair, entry)
@@ -795,7 +754,7 @@ def _item(
         "origin": entry.get("origin"),
         "voices": [
             {"by": name, "said": word_of(said), "at": entries[source - 1].get("at")}
-            for name, said, source in (voices.get(pair, ()) if single or word == DISPUTED else ())
+            for name, said, source in (voices.get(pair, ()) if single else ())
         ],
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -32,10 +32,7 @@ from nearkin.spaces.neighbors import (
     find_nearest_by_cells,
     find_nearest_others,
 )
-from nearkin.studio.records import Records
-
-# A metric that follows what is known, and the rows as it sees them.
-
+from nearkin.studio.records import StudioRecords
 
 # The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than
 # 500 random pairs teach KernelBeta, whose weights of directions have learned all they can by then.
@@ -47,7 +44,7 @@ _MOST_SHARES = 30
 _BLOCK = 16_384
 
 
-class View(Protocol):
+class RowsView(Protocol):
     """Rows as a metric sees them."""
 
     def coordinates(self, n_components: int = 2) -> Floats:
@@ -86,7 +83,7 @@ class PlainView:
         return np.asarray(np.maximum(found, 0.0))
 
 
-class Step(NamedTuple):
+class MetricStep(NamedTuple):
     """A metric, what it was told, and the rows as it sees them."""
 
     metric: Any
@@ -110,11 +107,11 @@ class TaughtMetric:
     ----------
     version : int
         Of the knowledge.
-    step : Step
+    step : MetricStep
         From which the next is learned: the last that could be.
     succeeded : bool
         Whether that was learned from this knowledge, and not from what was known before.
-    view : View
+    view : RowsView
         Rows as the metric sees them, or as they are where there is none.
     threshold : float
         Distance at which same and different are equally likely.
@@ -123,9 +120,9 @@ class TaughtMetric:
     """
 
     version: int
-    step: Step
+    step: MetricStep
     succeeded: bool
-    view: View
+    view: RowsView
     threshold: float
     notes: tuple[str, ...]
 
@@ -183,7 +180,7 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     ):  # of which the lesson has a word itself
         start = begun(learner, X, pairs)
         view = LiveView(start, X)
-    return _learned(Step(start, Pairs(), view), X, pairs, 0, notes)
+    return _learned(MetricStep(start, Pairs(), view), X, pairs, 0, notes)
 
 
 def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
@@ -200,7 +197,9 @@ def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) ->
     return _learned(before.step, X, told, version, [])
 
 
-def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note]) -> TaughtMetric:
+def _learned(
+    step: MetricStep, X: Floats, told: Pairs, version: int, before: list[Note]
+) -> TaughtMetric:
     with collect_notices() as notes:
         hand_on(before)
         try:
@@ -214,10 +213,12 @@ def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note
             )
             return TaughtMetric(version, step, False, plain, _threshold_of(plain), _texts(notes))
     threshold = float(metric.threshold_) if len(told) else _threshold_of(view)
-    return TaughtMetric(version, Step(metric, told, view), True, view, threshold, _texts(notes))
+    return TaughtMetric(
+        version, MetricStep(metric, told, view), True, view, threshold, _texts(notes)
+    )
 
 
-def untaught(first: TaughtMetric, X: Floats) -> View:
+def view_before_answers(first: TaughtMetric, X: Floats) -> RowsView:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
         with collect_notices():
@@ -226,13 +227,13 @@ def untaught(first: TaughtMetric, X: Floats) -> View:
         return PlainView(X)
 
 
-def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> Any:
+def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any) -> Any:
     """A copy of the metric that takes rows as ``records.X``, and knows their names.
 
     Parameters
     ----------
     learned : TaughtMetric
-    records : Records
+    records : StudioRecords
     scaler : StandardScaler, Normalizer or None
         What rows went through before they were learned from.
     """
@@ -250,7 +251,7 @@ def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> A
     return metric
 
 
-def shares_of(view: View) -> list[float]:
+def shares_of(view: RowsView) -> list[float]:
     """Shares of the variance along principal axes, decreasing."""
     variances = view.variances()
     total = float(variances.sum())
@@ -258,7 +259,7 @@ def shares_of(view: View) -> list[float]:
     return [float(share) for share in shares[:_MOST_SHARES]]
 
 
-def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
+def distances_from(view: RowsView, row: int, n_rows: int) -> NDArray[np.float64]:
     """Learned distance of every row from one."""
     here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
     found = np.empty(n_rows)
@@ -272,12 +273,9 @@ def _texts(notes: list[Note]) -> tuple[str, ...]:
     return tuple(note.text for note in notes)
 
 
-def _threshold_of(view: View) -> float:
+def _threshold_of(view: RowsView) -> float:
     """That of distances which are not learned."""
     return measure_usual_distance(view.embedding(), np.random.RandomState(0))
-
-
-# Pictures that follow one another: centred, of one size, and turned so that points move little.
 
 
 Plane = NDArray[np.float32]
@@ -298,10 +296,8 @@ def of_unit_size(coordinates: Floats) -> NDArray[np.float64]:
     return np.asarray(centred / size)
 
 
-def aligned(coordinates: Floats, before: Floats | None) -> NDArray[np.float32]:
-    r"""A picture of unit size, turned or mirrored towards the one before.
-
-    The orthogonal R that brings the points nearest to where they were,
+def turn_towards(centred: Floats, before: Floats) -> NDArray[np.float64]:
+    r"""The orthogonal R that brings points nearest to where they were.
 
     .. math:: \min_R \sum_i \|R^\top z_i - b_i\|^2 = U V^\top, \quad Z^\top B = U S V^\top .
 
@@ -310,29 +306,58 @@ def aligned(coordinates: Floats, before: Floats | None) -> NDArray[np.float32]:
 
     Parameters
     ----------
-    coordinates : ndarray of shape (n, 2)
-    before : ndarray of shape (n, 2), optional
+    centred, before : ndarray of shape (n, 2)
 
     Returns
     -------
-    float32 ndarray of shape (n, 2)
+    ndarray of shape (2, 2)
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.studio.metric import aligned
-    >>> before = aligned(np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]]), None)
-    >>> bool(np.allclose(aligned(before[:, ::-1] * [1, -1], before), before))
+    >>> from nearkin.studio.metric import turn_towards
+    >>> before = np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]])
+    >>> now = before[:, ::-1] * [1, -1]
+    >>> bool(np.allclose(now @ turn_towards(now, before), before))
     True
     """
-    centred = of_unit_size(coordinates)
-    if before is None:
-        return centred.astype(np.float32)
     U, _, Vt = np.linalg.svd(centred.T @ np.asarray(before, dtype=np.float64))
-    return np.asarray(centred @ (U @ Vt), dtype=np.float32)
+    return np.asarray(U @ Vt)
 
 
-# Neighbours in the plane: rows that are near each other attract, all others repel.
+@dataclass(frozen=True)
+class Seen:
+    """What was learned last, and the picture of it."""
+
+    learned: TaughtMetric
+    coordinates: Plane
+
+
+class PictureSeries:
+    """Pictures of what is learned, each turned towards the one before.
+
+    How a picture is turned is remembered by what was learned from: after an undo, a redo or the
+    opposite answer and back, the rows are where they were, whatever was shown in between.
+
+    Parameters
+    ----------
+    plane : ndarray of shape (n, 2)
+        That the first picture is turned towards.
+    """
+
+    def __init__(self, plane: Plane) -> None:
+        self._before = plane
+        self._turns: dict[int, NDArray[np.float64]] = {}  # by the hash of the pairs
+
+    def take(self, learned: TaughtMetric, told: Pairs) -> Seen:
+        """The picture of what was learned from some pairs."""
+        centred = of_unit_size(learned.view.coordinates())
+        turn = self._turns.get(hash(told))
+        if turn is None:
+            turn = self._turns[hash(told)] = turn_towards(centred, self._before)
+        self._before = np.asarray(centred @ turn, dtype=np.float32)
+        self._before.setflags(write=False)
+        return Seen(learned, self._before)
 
 
 # Passes over all edges from the beginning of the schedule to its end.
@@ -520,9 +545,6 @@ def _descend(
         places[i, 0], places[i, 1] = x, y
 
 
-# The map of neighbours: laid out anew whenever the metric has learned, from where points are.
-
-
 _NEIGHBORS = 15
 # Principal axes of the learned metric along which rows are compared.
 _AXES = 60
@@ -575,13 +597,13 @@ class NeighborMap:
 
 
 def arranged(
-    view: View, plane: Floats, before: NeighborMap | None, seed: int
+    view: RowsView, plane: Floats, before: NeighborMap | None, seed: int
 ) -> Iterator[NeighborMap]:
     """Pictures on the way to the map of a metric; the last is the map.
 
     Parameters
     ----------
-    view : View
+    view : RowsView
         Rows as the metric sees them.
     plane : ndarray of shape (n, 2)
         Where a map begins.
@@ -642,7 +664,7 @@ def _with_a_sample(
         yield whole(places, share, near, among)
 
 
-def _compared(view: View) -> Floats:
+def _compared(view: RowsView) -> Floats:
     """Rows along the principal axes of the metric, about zero and of the order of 1."""
     n_axes = min(_AXES, len(view.variances()))
     Z = np.asarray(view.coordinates(n_axes), dtype=np.float64)
@@ -689,3 +711,48 @@ def _on_the_way(
         if is_due or epoch + 1 == EPOCHS:
             told = now
             yield places, (epoch + 1) / EPOCHS, near
+
+
+class NeighborMaps:
+    """Maps of neighbours that follow what is learned; one thread at a time makes them.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._last: tuple[RowsView | None, NeighborMap | None] = (None, None)
+
+    def follow(self, newest: Callable[[], Seen]) -> Iterator[dict[str, Any]]:
+        """Pictures on the way to the map of what was learned last, from the map before.
+
+        Ends early once something else has been learned: the next map then goes on from there.
+
+        Parameters
+        ----------
+        newest : callable
+            Gives what was learned last.
+
+        Yields
+        ------
+        dict
+            ``version``, ``coordinates`` and ``share``, see
+            :meth:`nearkin.studio.lesson.Lesson.arrange`.
+        """
+        seen = newest()
+        view, version = seen.learned.view, seen.learned.version
+        of_view, before = self._last
+        if before is not None and of_view is view and before.share == 1.0:
+            yield _described(version, before)
+            return
+        for found in arranged(view, seen.coordinates, before, self._seed):
+            self._last = view, found
+            yield _described(version, found)
+            if newest().learned.view is not view:
+                return
+
+
+def _described(version: int, found: NeighborMap) -> dict[str, Any]:
+    return {"version": version, "coordinates": found.places, "share": found.share}

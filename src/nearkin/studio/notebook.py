@@ -30,14 +30,11 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio.journal import JournalInUse, OtherData, suits
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import Records, records_of
+from nearkin.studio.records import StudioRecords, records_of
 from nearkin.studio.server.encoding import page_folder, why_no_page
 from nearkin.studio.server.security import ANY_NAME, checked_names
 from nearkin.studio.server.serving import AddressError, Serving
 from nearkin.tables.encoder import TableEncoder
-
-# What a notebook shows of a studio: its page in a frame, or what to do if that does not come.
-
 
 # Milliseconds until a page that has not come is said not to come. It can still come later.
 PATIENCE_MS = 6000
@@ -105,9 +102,6 @@ def cell_of(
 def plain_cell(*sentences: str) -> str:
     """The HTML of a cell that has only text."""
     return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
-
-
-# What a kernel can know of its notebook: whether it is one, in which file, and who started it.
 
 
 # Seconds that a server on the same machine has to say what it knows.
@@ -185,9 +179,6 @@ class _NotFurther(urllib.request.HTTPRedirectHandler):
 def _asking() -> urllib.request.OpenerDirector:
     """Asks this machine, past proxies that are meant for others."""
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NotFurther)
-
-
-# How the browser of a notebook comes to a port of the machine that its kernel runs on.
 
 
 _DIRECTLY = "http://127.0.0.1:{port}/"
@@ -317,9 +308,6 @@ def _jupyter(environ: Mapping[str, str]) -> Place:
     return Place(remedy=f"{_RUN_AGAIN} {_FORWARD}, or {install}.")
 
 
-# Pairs by row numbers of the data, and by places among the rows that are shown.
-
-
 # Pairs that are drawn from labels: enough to learn from, few enough to be drawn as lines.
 MOST_OF_LABELS = 500
 
@@ -387,9 +375,6 @@ def _mapped(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
     )
 
 
-# What the studio needs beside the library.
-
-
 _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 
 
@@ -398,9 +383,6 @@ def check_packages() -> None:
     for name in _PACKAGES:
         with explain_missing_package(f"the studio needs more packages ({name})", "studio"):
             import_module(name)
-
-
-# Where the answers of a notebook's cell are kept, if nobody says so.
 
 
 # Names that IPython gives to what cells have shown.
@@ -458,10 +440,10 @@ class Studio:
         Where answers are kept; None if only in memory.
     """
 
-    def __init__(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+    def __init__(self, key: _Key, records: StudioRecords, serving: Serving, place: Place) -> None:
         self._show(key, records, serving, place)
 
-    def _show(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+    def _show(self, key: _Key, records: StudioRecords, serving: Serving, place: Place) -> None:
         self._key, self._place = key, place
         self._records, self._serving = records, serving
         self._closed = False
@@ -693,7 +675,7 @@ def studio(
 class _Given:
     """What a studio is opened with."""
 
-    shown: Records
+    shown: StudioRecords
     pairs: Pairs | None
     standardise: bool | None
     by: str | None
@@ -743,7 +725,7 @@ def _is_ours(journal: Path) -> bool:
     return any(path == os.path.realpath(journal) for _, path in _open)
 
 
-def _with_the_same_journal(key: _Key, shown: Records) -> Studio | None:
+def _with_the_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
     """A studio whose journal can be gone on with, as when rows or columns were added meanwhile."""
     _, journal = key
     found = next((one for (_, path), one in _open.items() if path and path == journal), None)

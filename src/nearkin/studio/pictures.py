@@ -18,9 +18,6 @@ from nearkin.errors import InputError, explain_missing_package
 from nearkin.messages import mute_third_party
 from nearkin.storage.files import StrPath
 
-# How much memory a picture takes when it is opened, by what its header says.
-
-
 # Of a pixel with all its bands, as Pillow keeps it; all other modes take four.
 _BYTES_OF_MODE = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}
 # WebP's decoder has several copies of the whole picture.
@@ -81,9 +78,6 @@ def _comes_in_several_scans(path: Path) -> bool:
                     return True
                 n_bands = content[5]
     return True  # unlike any file that is written on purpose
-
-
-# Pictures of records in several sizes, from pixels or files.
 
 
 # A picture's bytes and media type.
@@ -265,9 +259,6 @@ def _pillow() -> Any:
     with explain_missing_package("thumbnails need Pillow", "studio"):
         import PIL.Image
     return PIL.Image
-
-
-# A folder of pictures as rows: what there is in it, and numbers to begin with.
 
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from nearkin.scores.quality import estimate_quality as estimates_of
 from nearkin.scores.suspects import Membership, judge_membership, measure_group_distances
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.neighbors import find_nearest
-from nearkin.studio.metric import TaughtMetric, View
+from nearkin.studio.metric import RowsView, TaughtMetric
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
@@ -38,7 +39,7 @@ _MOST_PEOPLE = 4
 
 
 @dataclass(frozen=True)
-class Trial:
+class HeldOutRanks:
     """Ranks of pairs among random ones, under metrics that were not told of them.
 
     Attributes
@@ -80,14 +81,14 @@ class Trial:
         return ~np.isnan(self.strict) & self.fair
 
 
-def trial_of(
+def held_out_ranks(
     learned: TaughtMetric,
     X: Floats,
     told: Pairs,
     seed: int = 0,
     sought: Ints | None = None,
     placed_by: Mapping[int, str] | None = None,
-) -> Trial:
+) -> HeldOutRanks:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
@@ -142,7 +143,7 @@ def trial_of(
     plain = np.where(np.isnan(strict), np.nan, rank_among(linked_distances(X, links), among))
     seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
     where = places.points, places.chances()
-    return Trial(links, same, strict, plain, loose, called_same, fair, *where, seen)
+    return HeldOutRanks(links, same, strict, plain, loose, called_same, fair, *where, seen)
 
 
 class _Places:
@@ -157,7 +158,7 @@ class _Places:
         self._distance = np.full((len(self.points), groups.count), np.inf)
         self._few = 0 < len(self.points) <= _MOST_PLACED
 
-    def see(self, view: View, learned: Pairs) -> None:
+    def see(self, view: RowsView, learned: Pairs) -> None:
         """Look at rows that pairs which were learned from do not name."""
         out = np.flatnonzero(~np.isin(self.points, learned.points))
         if not len(out) or not self._few:
@@ -176,7 +177,7 @@ class _Places:
         return Membership(*(np.where(alone, np.nan, one) for one in found))
 
 
-def quality_of(trial: Trial) -> dict[str, Any]:
+def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
     """Pair AUC beside that of the Euclidean distance, as plain numbers and a sentence.
 
     ``error`` is the standard error of the difference: groups of points are left out in turn, since
@@ -187,7 +188,7 @@ def quality_of(trial: Trial) -> dict[str, Any]:
 
     Parameters
     ----------
-    trial : Trial
+    trial : HeldOutRanks
     """
     judged = trial.judged
     rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
@@ -264,7 +265,7 @@ def _why(same: Mask) -> str:
     return "too few records can be held out"
 
 
-def ranks_of(trial: Trial, pairs: Pairs) -> Floats:
+def ranks_of(trial: HeldOutRanks, pairs: Pairs) -> Floats:
     """Ranks of pairs under metrics that know nothing of one row at least; NaN without any."""
     n_must = len(pairs.must_link)
     answered = np.concatenate([pairs.must_link, pairs.cannot_link])
@@ -280,7 +281,7 @@ def ranks_of(trial: Trial, pairs: Pairs) -> Floats:
     return rank
 
 
-def _figures(trial: Trial) -> dict[str, list[float]]:
+def _figures(trial: HeldOutRanks) -> dict[str, list[float]]:
     """Value and interval of each figure."""
     judged = trial.judged
     same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
@@ -312,16 +313,15 @@ def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> floa
     return float(max(np.sqrt((k - 1) * np.var(gains)), least)) if k > 1 else 0.5
 
 
-def _ranks(view: View, links: Ints, random_links: Ints, threshold: float) -> tuple[Floats, Mask]:
+def _ranks(
+    view: RowsView, links: Ints, random_links: Ints, threshold: float
+) -> tuple[Floats, Mask]:
     """Ranks of pairs among random ones, and which are within a threshold."""
     both = np.concatenate([links, random_links])
     rows, place = np.unique(both, return_inverse=True)
     distances = linked_distances(view.embedding(rows), place.reshape(both.shape))
     of_links = distances[: len(links)]
     return rank_among(of_links, distances[len(links) :]), of_links <= threshold
-
-
-# Rows of which the learned metric is not sure whom they are like.
 
 
 # Chances of being the same between which a verdict is unsure.
@@ -365,3 +365,53 @@ def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[
         middle = np.median(verdicts.chance(distances[:, 1:].astype(np.float64)), axis=1)
         found[block] = (middle > UNSURE[0]) & (middle < UNSURE[1])
     return found
+
+
+# Points that are found again from a journal, and those that are kept at all.
+_FOUND_AGAIN = 12
+_MOST_POINTS = 300
+
+
+class QualityHistory:
+    """How good the metric was after each number of answers; what was undone has no point."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._points: dict[int, dict[str, float]] = {}
+
+    def add(self, n_answers: int, quality: Mapping[str, Any]) -> None:
+        """Keep what was found after so many answers, and nothing of more answers."""
+        with self._lock:
+            self._points = {n: one for n, one in self._points.items() if n < n_answers}
+            self._keep(n_answers, quality)
+
+    def fill(self, n_answers: int, quality: Mapping[str, Any]) -> None:
+        """Keep what was found again, unless something is known of so many answers, or of fewer."""
+        with self._lock:
+            if self._points and n_answers < max(self._points) and n_answers not in self._points:
+                self._keep(n_answers, quality)
+
+    def _keep(self, n_answers: int, quality: Mapping[str, Any]) -> None:
+        figures = quality["figures"]
+        if quality["enough"]:
+            auc, low, high = figures["auc"]
+            euclidean, euclidean_low, euclidean_high = figures["euclidean_auc"]
+            self._points[n_answers] = {
+                "answers": n_answers,
+                "auc": auc,
+                "low": low,
+                "high": high,
+                "euclidean": euclidean,
+                "euclidean_low": euclidean_low,
+                "euclidean_high": euclidean_high,
+            }
+
+    def listed(self) -> list[dict[str, float]]:
+        """The points in the order of answers; of many, the last."""
+        with self._lock:
+            return [self._points[n] for n in sorted(self._points)][-_MOST_POINTS:]
+
+    def missing(self, n_entries: int) -> list[int]:
+        """After how many of so many entries points are to be found again, the last first."""
+        wanted = np.linspace(0, n_entries, _FOUND_AGAIN + 1)[1:-1].astype(int)
+        return sorted({int(n) for n in wanted if n > 0}, reverse=True)

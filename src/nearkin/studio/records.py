@@ -48,9 +48,6 @@ from nearkin.tables.roles import (
     recognise_id_name,
 )
 
-# What a record shows: its fields, always in the same order, with what differs from another's.
-
-
 # Characters of a value that are shown at first, and where all of it is asked for.
 MOST_CHARACTERS = 2000
 MOST_OF_ALL = 200_000
@@ -72,10 +69,10 @@ class Fields:
 
     Parameters
     ----------
-    records : Records
+    records : StudioRecords
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: StudioRecords) -> None:
         self._records = records
         self._ranked: dict[str, Doubles | None] = {}
 
@@ -109,7 +106,7 @@ class Fields:
         return self._records.X[row, self._features[name]].item()
 
     def of(self, row: int, beside: int | None = None, whole: bool = False) -> list[dict[str, Any]]:
-        """The fields of a row, see :meth:`nearkin.studio.records.Records.record`."""
+        """The fields of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
         marked = {*self._records.columns, *self._records.compared}
         most = MOST_OF_ALL if whole else MOST_CHARACTERS
         found = []
@@ -139,17 +136,17 @@ class Fields:
             return None
         rows = evenly_spaced(len(self._records), _MOST_RANKED).tolist()
         cells = [self.cell(name, row) for row in rows]
-        told = [cell for cell in cells if not is_missing(cell)]
+        told = [cell for cell in cells if not is_empty_cell(cell)]
         if not all(map(_is_number, told)) or len(set(told)) < _FEWEST_VALUES:
             return None
         return np.sort(np.array(told, dtype=np.float64))
 
 
 def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
-    text = as_text(value)
+    text = shown_text(value)
     found: dict[str, Any] = {"name": name, "value": text[:most], "cut": len(text) > most}
     compared = min(most, MOST_MARKED)
-    text, rest, other = text[:compared], text[compared:most], as_text(beside)[:compared]
+    text, rest, other = text[:compared], text[compared:most], shown_text(beside)[:compared]
     if text and other and fold_text(text) != fold_text(other):
         found["parts"] = split_marked(text, find_differences(text, other)[0])
         if rest:
@@ -158,36 +155,33 @@ def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
     return found
 
 
-def is_missing(value: Any) -> bool:
+def is_empty_cell(value: Any) -> bool:
     """Whether a cell is empty."""
     return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
 
 
-def as_text(value: Any) -> str:
+def shown_text(value: Any) -> str:
     """A cell as people read it; empty if it is."""
-    if is_missing(value):
+    if is_empty_cell(value):
         return ""
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def in_file(value: Any) -> Any:
     """A cell as it is written to a file: numbers with all their digits, else what people read."""
-    if is_missing(value):
+    if is_empty_cell(value):
         return ""
     return value if isinstance(value, (int, float, np.number)) else str(value)
 
 
 def in_short(values: Sequence[Any], row: int) -> str:
     """The beginning of a row's cell."""
-    return as_text(values[row])[:MOST_CHARACTERS]
+    return shown_text(values[row])[:MOST_CHARACTERS]
 
 
 def _is_number(value: Any) -> bool:
     is_one = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return is_one and bool(np.isfinite(value))
-
-
-# How records are told apart, whatever their order: by ids, or by what is in their cells.
 
 
 # Of five million rows, two have the same digest once in a million tables.
@@ -199,7 +193,7 @@ _BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Identity:
+class RecordIdentity:
     """What tells the rows of some data apart.
 
     Attributes
@@ -269,7 +263,7 @@ def identity_of(
     n_rows: int,
     ids: Sequence[Any] | str | None = None,
     matrix: NDArray[Any] | None = None,
-) -> Identity:
+) -> RecordIdentity:
     """Identity of rows that are in memory.
 
     Parameters
@@ -305,7 +299,7 @@ def identity_of(
 
     named = ids if isinstance(ids, str) else None
     given = None if ids is None or named is not None else ids
-    return Identity(kinds, cells, n_rows, named, given)
+    return RecordIdentity(kinds, cells, n_rows, named, given)
 
 
 def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str]:
@@ -416,9 +410,6 @@ def _rows_of_bytes(matrix: NDArray[np.int64]) -> list[bytes]:
     return [whole[start : start + width] for start in range(0, len(whole), width)]
 
 
-# Arrays and frames as numbers to learn from, and columns to show.
-
-
 _ROWS_OF_A_BLOCK = 16_384
 
 
@@ -429,7 +420,7 @@ class Frame:
     columns: dict[str, Any]
     kinds: dict[str, str]
 
-    def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> Identity:
+    def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> RecordIdentity:
         """What tells some of its rows apart."""
 
         def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -439,7 +430,7 @@ class Frame:
 
         named = ids if isinstance(ids, str) and ids in self.kinds else None
         given = None if isinstance(ids, str) else ids
-        return Identity(self.kinds, cells, len(numbers), named, given)
+        return RecordIdentity(self.kinds, cells, len(numbers), named, given)
 
     def some_cells(self) -> dict[str, list[Any]]:
         """Cells of some rows, of all columns but vectors."""
@@ -467,7 +458,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Parts:
+class TableParts:
     """What is learned from, and what is only shown.
 
     Attributes
@@ -517,13 +508,13 @@ class Parts:
         )
 
 
-def parts_of(
+def table_parts(
     X: Any,
     source: str,
     learn_from: Sequence[str] | None = None,
     aside: Iterable[str] = (),
     of_words: bool | None = None,
-) -> Parts:
+) -> TableParts:
     """Parts of an array, or of a frame of pandas, polars or pyarrow.
 
     Parameters
@@ -551,7 +542,7 @@ def parts_of(
     if of_words:
         raise InputError(f"records=True: {source} is an array of numbers, not a frame of records.")
     numbers = _require_numbers(X, source)
-    return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
+    return TableParts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
 
 
 def _frame(X: Any, source: str) -> Any:
@@ -574,7 +565,7 @@ def _parts_of_frame(
     learn_from: Sequence[str] | None,
     aside: set[str],
     of_words: bool | None,
-) -> Parts:
+) -> TableParts:
     kinds = frame.kinds
     if of_words:
         return _parts_of_records(frame, source, aside if learn_from is None else None)
@@ -597,7 +588,7 @@ def _parts_of_frame(
     if not frame.are_numbers(roles.learned, gaps=of_words is False):
         cells = {name: of for name, of in frame.some_cells().items() if name not in aside}
         are_things = learn_from is None and are_records(cells)
-        return Parts(None, [], False, frame.shown(), roles, tuple(roles.learned), are_things)
+        return TableParts(None, [], False, frame.shown(), roles, tuple(roles.learned), are_things)
     is_vector = kinds[roles.learned[0]] == "vector"
     if is_vector:
         X = _stacked(frame.columns[roles.learned[0]], roles.learned[0], source)
@@ -606,10 +597,10 @@ def _parts_of_frame(
         X, features = _side_by_side([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
             X, features, roles = _without_counters(X, features, roles)
-    return Parts(X, features, not is_vector, frame.shown(roles.learned), roles)
+    return TableParts(X, features, not is_vector, frame.shown(roles.learned), roles)
 
 
-def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Parts:
+def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> TableParts:
     """Parts of records: words, dates and numbers are learned from, but what names rows."""
     kinds = frame.kinds
     if aside is None:
@@ -623,7 +614,7 @@ def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Part
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
-    return Parts(None, [], False, frame.shown(), roles, words, are_things=True)
+    return TableParts(None, [], False, frame.shown(), roles, words, are_things=True)
 
 
 def encoded(
@@ -732,7 +723,7 @@ MOST_NAMES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class StudioRecords:
     """Rows, and what there is to show of them.
 
     Attributes
@@ -771,7 +762,7 @@ class Records:
         Whether X is a column of vectors, whose numbers have one unit.
     choice : ColumnChoice or None
         Which columns there are to learn from, if they have names.
-    told_apart_by : Identity or None
+    told_apart_by : RecordIdentity or None
         What tells records apart in any order; by default the ids, unless they are row numbers, and
         the features.
     """
@@ -790,7 +781,7 @@ class Records:
     notes: tuple[str, ...] = ()
     remembered: Mapping[str, Any] = field(default_factory=dict)
     compared: tuple[str, ...] = ()
-    told_apart_by: Identity | None = None
+    told_apart_by: RecordIdentity | None = None
     are_things: bool = False
     is_vector: bool = False
     choice: ColumnChoice | None = None
@@ -891,7 +882,7 @@ class Records:
         return len({str(one) for one in self.ids}) == len(self)
 
     @cached_property
-    def identity(self) -> Identity:
+    def identity(self) -> RecordIdentity:
         """What tells these records apart, whatever their order and the columns learned from."""
         if self.told_apart_by is not None:
             return self.told_apart_by
@@ -909,7 +900,7 @@ class Records:
         if self.of_words:
             digest.update(f"{len(self)} {self.n_total}".encode())
             cells = chain(*self.to_compare().values())
-            texts = [*self.compared, *self.ids, *("" if is_missing(c) else c for c in cells)]
+            texts = [*self.compared, *self.ids, *("" if is_empty_cell(c) else c for c in cells)]
         else:
             digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
             digest.update(np.ascontiguousarray(self.X).data)
@@ -971,7 +962,7 @@ def records_of(
     most: int = MOST_SHOWN,
     keep: ArrayLike = (),
     seed: int = 0,
-) -> Records:
+) -> StudioRecords:
     """Records of an array or a frame.
 
     Parameters
@@ -1009,7 +1000,7 @@ def records_of(
 
     Returns
     -------
-    Records
+    StudioRecords
 
     Raises
     ------
@@ -1027,7 +1018,7 @@ def records_of(
     more = _as_columns(columns)
     aside = [*more, *([ids] if isinstance(ids, str) else [])]
     told = of_words if isinstance(of_words, bool | None) else True
-    parts = parts_of(X, source, learn_from, aside, told)
+    parts = table_parts(X, source, learn_from, aside, told)
     given, features, others = parts.X, parts.features, {**parts.others, **more}
     id_name, called = "row", ids
     if isinstance(ids, str):
@@ -1106,7 +1097,7 @@ def records_of(
     telling = words or tuple(
         telling_columns([*others, *named], {*hidden, *classes, *([images] if pictures else [])})
     )
-    return Records(
+    return StudioRecords(
         given,
         features,
         named_ids,
@@ -1128,7 +1119,9 @@ def records_of(
     )
 
 
-def _if_unchanged(first: Mapping[str, Any], found: Records, kinds: Mapping[str, str]) -> Records:
+def _if_unchanged(
+    first: Mapping[str, Any], found: StudioRecords, kinds: Mapping[str, str]
+) -> StudioRecords:
     """Records of a frame, unless that is another one by now than it was at first."""
     own = found.features if found.named else []
     cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
@@ -1151,7 +1144,7 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
     return [name for name in names if name not in left_out and name not in aside]
 
 
-def records_of_digits() -> Records:
+def records_of_digits() -> StudioRecords:
     """Scikit-learn's digits: 1797 pictures of 8 × 8 pixels, and which digit each is, hidden.
 
     Examples
@@ -1206,9 +1199,6 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
         )
 
 
-# What rows go through before they are learned from, and what is said of that.
-
-
 @dataclass(frozen=True)
 class Scaling:
     """What brings rows to one scale, fitted to them, if anything does; and what is said of it."""
@@ -1217,7 +1207,7 @@ class Scaling:
     notes: tuple[str, ...] = ()
 
 
-def scaling_of(records: Records, wished: bool | None) -> Scaling:
+def scaling_of(records: StudioRecords, wished: bool | None) -> Scaling:
     """What becomes of columns in different units, and of vectors.
 
     Pictures and what is made of words have one unit: these are only scaled if somebody wishes so.
@@ -1226,7 +1216,7 @@ def scaling_of(records: Records, wished: bool | None) -> Scaling:
 
     Parameters
     ----------
-    records : Records
+    records : StudioRecords
     wished : bool or None
         Whether columns are given the same deviation; None for whatever units say.
 

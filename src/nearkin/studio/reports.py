@@ -31,13 +31,10 @@ from nearkin.spaces.maps import Affine, Map, compose
 from nearkin.storage.files import quoted
 from nearkin.studio.events import Voice
 from nearkin.studio.knowledge import Knowledge
-from nearkin.studio.metric import TaughtMetric, View
+from nearkin.studio.metric import RowsView, TaughtMetric
 from nearkin.studio.pictures import PixelPictures
-from nearkin.studio.records import Records
+from nearkin.studio.records import StudioRecords
 from nearkin.tables.reading import Column, read_columns
-
-# Colours of the points: a column, a feature, or clusters.
-
 
 # Features that one may colour by.
 MOST_FEATURES = 200
@@ -51,7 +48,7 @@ _BLOCK = 16_384
 _OTHERS = "(others)"
 
 
-def kind_of(values: Sequence[Any]) -> str | None:
+def colouring_kind(values: Sequence[Any]) -> str | None:
     """``"numbers"``, ``"categories"``, or None if colours would say nothing of this column."""
     told = [value for value in values if not _is_empty(value)]
     if not told:
@@ -102,7 +99,7 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
 
 
 @one_blas_thread()
-def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
+def clusters_of(view: RowsView, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
     """Number of each row's cluster by k-means in the learned metric, the largest first.
 
     Of more than 20 000 rows, clusters are found among so many.
@@ -135,9 +132,6 @@ def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]
 
 def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value))
-
-
-# What was taught, as files that the rest of the library and other programs read.
 
 
 # A file's name and its content.
@@ -261,9 +255,6 @@ def _csv(lines: Iterable[list[Any]]) -> bytes:
     return text.getvalue().encode(errors="surrogatepass")
 
 
-# Why two records are as near as they are: columns, words, pixels, and the answers that did it.
-
-
 # Columns, answers of either direction, and answered pairs nearby that are told.
 _MOST_COLUMNS = 12
 _MOST_ANSWERS = 3
@@ -279,7 +270,12 @@ _A_VECTOR = 20
 
 
 def why(
-    learned: TaughtMetric, known: Knowledge, records: Records, X: Floats, scaler: Any, ends: Ints
+    learned: TaughtMetric,
+    known: Knowledge,
+    records: StudioRecords,
+    X: Floats,
+    scaler: Any,
+    ends: Ints,
 ) -> dict[str, Any]:
     """Why two records are as near as they are, as plain values.
 
@@ -288,7 +284,7 @@ def why(
     learned : TaughtMetric
     known : Knowledge
         That it was learned from.
-    records : Records
+    records : StudioRecords
     X : ndarray of shape (n, d)
         Rows as they are learned from.
     scaler : StandardScaler, Normalizer or None
@@ -335,7 +331,7 @@ def why(
     }
 
 
-def _are_vectors(records: Records) -> bool:
+def _are_vectors(records: StudioRecords) -> bool:
     """Whether columns are numbers of vectors, which say nothing one by one."""
     if records.encoder is not None or isinstance(records.pictures, PixelPictures):
         return False
@@ -344,7 +340,7 @@ def _are_vectors(records: Records) -> bool:
 
 
 def _columns(
-    records: Records, names: list[str], shares: Floats, ends: Ints
+    records: StudioRecords, names: list[str], shares: Floats, ends: Ints
 ) -> list[dict[str, Any]]:
     largest = np.argsort(-np.abs(shares), kind="stable")[:_MOST_COLUMNS]
     numbers = {name: j for j, name in enumerate(records.features)}
@@ -370,7 +366,7 @@ def _columns(
 
 
 def _words(
-    records: Records, learned: Map, scaler: Any, ends: Ints, squared: float
+    records: StudioRecords, learned: Map, scaler: Any, ends: Ints, squared: float
 ) -> dict[str, list[dict[str, Any]]]:
     encoder = records.encoder
     if encoder is None or not squared:
@@ -387,7 +383,7 @@ def _words(
     }
 
 
-def _heat(records: Records, shares: Floats) -> dict[str, Any] | None:
+def _heat(records: StudioRecords, shares: Floats) -> dict[str, Any] | None:
     """Shares of the pixels of a picture, row by row."""
     if not isinstance(records.pictures, PixelPictures):
         return None
@@ -398,7 +394,7 @@ def _heat(records: Records, shares: Floats) -> dict[str, Any] | None:
 def _answers(
     learned: TaughtMetric,
     known: Knowledge,
-    records: Records,
+    records: StudioRecords,
     X: Floats,
     ends: Ints,
     squared: float,
@@ -430,7 +426,7 @@ def _answers(
 
 
 def _near(
-    learned: TaughtMetric, known: Knowledge, records: Records, ends: Ints
+    learned: TaughtMetric, known: Knowledge, records: StudioRecords, ends: Ints
 ) -> list[dict[str, Any]]:
     """The answered pairs whose rows are nearest to the two."""
     links = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
@@ -456,7 +452,7 @@ def _along(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
     return np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
 
 
-def _answer(records: Records, link: tuple[int, int], same: bool) -> dict[str, Any]:
+def _answer(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[str, Any]:
     left, right = link
     return {
         "left": left,
@@ -464,9 +460,6 @@ def _answer(records: Records, link: tuple[int, int], same: bool) -> dict[str, An
         "same": same,
         "names": [str(records.ids[row])[:100] for row in link],
     }
-
-
-# Doubtful pairs of records, from a matcher that is taught what was answered.
 
 
 # Pairs that are listed.
@@ -491,11 +484,11 @@ class RecordReview:
 
     Parameters
     ----------
-    records : Records
+    records : StudioRecords
     seed : int
     """
 
-    def __init__(self, records: Records, seed: int) -> None:
+    def __init__(self, records: StudioRecords, seed: int) -> None:
         self._records = records
         self._matcher = RecordMatcher(random_state=seed)
         self._learning = threading.Lock()
@@ -558,7 +551,7 @@ class RecordReview:
         return self._matcher
 
 
-def _compared_columns(records: Records) -> list[Column]:
+def _compared_columns(records: StudioRecords) -> list[Column]:
     """What is compared, read as the encoder of the records has read it, if there is one."""
     cells, encoder = records.to_compare(), records.encoder
     if encoder is None:

@@ -8,16 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearkin._types import Ints
 from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advise_on_answerers
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.suspects import Suspect, estimate_chances, find_wrong_answers
 from nearkin.studio.events import Pair
 from nearkin.studio.knowledge import Knowledge, Spoken, twice_said
-from nearkin.studio.quality import Trial, ranks_of
-
-# Which answers look wrong.
-
+from nearkin.studio.quality import HeldOutRanks, ranks_of
 
 # Suspects that are listed at most.
 _MOST_SUSPECTS = 20
@@ -28,7 +24,7 @@ LEAST_MEAN, LEAST_CHANCE, LEAST_ALONE = 0.65, 0.2, 0.5
 
 
 def suspects_of(
-    trial: Trial,
+    trial: HeldOutRanks,
     pairs: Pairs,
     ids: Any,
     spoken: Sequence[Spoken] = (),
@@ -42,7 +38,7 @@ def suspects_of(
 
     Parameters
     ----------
-    trial : Trial
+    trial : HeldOutRanks
     pairs : Pairs
         What was answered: other pairs of the trial are not listed.
     ids : sequence
@@ -97,7 +93,7 @@ def least_chance(n_found: int) -> float:
     return LEAST_CHANCE if n_found else LEAST_ALONE
 
 
-def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
+def misplaced_pairs(trial: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
     """Must-links that put rows in groups, with the chances of that, and all that could be told.
 
     A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
@@ -132,13 +128,6 @@ def _told(suspect: Suspect, ids: Any) -> dict[str, Any]:
     }
 
 
-# Who has answered in a lesson, how often wrong, and which answers are in doubt.
-
-
-# What people come to when they look at a pair again is hardly ever wrong.
-_SETTLED = 0.98
-
-
 class Heard(NamedTuple):
     """What the answers of people with names come to.
 
@@ -160,7 +149,7 @@ class Heard(NamedTuple):
     n_answers: Mapping[str, int]
 
 
-def heard(trial: Trial, known: Knowledge, telling: Mapping[int, Pair]) -> Heard | None:
+def heard(trial: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]) -> Heard | None:
     """Who is right how often; None if nobody is named.
 
     Answers to one pair are evidence, as are pairs that form triangles, and metrics that were not
@@ -168,7 +157,7 @@ def heard(trial: Trial, known: Knowledge, telling: Mapping[int, Pair]) -> Heard 
 
     Parameters
     ----------
-    trial : Trial
+    trial : HeldOutRanks
     known : Knowledge
     telling : mapping
         Of the numbers of answers to the pairs by which these are judged.
@@ -188,14 +177,12 @@ def heard(trial: Trial, known: Knowledge, telling: Mapping[int, Pair]) -> Heard 
     links, said_of, by = zip(*voices, strict=True)
     answers = Answers(np.array(links), said_of, by)
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
-    for place, same in _settled(known, answers.links):
-        before[place] = _SETTLED if same else 1 - _SETTLED
     agreement = answers.agreed(before)
     n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
     return Heard(agreement, telling, _doubts(trial, agreement, telling, known), n_answers)
 
 
-def chances_of(trial: Trial, pairs: Pairs) -> dict[Pair, float]:
+def chances_of(trial: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
     """Chance that each pair which was answered is the same, by metrics that were not told of it."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
     chance = estimate_chances(pairs, ranks_of(trial, pairs)).tolist()
@@ -203,9 +190,9 @@ def chances_of(trial: Trial, pairs: Pairs) -> dict[Pair, float]:
 
 
 def _doubts(
-    trial: Trial, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
+    trial: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
 ) -> dict[int, float]:
-    """Chances that answers are wrong; not of what people disagree about, or have settled."""
+    """Chances that answers are wrong, of those that count."""
     chance_same = _chances_same(agreement)
     misplaced, _ = misplaced_pairs(trial, known.pairs)
     by_groups = {one.pair: one.chance_opposite for one in misplaced}
@@ -214,7 +201,7 @@ def _doubts(
     found = {}
     for number, _, said in known.spoken:
         pair = telling.get(number)
-        if pair is not None and counts.get(pair) is said[pair] and pair not in known.settled:
+        if pair is not None and counts.get(pair) is said[pair]:
             wrong = 1 - chance_same[pair] if said[pair] else chance_same[pair]
             found[number] = by_groups.get(pair, wrong)
     return found
@@ -232,16 +219,13 @@ def _chances_same(agreement: Agreement) -> dict[Pair, float]:
     return found
 
 
-def _settled(known: Knowledge, links: Ints) -> list[tuple[int, bool]]:
-    """Places of pairs about which people disagreed until somebody settled it, and how."""
-    place = {(i, j): k for k, (i, j) in enumerate(links.tolist())}
-    kinds = ((True, known.pairs.must_link), (False, known.pairs.cannot_link))
-    return [
-        (place[i, j], same)
-        for same, pairs in kinds
-        for i, j in pairs.tolist()
-        if (i, j) in known.settled and (i, j) in place
-    ]
+def n_disagreements(known: Knowledge) -> int:
+    """Pairs of which two people say opposite things, so that one of them is wrong."""
+    heard_of = {rows[:2]: set[bool]() for rows in known.voices}
+    for rows, same in known.voices.items():
+        if same is not None:
+            heard_of[rows[:2]].add(same)
+    return sum(len(said) > 1 for said in heard_of.values())
 
 
 def answerers_of(found: Heard | None) -> dict[str, Any]:

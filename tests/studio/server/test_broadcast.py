@@ -66,37 +66,6 @@ def test_all_tabs_are_told_of_every_change():
             until(tab, "state", 2)
 
 
-def notice(tab):
-    """The next notice that a tab is told."""
-    while True:
-        message = tab.recv(timeout=PATIENCE)
-        if isinstance(message, str) and json.loads(message)["type"] == "notice":
-            return json.loads(message)
-
-
-def test_all_tabs_are_told_of_answers_that_are_overruled():
-    with running(Lesson(small_records(), seed=0)) as studio, studio.client() as client:
-        with studio.live() as tab:
-            client.post("/api/answers", json=GOOD)
-            other = {**GOOD, "same": False, "before": "nothing"}
-            headers = {"X-Nearkin-Tab": "me"}
-            assert client.post("/api/answers", json=other, headers=headers).status_code == 409
-            assert notice(tab) == {
-                "type": "notice",
-                "by": "me",
-                "message": "Another browser disagrees: same was said of 0 and 1. It is asked which "
-                "is right.",
-            }
-            client.post("/api/answers", json={**other, "before": "same"}, headers=headers)
-            assert "said different of 0 and 1, of which same" in notice(tab)["message"]
-            client.post("/api/undo", headers=headers)
-            assert "said same of 0 and 1, of which different" in notice(tab)["message"]
-            client.post("/api/undo")
-            assert "taken back what was said of 0 and 1: same" in notice(tab)["message"]
-        headers = {"X-Nearkin-Tab": "x" * 41}
-        assert client.post("/api/answers", json=GOOD, headers=headers).status_code == 422
-
-
 def test_a_tab_that_has_left_is_forgotten():
     with running(StubLesson()) as studio, studio.client() as client:
         with studio.live() as tab:

@@ -80,7 +80,7 @@ def test_answers_undone_and_done_again(fresh):
     assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
     assert fresh.post("/api/redo").json()["n_unsure"] == 1
     assert fresh.get("/api/known").json() == {
-        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "disputed": [],
+        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3],
         "closer": [],
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()

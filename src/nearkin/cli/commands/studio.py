@@ -110,15 +110,6 @@ def studio(
             "are kept, and how often each is wrong is estimated.",
         ),
     ] = None,
-    overlap: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Where several people answer, the share of the questions that two of them are "
-            "asked, so that it is seen who is how often wrong.",
-        ),
-    ] = 0.2,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
     one_hot: o.OneHot = [],
@@ -201,7 +192,6 @@ def studio(
         settings=settings,
         standardise=standardise,
         by=by,
-        overlap=overlap,
         port=port,
         listen=listen,
         allow_hosts=allow_hosts,

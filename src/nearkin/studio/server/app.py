@@ -21,9 +21,8 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
-from nearkin.studio.events import LONGEST_NAME, Conflict
-from nearkin.studio.find import Wanted
-from nearkin.studio.find import Where as WhereWanted
+from nearkin.studio.events import LONGEST_NAME, AnswerConflict
+from nearkin.studio.find import Wanted, Where
 from nearkin.studio.pictures import LONGEST_SIDE
 from nearkin.studio.server.encoding import (
     as_json,
@@ -34,30 +33,29 @@ from nearkin.studio.server.encoding import (
 )
 from nearkin.studio.server.schemas import (
     LARGEST_ROW,
-    Aim,
-    Answer,
+    AimBody,
+    AnswerBody,
     Clusters,
-    ColumnsToLearnFrom,
-    EntryWithdrawal,
+    ColumnsToLearnFromBody,
+    EntryWithdrawalBody,
     Grouping,
-    Groups,
+    GroupsBody,
     Key,
-    KnownName,
-    Naming,
-    Order,
-    Overlap,
+    KnownNameBody,
+    NamingBody,
+    OrderBody,
     RowBeside,
     RowInPath,
-    Rows,
-    Search,
-    Selection,
+    RowsBody,
+    SearchBody,
+    SelectionBody,
     Side,
-    Step,
+    StepBody,
     Tab,
-    TwoGroups,
-    Where,
-    Which,
-    Withdrawal,
+    TwoGroupsBody,
+    WhereBody,
+    WhichBody,
+    WithdrawalBody,
 )
 from nearkin.studio.server.security import SUBPROTOCOL, Access, Guard, Hosts, log_few_errors
 from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
@@ -65,9 +63,6 @@ from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
     from nearkin.studio.server.session import Room
-
-
-# The line to each tab: a WebSocket, or questions again and again where none comes through.
 
 
 _MOST_TABS = 32
@@ -163,9 +158,6 @@ async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
             await websocket.send_text(told)
 
 
-# What requests are replied, and how changes are asked for.
-
-
 class PlainJSON(Response):
     """Plain data as JSON."""
 
@@ -188,14 +180,12 @@ def said(error: Exception) -> str:
     return " ".join(str(error).split()).strip("'\"") or type(error).__name__
 
 
-async def changed(room: Room, by: str, status: int, change: Any, *arguments: Any) -> Response:
+async def changed(room: Room, status: int, change: Any, *arguments: Any) -> Response:
     """Change what is known, and reply the new state.
 
     Parameters
     ----------
     room : Room
-    by : str
-        The tab that asks.
     status : int
         Of the reply where the change is not possible.
     change : callable
@@ -204,8 +194,8 @@ async def changed(room: Room, by: str, status: int, change: Any, *arguments: Any
         Given to it.
     """
     try:
-        return PlainJSON(await room.change(by, change, *arguments))
-    except Conflict:
+        return PlainJSON(await room.change(change, *arguments))
+    except AnswerConflict:
         raise
     except (ValueError, IndexError) as error:
         raise HTTPException(status, said(error)) from None
@@ -218,9 +208,6 @@ def check_rows(n_rows: int, *rows: int) -> None:
     outside = next((row for row in rows if row >= n_rows), None)
     if outside is not None:
         raise HTTPException(422, f"There is no row {outside}: rows are 0 to {n_rows - 1}.")
-
-
-# Routes of the list of answers.
 
 
 _MOST_LISTED = 500
@@ -243,21 +230,14 @@ def add_answers(app: FastAPI, room: Room) -> None:
         start: Start = 0,
         n: Listed = 50,
         text: Text = "",
-        said: Literal["same", "different", "unsure", "disputed"] | None = None,
+        said: Literal["same", "different", "unsure"] | None = None,
         by: Who = None,
     ) -> Response:
         return PlainJSON(lesson.answers(start, n, text, said, by))
 
     @app.post("/api/answers/withdrawals")
-    async def withdraw(body: EntryWithdrawal, by: Tab = "") -> Response:
-        return await changed(room, by, 409, lesson.withdraw_entry, body.number)
-
-    @app.post("/api/overlap")
-    async def overlap(body: Overlap, by: Tab = "") -> Response:
-        return await changed(room, by, 422, lesson.share, body.share)
-
-
-# Routes of columns: which are learned from, and others instead.
+    async def withdraw(body: EntryWithdrawalBody) -> Response:
+        return await changed(room, 409, lesson.withdraw_entry, body.number)
 
 
 def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
@@ -269,7 +249,7 @@ def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
         return PlainJSON(lesson.column_roles())
 
     @app.post("/api/learned-columns")
-    async def learn_from(body: ColumnsToLearnFrom) -> Response:
+    async def learn_from(body: ColumnsToLearnFromBody) -> Response:
         wished = body.columns, body.standardise
         try:
             done = await place.replace(lesson, lambda: lesson.learning_from(*wished))
@@ -278,9 +258,6 @@ def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
         return PlainJSON(place.lesson.column_roles())
-
-
-# Routes of what people look for: which rows, these rows as a table, and as a file.
 
 
 # Records of a page of a table.
@@ -298,7 +275,7 @@ def add_finding(app: FastAPI, room: Room) -> None:
         return PlainJSON(lesson.columns(), background=BackgroundTask(lesson.prepare_finding))
 
     @app.post("/api/search")
-    def search(body: Search) -> Response:
+    def search(body: SearchBody) -> Response:
         check_rows(n_rows, *body.groups)
         try:
             found = lesson.find(_wanted(body))
@@ -307,14 +284,14 @@ def add_finding(app: FastAPI, room: Room) -> None:
         return binary(matches_bytes(found))
 
     @app.post("/api/rows")
-    def rows(body: Rows) -> Response:
+    def rows(body: RowsBody) -> Response:
         check_rows(n_rows, *body.rows)
         if len(body.rows) > _MOST_AT_ONCE:
             raise HTTPException(422, f"At most {_MOST_AT_ONCE} records are sent at once.")
         return PlainJSON([lesson.record(row) for row in body.rows])
 
     @app.post("/api/rows/file")
-    def rows_file(body: Rows) -> Response:
+    def rows_file(body: RowsBody) -> Response:
         check_rows(n_rows, *body.rows)
         name, content = lesson.rows_file(body.rows)
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -328,17 +305,14 @@ def matches_bytes(found: dict[str, Any]) -> bytes:
     return struct.pack("<I", len(head)) + head + bits
 
 
-def _wanted(body: Search) -> Wanted:
+def _wanted(body: SearchBody) -> Wanted:
     where = tuple(_where(one) for one in body.where)
     return Wanted(body.text, where, tuple(body.groups), body.doubtful)
 
 
-def _where(body: Where) -> WhereWanted:
+def _where(body: WhereBody) -> Where:
     kinds = None if body.kinds is None else tuple(body.kinds)
-    return WhereWanted(body.key, kinds, body.low, body.high, body.text)
-
-
-# Routes of groups: finding them, naming them, and saying which are one.
+    return Where(body.key, kinds, body.low, body.high, body.text)
 
 
 def add_grouping(app: FastAPI, room: Room) -> None:
@@ -357,35 +331,32 @@ def add_grouping(app: FastAPI, room: Room) -> None:
         return Response(status_code=202)
 
     @app.post("/api/grouping/name")
-    async def name(body: Naming, by: Tab = "") -> Response:
+    async def name(body: NamingBody) -> Response:
         told: tuple[Any, ...] = body.group, body.name, body.grouping
         if "before" in body.model_fields_set:
             told = *told, body.before
-        return await changed(room, by, 409, lesson.name_group, *told)
+        return await changed(room, 409, lesson.name_group, *told)
 
     @app.post("/api/grouping/one")
-    async def one(body: Selection, by: Tab = "") -> Response:
+    async def one(body: SelectionBody) -> Response:
         check_rows(n_rows, *body.rows)
         told = body.rows, body.grouping, body.before, body.by
-        return await changed(room, by, 409, lesson.say_one_group, *told)
+        return await changed(room, 409, lesson.say_one_group, *told)
 
     @app.post("/api/grouping/split")
-    async def split(body: Selection, by: Tab = "") -> Response:
+    async def split(body: SelectionBody) -> Response:
         check_rows(n_rows, *body.rows)
         told = body.rows, body.grouping, body.before, body.by
-        return await changed(room, by, 409, lesson.split_off, *told)
+        return await changed(room, 409, lesson.split_off, *told)
 
     @app.post("/api/grouping/two")
-    async def two(body: TwoGroups, by: Tab = "") -> Response:
+    async def two(body: TwoGroupsBody) -> Response:
         told = body.first, body.second, body.same, body.grouping, body.before, body.by
-        return await changed(room, by, 409, lesson.say_of_groups, *told)
+        return await changed(room, 409, lesson.say_of_groups, *told)
 
     @app.post("/api/goal")
-    async def goal(body: Aim, by: Tab = "") -> Response:
-        return await changed(room, by, 422, lesson.aim, body.goal)
-
-
-# Routes of groups that answers make: which of them a row is like, and what they are called.
+    async def goal(body: AimBody) -> Response:
+        return await changed(room, 422, lesson.aim, body.goal)
 
 
 def add_which(app: FastAPI, room: Room) -> None:
@@ -394,18 +365,15 @@ def add_which(app: FastAPI, room: Room) -> None:
     n_rows = int(lesson.about()["n_rows"])
 
     @app.post("/api/which")
-    async def which(body: Which, by: Tab = "") -> Response:
+    async def which(body: WhichBody) -> Response:
         check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
         told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
-        return await changed(room, by, 422, lesson.answer_which, *told)
+        return await changed(room, 422, lesson.answer_which, *told)
 
     @app.post("/api/which/name")
-    async def name(body: KnownName, by: Tab = "") -> Response:
+    async def name(body: KnownNameBody) -> Response:
         check_rows(n_rows, body.row)
-        return await changed(room, by, 409, lesson.name_known_group, body.row, body.name)
-
-
-# The route of explanations.
+        return await changed(room, 409, lesson.name_known_group, body.row, body.name)
 
 
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
@@ -425,9 +393,6 @@ def add_why(app: FastAPI, room: Room) -> None:
             return PlainJSON(lesson.why(left, right))
         except ValueError as error:
             raise HTTPException(409, said(error)) from None
-
-
-# The routes.
 
 
 _MOST_NEIGHBORS = 1000
@@ -492,8 +457,8 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: AnyHTTPException) -> Response:
         return PlainJSON({"message": str(error.detail)}, error.status_code, error.headers)
 
-    @app.exception_handler(Conflict)
-    async def in_conflict(request: Request, error: Conflict) -> Response:
+    @app.exception_handler(AnswerConflict)
+    async def in_conflict(request: Request, error: AnswerConflict) -> Response:
         return PlainJSON({"message": said(error), "said": error.said}, 409)
 
     @app.exception_handler(RequestValidationError)
@@ -606,50 +571,48 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    def apply(by: str, status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
-        return changed(room, by, status, change, *arguments)
+    def apply(status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
+        return changed(room, status, change, *arguments)
 
     def check(*rows: int) -> None:
         check_rows(n_rows, *rows)
 
     @app.post("/api/answers")
-    async def answer(body: Answer, by: Tab = "") -> Response:
+    async def answer(body: AnswerBody) -> Response:
         check(body.left, body.right)
         told = body.left, body.right, body.same, body.origin, body.before, body.by
-        return await apply(by, 422, lesson.answer, *told)
+        return await apply(422, lesson.answer, *told)
 
     @app.post("/api/groups")
-    async def groups(body: Groups, by: Tab = "") -> Response:
+    async def groups(body: GroupsBody) -> Response:
         check(*body.first, *body.second)
         told = body.first, body.second, body.same, body.before, body.by
-        return await apply(by, 422, lesson.answer_groups, *told)
+        return await apply(422, lesson.answer_groups, *told)
 
     @app.post("/api/withdrawals")
-    async def withdraw(body: Withdrawal, by: Tab = "") -> Response:
+    async def withdraw(body: WithdrawalBody) -> Response:
         check(body.left, body.right)
-        return await apply(by, 409, lesson.withdraw, body.left, body.right, body.before)
+        return await apply(409, lesson.withdraw, body.left, body.right, body.before)
 
     @app.post("/api/orders")
-    async def order(body: Order, by: Tab = "") -> Response:
+    async def order(body: OrderBody) -> Response:
         rows = body.anchor, body.closer, body.farther
         check(*rows)
-        return await apply(by, 422, lesson.answer_order, *rows)
+        return await apply(422, lesson.answer_order, *rows)
 
     @app.post("/api/orders/withdrawals")
-    async def withdraw_order(body: Order, by: Tab = "") -> Response:
+    async def withdraw_order(body: OrderBody) -> Response:
         rows = body.anchor, body.closer, body.farther
         check(*rows)
-        return await apply(by, 409, lesson.withdraw_order, *rows)
+        return await apply(409, lesson.withdraw_order, *rows)
 
     @app.post("/api/undo")
-    async def undo(body: Step | None = None, by: Tab = "") -> Response:
-        step = body or Step()
-        return await apply(by, 409, lesson.undo, step.version, step.step)
+    async def undo(body: StepBody | None = None) -> Response:
+        return await apply(409, lesson.undo, None if body is None else body.version)
 
     @app.post("/api/redo")
-    async def redo(body: Step | None = None, by: Tab = "") -> Response:
-        step = body or Step()
-        return await apply(by, 409, lesson.redo, step.version, step.step)
+    async def redo(body: StepBody | None = None) -> Response:
+        return await apply(409, lesson.redo, None if body is None else body.version)
 
 
 def _add_page(app: FastAPI) -> None:

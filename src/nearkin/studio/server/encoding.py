@@ -64,9 +64,6 @@ def numbers_bytes(numbers: Any) -> bytes:
     return np.ascontiguousarray(numbers, dtype="<f4").tobytes()
 
 
-# The page as it was built, and what is shown where it was not.
-
-
 # Built from the folder page/ of the sources.
 FOLDER = Path(__file__).parent / "page"
 # The oldest Node.js that builds it.

@@ -46,7 +46,7 @@ Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 # Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
 Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
-# Which tab asks, so that it is not told of what it did itself.
+# Which tab asks for what comes next.
 Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
 # Who answers.
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -54,11 +54,9 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Words = Annotated[str, Field(max_length=500)]
 Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_amount)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
-Said = Literal["same", "different", "unsure", "disputed", "nothing"]
+Said = Literal["same", "different", "unsure", "nothing"]
 # Where it was answered.
-Origin = Literal[
-    "question", "sought", "check", "suspect", "neighbors", "group", "review", "list", "conflict"
-]
+Origin = Literal["question", "sought", "check", "suspect", "neighbors", "group", "review", "list"]
 
 
 class _Body(BaseModel):
@@ -67,7 +65,7 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Answer(_Body):
+class AnswerBody(_Body):
     """Two rows are the same kind of thing, are not, or it is not clear (null)."""
 
     left: Row
@@ -78,7 +76,7 @@ class Answer(_Body):
     by: Name | None = None
 
 
-class Which(_Body):
+class WhichBody(_Body):
     """Which of some rows a row is like; none of them (false), or it is not clear (null)."""
 
     left: Row
@@ -90,14 +88,14 @@ class Which(_Body):
     by: Name | None = None
 
 
-class KnownName(_Body):
+class KnownNameBody(_Body):
     """The group that answers have put a row in has this name from now on; null takes it away."""
 
     row: Row
     name: Name | None
 
 
-class Groups(_Body):
+class GroupsBody(_Body):
     """All rows of two groups are the same kind of thing, or none of one like any of the other."""
 
     first: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
@@ -107,7 +105,7 @@ class Groups(_Body):
     by: Name | None = None
 
 
-class Where(_Body):
+class WhereBody(_Body):
     """What a column is to hold: one of some kinds, an amount in a range, or words."""
 
     key: Annotated[str, Field(min_length=1, max_length=100)]
@@ -117,22 +115,22 @@ class Where(_Body):
     text: Words | None = None
 
 
-class Search(_Body):
+class SearchBody(_Body):
     """Rows that somebody looks for; all of it has to hold."""
 
     text: Words = ""
-    where: Annotated[list[Where], Field(max_length=50)] = []
+    where: Annotated[list[WhereBody], Field(max_length=50)] = []
     groups: Annotated[list[Row], Field(max_length=1000)] = []
     doubtful: bool = False
 
 
-class Rows(_Body):
+class RowsBody(_Body):
     """Some rows, in the order in which they are wanted."""
 
     rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
 
 
-class Withdrawal(_Body):
+class WithdrawalBody(_Body):
     """What was said of two rows does not count any more."""
 
     left: Row
@@ -140,19 +138,13 @@ class Withdrawal(_Body):
     before: Said | None = None
 
 
-class EntryWithdrawal(_Body):
+class EntryWithdrawalBody(_Body):
     """What an entry of the list of answers said does not count any more."""
 
     number: Row
 
 
-class Overlap(_Body):
-    """Share of the pairs that two people are asked about."""
-
-    share: Annotated[float, Field(ge=0, le=1)]
-
-
-class Order(_Body):
+class OrderBody(_Body):
     """A row is nearer to one than to another."""
 
     anchor: Row
@@ -160,17 +152,13 @@ class Order(_Body):
     farther: Row
 
 
-class Step(_Body):
-    """A step back or forth: from a version that is the newest, as far as a page knows, or one step.
-
-    A step is named by the version that it led to.
-    """
+class StepBody(_Body):
+    """A step back or forth, from a version that is the newest as far as a page knows."""
 
     version: Row | None = None
-    step: Row | None = None
 
 
-class Naming(_Body):
+class NamingBody(_Body):
     """A group of a grouping has this name from now on; null takes its name away.
 
     With the name that it had before, as far as the page knows: if it is another one by now, nothing
@@ -183,7 +171,7 @@ class Naming(_Body):
     before: Name | None = None
 
 
-class Selection(_Body):
+class SelectionBody(_Body):
     """Rows of a grouping that belong to one group, or not to the rest of theirs."""
 
     grouping: Row
@@ -192,7 +180,7 @@ class Selection(_Body):
     by: Name | None = None
 
 
-class TwoGroups(_Body):
+class TwoGroupsBody(_Body):
     """Two groups of a grouping are one, or are to be kept apart."""
 
     grouping: Row
@@ -203,7 +191,7 @@ class TwoGroups(_Body):
     by: Name | None = None
 
 
-class ColumnsToLearnFrom(_Body):
+class ColumnsToLearnFromBody(_Body):
     """Columns by name, and whether they are brought to one scale; null for where that is needed."""
 
     columns: Annotated[
@@ -212,7 +200,7 @@ class ColumnsToLearnFrom(_Body):
     standardise: bool | None = None
 
 
-class Aim(_Body):
+class AimBody(_Body):
     """What questions are for."""
 
     goal: Annotated[str, Field(max_length=40)]

@@ -19,9 +19,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from nearkin.errors import InputError
 from nearkin.studio.server.encoding import plain_page
 
-# What opens the studio: the token of a run, and codes that stand for it once.
-
-
 # Seconds until a browser that is being started has asked. Some take long.
 _CODE_HOLDS = 120.0
 # Of codes that nobody used, so many are remembered.
@@ -77,9 +74,6 @@ class Access:
         now = self._clock()
         found = [code for code in self._codes if hmac.compare_digest(code.encode(), given.encode())]
         return any(now <= self._codes.pop(code) for code in found)
-
-
-# The names that this server goes by in the Host header of a request.
 
 
 # Listening on one of these is listening on every interface.
@@ -233,9 +227,6 @@ def _is_number(name: str) -> bool:
     return True
 
 
-# Headers that protect the page, whatever is answered.
-
-
 _POLICY = (
     "default-src 'self'",
     "script-src 'self' 'unsafe-eval'",  # regl makes its draw calls with Function
@@ -276,9 +267,6 @@ def protecting_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes
         (b"cross-origin-resource-policy", b"same-origin"),
         (b"accept-ranges", b"none"),
     ]
-
-
-# Connections: how many there may be at once, and how long they may take to ask.
 
 
 # Connections at once: of programs that have not shown the token, and of all. A process may have
@@ -424,9 +412,6 @@ class _WatchedProtocol(H11Protocol):
         super().connection_lost(exc)
 
 
-# What the server logs: everything at first, and no more than a little in every minute.
-
-
 # Records in a minute. One with a traceback has about 2 kB.
 _MOST = 20
 _MINUTE = 60.0
@@ -468,9 +453,6 @@ def log_few_errors(loop: asyncio.AbstractEventLoop) -> None:
         LOG.error("%s", context["message"], exc_info=context.get("exception"))
 
     loop.set_exception_handler(note)
-
-
-# Who may ask, and how much: everything that is checked before a request reaches the app.
 
 
 Scope = MutableMapping[str, Any]

@@ -9,16 +9,16 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
 from nearkin.rows.parallel import pause_by
-from nearkin.studio.events import LONGEST_NAME, Conflict, Pair
+from nearkin.studio.events import LONGEST_NAME
 from nearkin.studio.server.encoding import as_json, layout_bytes
 
 if TYPE_CHECKING:
@@ -26,28 +26,9 @@ if TYPE_CHECKING:
     from nearkin.studio.pictures import Image
 
 
-# Learning anew, in threads of its own, for whatever is known at the time.
-
-
 # Seconds that a report waits for what is seen next, at each of its steps.
 _LONGEST_PAUSE = 0.5
 _LOG = logging.getLogger(__name__)
-
-
-class Learning(Protocol):
-    """The slow part of a lesson."""
-
-    def review(self) -> dict[str, Any] | None:
-        """Which pairs of records are doubtful; None if there are no records."""
-
-    def place(self) -> dict[str, Any]:
-        """Learn from the newest knowledge, and say where all points are now."""
-
-    def arrange(self) -> Iterator[dict[str, Any]]:
-        """Pictures on the way to the map of neighbours; it ends when something else is learned."""
-
-    def report(self) -> dict[str, Any]:
-        """How good the metric is, and what to ask next."""
 
 
 class Worker:
@@ -140,7 +121,7 @@ class Refits:
 
     def __init__(
         self,
-        lesson: Learning,
+        lesson: Lesson,
         *,
         on_layout: Callable[[Mapping[str, Any]], None],
         on_map: Callable[[Mapping[str, Any]], None],
@@ -244,9 +225,6 @@ class Refits:
         self._on_problem(why_it_failed("Learning failed, what you said is kept", error))
 
 
-# The tabs that are open, and what each of them is still to be told.
-
-
 # Text goes out as text, bytes as bytes.
 Told = str | bytes
 
@@ -329,8 +307,8 @@ class Live:
         for mailbox in self._mailboxes:
             mailbox.put("end", None)
 
-    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None = None) -> None:
-        """Tell all tabs, some, or those that show a map; what one thread tells keeps its order."""
+    def tell(self, kind: str, told: Told, to: str | None = None) -> None:
+        """Tell all tabs, or those that show a map; what one thread tells keeps its order."""
         loop = self._loop
         if loop is not None:
             try:
@@ -338,13 +316,10 @@ class Live:
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None) -> None:
+    def _tell(self, kind: str, told: Told, to: str | None) -> None:
         for mailbox in self._mailboxes:
-            if to is None or (mailbox.follows == to if isinstance(to, str) else mailbox in to):
+            if to is None or mailbox.follows == to:
                 mailbox.put(kind, told)
-
-
-# Who is here: people have names or at least browsers of their own, and perhaps several tabs.
 
 
 _LONGEST_ID = 40
@@ -372,55 +347,13 @@ class Person:
         return f"browser {self.browser}" if self.name is None else f"name {self.name}"
 
 
-class People:
-    """All who have a tab open, as far as these have said who they are. Any thread may ask."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._here: dict[Mailbox, tuple[str, Person]] = {}
-
-    def hear(self, mailbox: Mailbox, text: str) -> bool:
-        """What a tab says of itself; whether that is news."""
-        found = read_person(text)
-        if found is None:
-            return False
-        with self._lock:
-            news = self._here.get(mailbox) != found
-            self._here[mailbox] = found
-        return news
-
-    def leave(self, mailbox: Mailbox) -> bool:
-        """Forget a tab; whether it had said who it was."""
-        with self._lock:
-            return self._here.pop(mailbox, None) is not None
-
-    def tabs(self) -> dict[str, tuple[Person, list[Mailbox]]]:
-        """People by their keys, with their tabs."""
-        with self._lock:
-            found: dict[str, tuple[Person, list[Mailbox]]] = {}
-            for mailbox, (_, person) in self._here.items():
-                found.setdefault(person.key, (person, []))[1].append(mailbox)
-            return found
-
-    def of_tab(self, tab: str) -> Person | None:
-        """Whose tab it is."""
-        with self._lock:
-            return next((person for own, person in self._here.values() if own == tab), None)
-
-    def listed(self) -> list[dict[str, Any]]:
-        """Everybody once, as plain values."""
-        return [
-            {"browser": person.browser, "name": person.name} for person, _ in self.tabs().values()
-        ]
-
-
-def read_person(text: str) -> tuple[str, Person] | None:
-    """A tab and its person, from what it says of itself; None if that is something else.
+def read_person(text: str) -> Person | None:
+    """The person whose tab says something of itself; None if it says something else.
 
     Examples
     --------
-    >>> read_person('{"tab": "t1", "browser": "b1", "name": " Ann "}')
-    ('t1', Person(browser='b1', name='Ann'))
+    >>> read_person('{"browser": "b1", "name": " Ann "}')
+    Person(browser='b1', name='Ann')
     >>> read_person("ping")
     """
     if len(text) > _LONGEST:
@@ -431,191 +364,19 @@ def read_person(text: str) -> tuple[str, Person] | None:
         return None
     if not isinstance(said, dict):
         return None
-    tab, browser, name = said.get("tab"), said.get("browser"), said.get("name")
-    if not all(isinstance(one, str) and 0 < len(one) <= _LONGEST_ID for one in (tab, browser)):
+    browser, name = said.get("browser"), said.get("name")
+    if not isinstance(browser, str) or not 0 < len(browser) <= _LONGEST_ID:
         return None
     if name is not None and not isinstance(name, str):
         return None
     name = None if name is None else name.strip()[:LONGEST_NAME]
-    return str(tab), Person(str(browser), name or None)
-
-
-# Whom to ask what, where several people answer: nobody is asked what another is asked just now.
-
-
-class _Turn(NamedTuple):
-    """What somebody is asked: whatever of it is shown, it stays until it is answered.
-
-    Attributes
-    ----------
-    pair : (int, int)
-    second : bool
-        Whether it is a second opinion.
-    goal : str
-        What questions are for.
-    which : mapping or None
-        A row beside groups, in place of the pair.
-    check : mapping or None
-        A pair that follows from answers, in place of both.
-    """
-
-    pair: Pair
-    second: bool
-    goal: str
-    which: Mapping[str, Any] | None = None
-    check: Mapping[str, int] | None = None
-
-
-class Turns:
-    """The question of each person. It stays the same until it is answered, whatever others do.
-
-    Parameters
-    ----------
-    lesson : Lesson
-    """
-
-    def __init__(self, lesson: Lesson) -> None:
-        self._lesson = lesson
-        self._asked: dict[str, _Turn] = {}
-        self._noted: tuple[str, int] | None = None
-
-    def note(self, state: dict[str, Any], person: Person) -> None:
-        """Remember what somebody is asked who is alone, should others join.
-
-        Their page shows what it is told after each change, and keeps that until the next one.
-        """
-        question, noted = state["question"], (person.key, state["version"])
-        if self._noted == noted and self._kept(state, person) is not None:
-            return
-        self._asked, self._noted = {}, None
-        if question is not None:
-            pair = question["left"], question["right"]
-            turn = _Turn(pair, False, state["goal"], state["which"], state["check"])
-            self._asked, self._noted = {person.key: turn}, noted
-
-    def own(self, state: dict[str, Any], person: Person, here: Collection[str]) -> dict[str, Any]:
-        """A state with what this person is asked.
-
-        Parameters
-        ----------
-        state : dict
-            As all are told.
-        person : Person
-        here : collection of str
-            Keys of everybody who is here.
-        """
-        self._asked = {key: turn for key, turn in self._asked.items() if key in here}
-        turn = self._kept(state, person) or self._next(state, person)
-        if turn is None:
-            self._asked.pop(person.key, None)
-            return state | {"question": None, "which": None, "check": None, "second": False}
-        self._asked[person.key] = turn
-        left, right = turn.pair
-        which = self._lesson.asked_of(turn.pair) if turn.second else turn.which
-        own = {"question": {"left": left, "right": right}, "which": which, "check": turn.check}
-        return state | own | {"second": turn.second}
-
-    def _kept(self, state: dict[str, Any], person: Person) -> _Turn | None:
-        """What somebody is asked, as it is by now; None if it was answered."""
-        turn, lesson = self._asked.get(person.key), self._lesson
-        if turn is None or turn.goal != state["goal"]:
-            return None
-        if turn.check is not None and not lesson.still_to_check(turn.check):
-            return None
-        which = None if turn.which is None else lesson.still_to_place(turn.which)
-        if which is None and turn.which is not None:
-            return None
-        if lesson.still_asked(turn.pair, person.name, turn.second):
-            return turn._replace(which=which)
-        if which is None or lesson.has_answered(turn.pair, person.name):
-            return None
-        # Others have answered it, but this person may be looking at the row.
-        pair = self._fresh(person)
-        return None if pair is None else turn._replace(pair=pair, which=which)
-
-    def _next(self, state: dict[str, Any], person: Person) -> _Turn | None:
-        second, fresh = self._lesson.questions_for(person.name, self._taken(person))
-        goal = state["goal"]
-        if second:
-            return _Turn(second[0], True, goal)
-        if not fresh:
-            return None
-        others = [turn for key, turn in self._asked.items() if key != person.key]
-        rows = {turn.which["left"] for turn in others if turn.which is not None}
-        found = (one for one in self._lesson.rows_to_place() if one["left"] not in rows)
-        # What follows from answers is checked by one of them.
-        check = None if any(turn.check for turn in others) else state["check"]
-        return _Turn(fresh[0], False, goal, next(found, None), check)
-
-    def _fresh(self, person: Person) -> Pair | None:
-        _, fresh = self._lesson.questions_for(person.name, self._taken(person))
-        return next(iter(fresh), None)
-
-    def _taken(self, person: Person) -> set[Pair]:
-        """What others are asked."""
-        others = (turn.pair for key, turn in self._asked.items() if key != person.key)
-        return {(min(pair), max(pair)) for pair in others}
-
-
-# What is said to those whose answers another browser overrules.
-
-
-def overruled_sentence(state: Mapping[str, Any], name: Callable[[int], str]) -> str | None:
-    """What of earlier answers a change has taken the place of; None if of nothing.
-
-    Parameters
-    ----------
-    state : mapping
-        As :meth:`nearkin.studio.lesson.Lesson.answer` gives it.
-    name : callable
-        What a row is called.
-
-    Examples
-    --------
-    >>> change = {"left": 3, "right": 5, "before": "same", "now": "different"}
-    >>> overruled_sentence({"changes": [change], "n_changes": 1}, str)
-    'Another browser has said different of 3 and 5, of which same was said before.'
-    """
-    overruled = [one for one in state.get("changes", ()) if one["before"] != "nothing"]
-    if not overruled:
-        return None
-    first = overruled[0]
-    both = f"{name(first['left'])} and {name(first['right'])}"
-    more = f" The same goes for more pairs, {state['n_changes']} in all." * (len(overruled) > 1)
-    if first["now"] == "disputed":
-        return (
-            f"People disagree about {both}: somebody else has said the opposite of "
-            f"{first['before']}. The list of answers (h) has both, to settle it.{more}"
-        )
-    if first["now"] == "nothing":
-        return f"Another browser has taken back what was said of {both}: {first['before']}.{more}"
-    return (
-        f"Another browser has said {first['now']} of {both}, of which {first['before']} was said "
-        f"before.{more}"
-    )
-
-
-def conflict_sentence(conflict: Conflict, name: Callable[[int], str]) -> str | None:
-    """What came to nothing because something else was said before; None if nothing was said.
-
-    Examples
-    --------
-    >>> conflict_sentence(Conflict("same was said meanwhile.", "same", (3, 5)), str)
-    'Another browser disagrees: same was said of 3 and 5. It is asked which is right.'
-    """
-    if conflict.pair is None:
-        return None
-    left, right = map(name, conflict.pair)
-    said = f"{conflict.said} was said" if conflict.said != "nothing" else "nothing is said"
-    return f"Another browser disagrees: {said} of {left} and {right}. It is asked which is right."
+    return Person(browser, name or None)
 
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.
 _MOST_PICTURES = 2
 # Maps of which a tab shows one.
 CHOICES = ("axes", "neighbors")
-# Sentences that a tab which does not listen may have waiting.
-_MOST_SENTENCES = 16
 
 
 class Room:
@@ -631,7 +392,6 @@ class Room:
     live : Live
     run : str
         Tells this run from others of the same data, whose versions may be lower.
-    people : People
     report, review, grouping : mapping or None
         The last ones.
     """
@@ -640,16 +400,14 @@ class Room:
         self.lesson = lesson
         self.live = Live()
         self.run = secrets.token_hex(8)
-        self.people = People()
-        self._turns = Turns(lesson)
+        self._people: dict[Mailbox, Person] = {}  # as far as tabs have said whose they are
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
         self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
         self._map: bytes | None = None
-        self._course = Worker(self._recall, self._not_found, "nearkin-course")
+        self._recalling = Worker(self._recall, self._not_found, "nearkin-history")
         self._is_closing = False
-        self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
         self._refits = Refits(
@@ -666,7 +424,7 @@ class Room:
         self.live.open()
         self._refits.start()
         self._groups.start()
-        self._course.start()
+        self._recalling.start()
 
     async def close(self) -> None:
         """End: changes that have begun are finished, refits as soon as they can be."""
@@ -675,42 +433,30 @@ class Room:
         await asyncio.to_thread(self._changes.shutdown)
         self._is_closing = True
         self._groups.stop()
-        self._course.stop()
+        self._recalling.stop()
         await asyncio.to_thread(self._refits.stop)
 
     async def change(
-        self, by: str, change: Callable[..., dict[str, Any]], *arguments: Any
+        self, change: Callable[..., dict[str, Any]], *arguments: Any
     ) -> dict[str, Any]:
-        """Change what is known, after all changes before this one; gives the new state.
-
-        Whoever does not have this tab, ``by``, is told if it overrules what was said before.
-        """
+        """Change what is known, after all changes before this one; gives the new state."""
         loop = asyncio.get_running_loop()
         self._refits.make_way()
-        return await loop.run_in_executor(self._changes, self._changed, by, change, arguments)
+        return await loop.run_in_executor(self._changes, self._changed, change, arguments)
 
     def _changed(
-        self, by: str, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
+        self, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
     ) -> dict[str, Any]:
         try:
             found = change(*arguments)
-        except Exception as problem:
+        except Exception:
             self._refits.go_on()
-            if isinstance(problem, Conflict):
-                self._tell_others(by, conflict_sentence(problem, self._name))
             raise
         self.tell_state()
-        found |= self._own_question(found, by)
         if self.grouping is not None and self.lesson.groups() != self.grouping:
             self._tell_grouping()  # names are others
-        self._tell_others(by, overruled_sentence(found, self._name))
         self._refits.want()
         return found
-
-    def _own_question(self, state: dict[str, Any], tab: str) -> dict[str, Any]:
-        """What whoever has this tab is asked, if several people are here."""
-        here, person = self.people.tabs(), self.people.of_tab(tab)
-        return {} if person is None or len(here) < 2 else self._turns.own(state, person, here)
 
     def hear(self, mailbox: Mailbox, text: str) -> None:
         """What a tab says: who it is, which map it shows, or only that it is there."""
@@ -718,14 +464,17 @@ class Room:
             mailbox.put("pong", _typed("pong", {}))
         elif text in CHOICES:
             self._follow(mailbox, text)
-        elif self.people.hear(mailbox, text):
-            self._tell_people()
+        else:
+            person = read_person(text)
+            if person is not None and person != self._people.get(mailbox):
+                self._people[mailbox] = person
+                self._tell_people()
 
     def leave(self, mailbox: Mailbox) -> None:
         """Forget a tab that has gone."""
         self.live.leave(mailbox)
         self._refits.want_maps(self.live.are_there("neighbors"))
-        if self.people.leave(mailbox):
+        if self._people.pop(mailbox, None) is not None:
             self._tell_people()
 
     def _follow(self, mailbox: Mailbox, choice: str) -> None:
@@ -740,17 +489,8 @@ class Room:
         self._refits.want_maps(self.live.are_there("neighbors"))
 
     def _tell_people(self) -> None:
-        self.live.tell("people", _typed("people", {"people": self.people.listed()}))
-        self._among_changes(self.tell_state)
-
-    def _name(self, row: int) -> str:
-        return str(self.lesson.record(row)["id"])[:100]
-
-    def _tell_others(self, by: str, sentence: str | None) -> None:
-        if sentence is not None:
-            self._n_sentences = (self._n_sentences + 1) % _MOST_SENTENCES
-            told = _typed("notice", {"by": by, "message": sentence})
-            self.live.tell(f"notice {self._n_sentences}", told)
+        everybody = {person.key: asdict(person) for person in self._people.values()}
+        self.live.tell("people", _typed("people", {"people": list(everybody.values())}))
 
     async def image(self, row: int, side: int) -> Image | str:
         """Bytes and media type of a row's picture, when it is this one's turn; or why none."""
@@ -784,15 +524,7 @@ class Room:
 
     def tell_state(self) -> None:
         """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
-        state, here = self.lesson.state(), self.people.tabs()
-        if len(here) < 2:
-            for person, _ in here.values():
-                self._turns.note(state, person)
-            self.live.tell("state", _typed("state", state))
-            return
-        for person, tabs in here.values():
-            own = self._turns.own(state, person, here)
-            self.live.tell("state", _typed("state", own), tabs)
+        self.live.tell("state", _typed("state", self.lesson.state()))
 
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
         # Until there is a map of neighbours, the axes are shown in its place.
@@ -804,7 +536,7 @@ class Room:
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
         if self.report is None:
-            self._course.want()
+            self._recalling.want()
         self.report = report
         self.live.tell("report", _typed("report", report))
         # It has brought questions, and the state says which is next.
@@ -858,9 +590,6 @@ class Room:
 
 def _typed(kind: str, content: Mapping[str, Any]) -> str:
     return as_json({"type": kind, **content})
-
-
-# An app that another can take the place of, while all who are connected stay so.
 
 
 # Seconds that requests to the app before may take to end.

@@ -12,7 +12,7 @@ from nearkin.studio.server import encoding
 from tests.cli.copies import serving
 from tests.studio.server.browser.stories import stories
 from tests.studio.server.browser.studios import studio_at
-from tests.studio.server.browser.watched import WatchedTab
+from tests.studio.server.browser.watched import DIGITS, WatchedTab
 
 
 def what_is_missing():
@@ -82,13 +82,14 @@ def studio_of(copies):
 @pytest.fixture(scope="session")
 def demo_of_session(copies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    with studio_at(copies, folder, "--demo", "--journal", "answers.jsonl") as studio:
+    arguments = ("--demo", "--journal", "answers.jsonl")
+    with studio_at(copies, folder, *arguments, n_digits=len(DIGITS)) as studio:
         yield studio
 
 
 @pytest.fixture
 def demo(demo_of_session):
-    """The studio of digits, with no answer yet, and questions that suit that."""
+    """The studio of few digits, with no answer yet, and questions that suit that."""
     demo_of_session.forget()
     demo_of_session.wait_for_report()
     return demo_of_session

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.studio.process import Studio, client_of
-from tests.cli.copies import begun
+from tests.cli.copies import N_DIGITS, begun
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,17 @@ class Process:
 
 
 @contextmanager
-def studio_at(address, folder, *arguments, port=0):
+def studio_at(address, folder, *arguments, port=0, n_digits=1797):
     """Run ``nearkin studio`` in a folder, by who makes copies there; it is killed at the end."""
+    environment = {N_DIGITS: str(n_digits)}
     arguments = ["studio", *map(str, arguments), "--no-browser", "--port", str(port)]
     reading, writing = os.pipe()
     with open(os.devnull) as nothing, (folder / "studio.log").open("a") as log:
         streams = [nothing.fileno(), writing, log.fileno()]
-        with os.fdopen(reading) as said, begun(str(address), arguments, streams, folder) as found:
+        with (
+            os.fdopen(reading) as said,
+            begun(str(address), arguments, streams, folder, **environment) as found,
+        ):
             os.close(writing)
             pid, lines = found
             try:

@@ -44,19 +44,15 @@ def say(studio, left, right, same, **more):
 def test_undo_returns_to_the_pair_that_was_shown(tab, demo):
     first = tab.question()
     tab.answer("s")
-    # Other answers elsewhere, and other questions: still this pair, as it was shown.
-    say(demo, 40, 41, True, by="Bob")
-    say(demo, 42, 43, False, by="Bob")
-    tab.hears(demo)
-    tab.shows_answers(3)
+    tab.hears(demo)  # and other questions: still this pair, as it was shown
     second = tab.question()
     tab.press("z")
     tab.shows("question-hint", "Undone: same was said of these two.")
     assert tab.question() == first
-    tab.shows_answers(2)
+    tab.shows_answers(0)
     # Done again, the card is where it was.
     tab.press("Shift+Z")
-    tab.shows_answers(3)
+    tab.shows_answers(1)
     assert tab.question() == second
     assert said_of(demo, first) == "must_link"
     # After a reload the order is still the one that was shown.

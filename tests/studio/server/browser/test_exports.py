@@ -5,14 +5,11 @@ import shutil
 
 import numpy as np
 import pyarrow.parquet
-from sklearn.datasets import load_digits
 
 import nearkin as nk
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import records_of_digits
-from tests.studio.server.browser.watched import Oracle, asked
-
-X = load_digits().data
+from nearkin.studio.records import records_of
+from tests.studio.server.browser.watched import DIGITS, PIXELS, Oracle, asked
 
 
 def downloaded(tab, what, folder):
@@ -30,16 +27,16 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     demo.post("/api/answers", {**asked(demo), "same": None})
     tab.settle(demo.state()["version"])
     tab.hears(demo)
-    left, right = np.random.default_rng(0).integers(len(X), size=(2, 200))
+    left, right = np.random.default_rng(0).integers(len(PIXELS), size=(2, 200))
 
     model = downloaded(tab, "model", tmp_path)
     assert model.name == "model.nearkin"
-    distances = nk.load(model).pair_distance(X[left], X[right])
+    distances = nk.load(model).pair_distance(PIXELS[left], PIXELS[right])
 
     embedding = downloaded(tab, "embedding", tmp_path)
     assert embedding.name == "embedding.parquet"
     table = pyarrow.parquet.read_table(embedding).to_pandas()
-    assert table.iloc[:, 0].tolist() == list(range(len(X)))
+    assert table.iloc[:, 0].tolist() == list(range(len(PIXELS)))
     Z = table.filter(regex="^z").to_numpy()
     apart = np.linalg.norm(Z[left] - Z[right], axis=1)
     np.testing.assert_allclose(apart, distances, rtol=0, atol=1e-6 * distances.max())
@@ -48,10 +45,11 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     np.testing.assert_allclose(table[["x", "y"]], layout, rtol=0, atol=1e-6)
 
     # A lesson that reads the journal has the same metric.
+    records = records_of(PIXELS, columns={"digit": DIGITS.tolist()}, images=(8, 8))
     journal = tmp_path / "copy.jsonl"
     shutil.copy(demo.folder / "answers.jsonl", journal)
-    with Lesson(records_of_digits(), journal=journal) as lesson:
-        again = lesson.metric.pair_distance(X[left], X[right])
+    with Lesson(records, journal=journal) as lesson:
+        again = lesson.metric.pair_distance(PIXELS[left], PIXELS[right])
     np.testing.assert_allclose(again, distances, rtol=0, atol=1e-6 * distances.max())
 
     pairs = downloaded(tab, "pairs", tmp_path)
@@ -69,7 +67,7 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path):
     clusters = downloaded(tab, "clusters", tmp_path)
     assert clusters.name == "clusters.csv"
     table = np.loadtxt(clusters, delimiter=",", skiprows=1, dtype=int)
-    assert table[:, 0].tolist() == list(range(len(X)))
+    assert table[:, 0].tolist() == list(range(len(PIXELS)))
     assert set(table[:, 1]) == set(range(1, 11))
 
     # They are as many as the page says.

@@ -5,12 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.spatial import procrustes
-from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
-from tests.studio.server.browser.watched import Oracle, expect
-
-DIGITS = load_digits().target
+from tests.studio.server.browser.watched import DIGITS, Oracle, expect
 
 # Names on the map, and where they are.
 _BOXES = """() => [...document.querySelectorAll('[data-testid="map-name"]')]

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.spatial import procrustes
 
+from tests.studio.server.browser.studios import studio_at
 from tests.studio.server.browser.watched import Oracle, expect, links, said_of
 
 oracle = Oracle()
@@ -13,7 +14,12 @@ def differ(a, b):
     return procrustes(a, b)[2]
 
 
-def test_the_demo_is_drawn_and_asks_no_other_server(tab, demo):
+def test_the_demo_is_drawn_and_asks_no_other_server(open_tab, copies, tmp_path):
+    with studio_at(copies, tmp_path, "--demo") as demo:
+        the_demo_is_drawn_and_asks_no_other_server(open_tab(demo.url), demo)
+
+
+def the_demo_is_drawn_and_asks_no_other_server(tab, demo):
     tab.shows("source", "digits")
     tab.shows("source", "64 features")
     assert len(tab.positions()) == 1797

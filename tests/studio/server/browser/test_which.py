@@ -4,11 +4,9 @@ import csv
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from tests.studio.server.browser.watched import expect, links
+from tests.studio.server.browser.watched import DIGITS, expect, links
 
-DIGIT = load_digits().target
 TOPICS = {
     "sea": "the boat sails over waves and water to an island with gulls and wind",
     "farm": "cows and hens eat hay behind the barn while a tractor crosses the field",
@@ -48,7 +46,7 @@ def key_for(kind_of, left, rows):
 
 @pytest.fixture
 def tab(open_tab, demo):
-    told(demo, DIGIT, range(3))
+    told(demo, DIGITS, range(3))
     return open_tab(demo.url, version=demo.state()["version"], by_groups=True)
 
 
@@ -72,7 +70,7 @@ def test_a_group_is_chosen_by_its_key_named_and_undone_as_one_answer(tab, demo):
 
 def begin_again(tab, demo):
     demo.forget()
-    told(demo, DIGIT, range(3))
+    told(demo, DIGITS, range(3))
     tab.reload(demo.state()["version"])
 
 
@@ -80,7 +78,7 @@ def a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
     before, n = links(demo), tab.answers()
     left, rows = shown(tab)
     tab.shoot("which")
-    assert [DIGIT[row] for row in rows] == [0, 1, 2]
+    assert [DIGITS[row] for row in rows] == [0, 1, 2]
     expect(tab.part("question").locator("h2")).to_have_text("Which is it like?")
     tab.press("9")  # there is no such group
     tab.answer("2")
@@ -119,7 +117,7 @@ def groups_have_names_and_the_colours_of_the_map(tab, demo):
 
 
 def an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
-    zeros = np.flatnonzero(DIGIT == 0).tolist()
+    zeros = np.flatnonzero(DIGITS == 0).tolist()
     while demo.state()["check"] is None:
         n = demo.state()["n_answers"]
         assert n < 40
@@ -128,7 +126,7 @@ def an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
     tab.hears(demo)
     tab.shows("question-hint", "earlier answers agree")
     pair = demo.state()["check"]
-    same = bool(DIGIT[pair["left"]] == DIGIT[pair["right"]])
+    same = bool(DIGITS[pair["left"]] == DIGITS[pair["right"]])
     tab.press("d" if same else "s")
     tab.shows("notice-note", "contradicts other answers")
     expect(tab.part("contradiction").first).to_be_visible()
