@@ -26,11 +26,40 @@ from nearkin.pairs.pairs import (
 )
 from nearkin.storage.schema import a, real, stored, text, whole
 
-# A figure with the interval that holds the true one.
-
-
-# Intervals hold the true figure with this probability.
+# Intervals hold the true figure with this probability: enough to rely on, by convention.
 CONFIDENCE = 0.9
+# Whoever is wrong this often at least should be looked at; of whoever's rate may be anything in an
+# interval so wide, too little is known. Chosen by hand.
+_OFTEN_WRONG, _WIDE = 0.2, 0.3
+# Who answered where nobody is named.
+UNNAMED = "unnamed"
+# Lines of a table, and names of a sentence.
+_MOST_LISTED, _MOST_NAMED = 10, 3
+# The share of wrong answers is thought to be Beta(a, b) before any is seen: a fifth or so, which
+# ten answers outweigh. Chosen by hand; how often intervals hold then is in benchmarks/answerers.
+_IMAGINED_ANSWERS = (2.0, 8.0)
+# Nothing is believed more than this, so that no answer is beyond correction.
+_MOST_CERTAIN = 1 - 1e-6
+# Triangles share answers, so that what several of them say of a pair is not independent: each
+# counts this much, and of a pair no more than so many are looked at. Chosen by hand.
+_FROM_TRIANGLES = 0.5
+_MOST_TRIANGLES = 50
+# If more answers than this share are wrong by triangles, chains of wrong ones have led astray.
+# Chosen by hand.
+_MOST_WRONG = 1 / 3
+# Rates are at rest when none changes by more, or after so many rounds. Not tuned.
+_ROUNDS, _AT_REST = 100, 1e-4
+# Likelihoods are followed in steps of so many standard errors of a rate whose truth is known, each
+# larger than the one before, down to exp(-_FAR) of the highest: fine enough for intervals to show
+# no step. Not tuned.
+_STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
+# Places between which a likelihood is summed up. Not tuned.
+_FINE = 500
+# No pair is quite without weight.
+_LEAST_WEIGHT = 1e-3
+# Pairs of less weight are open; where the mean is less, nothing follows from answers at all. Chosen
+# by hand: as much is told by an answer that is right in two cases of three.
+LEAST_TELLING = 0.1
 
 
 @stored(value=real, low=real, high=real)
@@ -49,18 +78,6 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
-
-
-# Who answered, how often wrong, and who should be looked at.
-
-
-# Whoever is wrong this often at least should be looked at; of whoever's rate may be anything in an
-# interval so wide, too little is known.
-_OFTEN_WRONG, _WIDE = 0.2, 0.3
-# Who answered where nobody is named.
-UNNAMED = "unnamed"
-# Lines of a table, and names of a sentence.
-_MOST_LISTED, _MOST_NAMED = 10, 3
 
 
 @stored(name=text, n_answers=whole, wrong=a("Estimate"))
@@ -145,26 +162,6 @@ def _names(some: list[Answerer]) -> str:
     if len(some) > _MOST_NAMED:
         return f"{', '.join(names)} and {len(some) - _MOST_NAMED} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-# Who is right how often, where several people, or rules, answer for the same rows.
-
-
-# The share of wrong answers is thought to be Beta(a, b) before any is seen.
-_IMAGINED_ANSWERS = (2.0, 8.0)
-# Nothing is believed more than this, so that no answer is beyond correction.
-_MOST_CERTAIN = 1 - 1e-6
-# Triangles share answers, so that what several of them say of a pair is not independent.
-_FROM_TRIANGLES = 0.5
-_MOST_TRIANGLES = 50
-# If more answers than this share are wrong by them, chains of wrong ones have led astray.
-_MOST_WRONG = 1 / 3
-_ROUNDS, _AT_REST = 100, 1e-4
-# Likelihoods are followed in steps of so many standard errors of a rate whose truth is known, each
-# larger than the one before, down to exp(-_FAR) of the highest.
-_STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
-# Places between which a likelihood is summed up.
-_FINE = 500
 
 
 class AnswerEstimates(NamedTuple):
@@ -370,15 +367,6 @@ def _by_triangles(odds: Floats) -> Floats:
     p, q = np.roll(chance, 1, axis=1), np.roll(chance, 2, axis=1)
     neither = 0.5 * (1 - p) * (1 - q)
     return np.asarray(np.log(p * q + neither) - np.log(p * (1 - q) + (1 - p) * q + neither))
-
-
-# Answers: who said what of which pairs.
-
-
-# No pair is quite without weight.
-_LEAST_WEIGHT = 1e-3
-# Pairs of less weight are open; where the mean is less, nothing follows from answers at all.
-LEAST_TELLING = 0.1
 
 
 class Agreement(NamedTuple):

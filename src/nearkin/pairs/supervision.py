@@ -24,11 +24,10 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import class_sums
 
-# Pairs of each kind that stand for those that labels imply.
+# Pairs of each kind that stand for those that labels imply: so many for each label, and this number
+# at least. Chosen by hand.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
-
-
 # What knowledge there is, as messages name it, and where Pairs keep it.
 _KINDS = {"must-link": "must_link", "cannot-link": "cannot_link", "triplet": "closer"}
 # Learners that learn from triplets.
@@ -316,9 +315,6 @@ def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pa
     return Pairs(
         must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
     )
-
-
-# What labels and pairs say, as sums over pairs.
 
 
 @dataclass(frozen=True)

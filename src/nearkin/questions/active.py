@@ -43,7 +43,10 @@ from nearkin.scores.verdicts import measure_usual_distance
 from nearkin.tables.encoder import TableEncoder
 from nearkin.tables.reading import TableWarning
 
-# Groups from answers to questions, which are no random pairs.
+# Landmarks of the quick learner between questions: a fit takes a fraction of a second. Not tuned.
+_LANDMARKS = 500
+# The strategy for each goal, where none is named.
+_STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
@@ -100,10 +103,6 @@ def estimate_most_groups(pairs: Pairs) -> int:
     """
     sizes = np.bincount(pairs.groups.number)
     return math.ceil(pairs.groups.count / (1 - chance_of_new(sizes)))
-
-
-_LANDMARKS = 500
-_STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 class Oracle(Protocol):

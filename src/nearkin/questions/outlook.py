@@ -38,17 +38,19 @@ SKEW = 0.3
 DECLINE = -WEIGHTS[1]
 # A usual pair AUC, and how many answers it counts as: chosen by hand.
 USUAL_AUC = (0.75, 20)
-# Distances that moved less than this, or AUC nearer to ½ or 1, are beyond what can be told.
+# Distances that moved less than this, or AUC nearer to ½ or 1, are beyond what can be told. Not
+# tuned.
 _LEAST_MOVED = 1e-3
 _LEAST_AUC, _MOST_AUC = 0.51, 0.999
-# Fewer answers than this are no evidence, not even of what further ones would be worth.
+# Fewer answers than this are no evidence, not even of what further ones would be worth: the
+# learning curves of benchmarks/outlook begin there.
 LEAST_ANSWERS = 10
 # Answers and rows that are looked at, at most: this is asked after every answer.
 MOST_ANSWERS = 300
 _MOST_ROWS = 400
 # Pairs of each kind that a metric is told, of those that follow.
 _MOST_TOLD = 500
-# Times that answers are dealt into halves.
+# Times that answers are dealt into halves: each costs two small fits. Not tuned.
 _DEALS = 4
 
 

@@ -27,11 +27,28 @@ from nearkin.rows.distances import centre, linked_distances, middle
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import refuse_non_tables
 
-# What is known of the rows that questions may be about.
-
-
-# Pairs that are drawn at a time, or eight times as many as are asked for where that is more.
+# Pairs that are drawn at a time, or eight times as many as are asked for where that is more: a
+# bound on time, not tuned.
 _POOL = 20_000
+# Known rows that others are compared with: a bound on time, not tuned.
+_KNOWN = 500
+# Cells at the start; one more for each row that is known, up to so many. Chosen by hand.
+_CELLS, _MOST_CELLS = 20, 300
+# The deviation of distances is so many times that over which "same" becomes "different". Chosen by
+# hand.
+_SHARPNESS = 4.0
+# A batch is spread out over this many times as many of the best pairs. Chosen by hand.
+_SHORTLIST = 3
+# Known rows that a row's neighbourhood is looked for among: a bound on time, not tuned.
+_MEMBERS = 500
+# Neighbours among which likely pairs are looked for. Not tuned.
+_NEIGHBOURS = 5
+# Rows that are looked at, or twice as many as pairs are asked for where that is more: a bound on
+# time and memory, not tuned.
+_CANDIDATES = 2000
+# Pairs of each kind that a fit is told, of all that follow from the answers: a bound on time, not
+# tuned.
+MOST_TOLD = 10_000
 
 
 @dataclass(frozen=True)
@@ -131,17 +148,6 @@ def make_scene(
     )
 
 
-# Questions for groups: about rows that stand for many others whose group is in doubt.
-
-
-# Known rows that others are compared with.
-_KNOWN = 500
-# Cells at the start; one more for each row that is known, up to so many.
-_CELLS, _MOST_CELLS = 20, 300
-# The deviation of distances is so many times that over which "same" becomes "different".
-_SHARPNESS = 4.0
-
-
 def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Rows that stand for many whose group is in doubt, each against the group it may be of."""
     known = np.flatnonzero(scene.group < scene.n_known)
@@ -233,14 +239,6 @@ def told(scene: Scene, groups: Ints) -> Mask:
     mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
     links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
     return np.asarray(np.isin(keys_of(links.reshape(-1, 2)), scene.noes()).reshape(mine.shape))
-
-
-# A batch is spread out over this many times as many of the best pairs.
-_SHORTLIST = 3
-# Known rows that a row's neighbourhood is looked for among.
-_MEMBERS = 500
-# Neighbours among which likely pairs are looked for.
-_NEIGHBOURS = 5
 
 
 def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
@@ -436,13 +434,6 @@ def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.Rand
     return np.concatenate([chosen, rest])
 
 
-# Which pairs to ask a person about next.
-
-
-# Rows that are looked at, or twice as many as pairs are asked for where that is more.
-_CANDIDATES = 2000
-
-
 def suggest_pairs(
     metric: Any,
     X: Any,
@@ -580,13 +571,6 @@ def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.Random
     others = np.flatnonzero(free)
     drawn = others[draw_numbers(len(others), most - len(known), rng)]
     return np.sort(np.concatenate([known, drawn]))
-
-
-# What a learner is told of answers: these, and what follows from them.
-
-
-# Pairs of each kind that a fit is told, of all that follow from the answers.
-MOST_TOLD = 10_000
 
 
 def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:

@@ -33,10 +33,12 @@ from nearkin.questions.strategies import (
 
 # How many groups can be shown: each has a key of its own.
 MOST_SHOWN = 9
-# Known rows that a row is compared with.
+# Known rows that a row is compared with: a bound on time, not tuned.
 _KNOWN = 500
-# The row nearest to its group is looked for among so many.
+# The row nearest to its group is looked for among so many, so that it is not always an obvious one.
+# Chosen by hand.
 _DRAWN = 20
+
 
 Choice = Literal["random", "far", "near", "clusters"]
 

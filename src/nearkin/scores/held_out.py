@@ -22,6 +22,22 @@ from scipy.stats import norm
 from nearkin._types import Floats, Integers, Mask
 from nearkin.pairs.pairs import Pairs
 
+# What learning usually gains in pair AUC over the distance at hand: mean and deviation. Chosen by
+# hand, in the range of benchmarks/few_pairs.
+USUAL_GAIN = (0.1, 0.06)
+# Differences of a pair's placements are imagined to have this variance, with the weight of one.
+# Chosen by hand.
+_IMAGINED_VARIANCE = 0.03
+# Ranks of random pairs, which stand for a kind of pair that is missing: so many that they add no
+# noise.
+_ANY_PAIRS = (np.arange(100) + 0.5) / 100
+# The share of wrong answers is thought to be Beta(a, b) before any is seen: a tenth or so. Chosen
+# by hand.
+_IMAGINED_ANSWERS = (2.0, 10.0)
+# Pull of the curve's slope towards 0, by its square: a few pairs in perfect order show no cliff.
+# Chosen by hand.
+_SLOPE_PULL = 0.02
+
 
 def deal_pairs(
     pairs: Pairs, n_folds: int, rng: np.random.RandomState, *, unseen: Literal["one", "both"]
@@ -204,19 +220,6 @@ def _fill_up(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
     filled = (sizes[:, None] + levels + 0.5) / share[:, None]
     places = np.argsort(filled, axis=None, kind="stable")[:n_more]
     return np.asarray(places // len(levels))
-
-
-# How well distances agree with pairs that were held out, and whether one metric beats another.
-
-
-# What learning usually gains in pair AUC over the distance at hand: mean and deviation.
-USUAL_GAIN = (0.1, 0.06)
-# Differences of a pair's placements are imagined to have this variance, with the weight of one.
-_IMAGINED_VARIANCE = 0.03
-# Ranks of random pairs, which stand for a kind of pair that is missing.
-_ANY_PAIRS = (np.arange(100) + 0.5) / 100
-# The share of wrong answers is thought to be Beta(a, b) before any is seen.
-_IMAGINED_ANSWERS = (2.0, 10.0)
 
 
 def share_below(values: Floats, among: Floats) -> Floats:
@@ -423,7 +426,7 @@ def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
         right = expit(sign * (level + slope * x))
         likely = np.log((1 - wrong) * right + wrong * (1 - right))
         prior = (a - 1) * np.log(wrong) + (b - 1) * np.log(1 - wrong)
-        return float(-weight @ likely - prior + 0.02 * slope**2)
+        return float(-weight @ likely - prior + _SLOPE_PULL * slope**2)
 
     level, slope, logit = minimize(loss, np.array([0.0, -2.0, -1.0]), method="BFGS").x
     return AnswerModel(float(level), float(slope), float(0.5 * expit(logit)))

@@ -19,23 +19,37 @@ from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import linked_distances
 
-# Same or different, by the distance, and how sure that is.
-
-
+# No verdict is sharper: chances are 0 or 1 in float64 long before.
 _MOST_SHARP = 1e4
 # Pairs on one side of the threshold that tell as much of its curve as all those on the other.
+# Chosen by hand.
 _FEW_PAIRS = 1
-# A share of pairs that are the same, the one that is kept (None), or one that is estimated from
-# distances.
-Prevalence = float | Literal["estimated"] | None
+# A prevalence that is estimated from distances.
 ESTIMATED = "estimated"
 # Pairs that others whose answers are unknown count as, however many there are: what verdicts say of
-# them is not known better.
+# them is not known better. Chosen by hand.
 _COUNTED = 100
-# Likelihood ratio, as twice its logarithm, at which half of what verdicts say is believed.
+# Likelihood ratio, as twice its logarithm, at which half of what verdicts say is believed. Chosen
+# by hand, near the p of J. C. van Houwelingen and S. le Cessie, see shrink_verdicts.
 _HALF_BELIEVED = 2.0
 # No chance is taken to be nearer to 0 or 1.
 _LEAST = 1e-12
+# What shares are, for messages.
+_SHARES = {
+    "prevalence": "it is the share of the pairs that are the same",
+    "precision": "it is the share of pairs called the same that are to be so",
+}
+# Random pairs that stand for "different" when no cannot-link is known. Not tuned.
+_BACKGROUND_PAIRS = 2000
+# Pairs of each kind, of those that labels imply, that the threshold is found from: a bound on time.
+MOST_EXAMPLES = 5000
+# What is found of known pairs, in the order of Verdicts.
+VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
+
+
+# A share of pairs that are the same, the one that is kept (None), or one that is estimated from
+# distances.
+Prevalence = float | Literal["estimated"] | None
 
 
 @dataclass(frozen=True)
@@ -135,12 +149,6 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
     return round(float(brentq(slope, 1e-6, 1 - 1e-6, xtol=1e-9)), 6)
-
-
-_SHARES = {
-    "prevalence": "it is the share of the pairs that are the same",
-    "precision": "it is the share of pairs called the same that are to be so",
-}
 
 
 def check_share(share: Any, name: str, *, ends: bool = False) -> float:
@@ -337,17 +345,6 @@ def _most_likely(u: Floats, told: Floats, weight: Floats) -> float:
             return _MOST_SHARP
         most *= 2
     return float(brentq(slope, 0.0, most, xtol=1e-13))
-
-
-# By which distance a metric tells same from different: pairs to judge by, and what they show.
-
-
-# Random pairs that stand for "different" when no cannot-link is known.
-_BACKGROUND_PAIRS = 2000
-# Pairs of each kind, of those that labels imply, that the threshold is found from.
-MOST_EXAMPLES = 5000
-# What is found of known pairs, in the order of Verdicts.
-VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,15 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
-# Multiple kernel learning: the convex combination of kernels that serves support vector
-# machines.
-
-
-# Weights below this share of the largest are zero: no further step would bring them back.
+# Weights below this share of the largest are zero: no further step would bring them back. Not
+# tuned.
 _NEGLIGIBLE = 1e-6
+# The paper's multiples of the inverse squared width.
+BANDWIDTHS = tuple(2.0**power for power in range(-6, 9))
+# Kernel matrices are kept up to this many bytes, and computed anew at each use beyond.
+_KEPT_BYTES = 2 * 2**30
+# Share of equal weights in those to start from: what is zero there would stay zero. Chosen by hand.
+_EVEN = 0.02
 
 
 @dataclass(frozen=True)
@@ -136,13 +139,6 @@ def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
 
 
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
-
-# The paper's multiples of the inverse squared width.
-BANDWIDTHS = tuple(2.0**power for power in range(-6, 9))
-# Kernel matrices are kept up to this many bytes, and computed anew at each use beyond.
-_KEPT_BYTES = 2 * 2**30
-# Share of equal weights in those to start from: what is zero there would stay zero.
-_EVEN = 0.02
 
 
 class MetricRbf:
