@@ -338,7 +338,7 @@ OF_DISTANCES = (
     *("KernelA", "KernelA scaled", "LLMA", "GeometryAware", "Euclidean", "ITML", "ITML kernel"),
 )
 NOT_OF_DIFFERENCES = ("poly", "cosine")
-NOT_OF_LENGTHS = ("laplacian", "callable")
+NOT_OF_LENGTHS = ("laplacian", "callable", "ColumnWeights")
 
 CHANGES: dict[str, Change] = {
     "shift": Change(shifted, (*all_but(*NOT_OF_DIFFERENCES), *TASKS), 1e-5, SMOOTH),

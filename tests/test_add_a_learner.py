@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from nearkin.learners.base import MetricMixin, opened
+from nearkin.learners.base import MetricMixin, gather_read_once
 from nearkin.learners.base import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
@@ -53,7 +53,7 @@ class Toy(MetricMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find means and reaches."""
         self._validate_params()
-        X = self._validated(opened(self, X, y, pairs), reset=True)
+        X = self._validated(gather_read_once(self, X, y, pairs), reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs)
         mean, covariance = access.moments(X)
         self.n_components_ = X.shape[1]

@@ -42,7 +42,7 @@ from nearkin import (
     onnx_file,
 )
 from nearkin.learners import fit_steps, metric_learner, selection
-from nearkin.learners.selection import ingredients
+from nearkin.learners.selection import make_ingredients
 from nearkin.messages import mute_categories
 from nearkin.rows import access, backends, device_math
 from nearkin.scores import pair_auc, separability
@@ -110,7 +110,7 @@ def place(request, monkeypatch):
     if found.library not in backends.LIBRARIES:  # the standard and nothing else
         monkeypatch.setattr(backends, "LIBRARIES", (*backends.LIBRARIES, found.library))
     # What it chooses among is learned on the host; all their maps have a test of their own.
-    monkeypatch.setattr(selection, "ingredients", few_of)
+    monkeypatch.setattr(selection, "make_ingredients", few_of)
     silent = np.errstate(**{"all": "ignore"} if found.library == "array_api_strict" else {})
     with sklearn.config_context(array_api_dispatch=True), silent:  # as devices are
         yield found
@@ -289,7 +289,8 @@ def test_methods_give_the_same_numbers_where_the_input_is(place, name, dtype):
 
 BLEND = [Chain([PCA(3, random_state=0), ITML(random_state=0)]), CosineMetric(random_state=0)]
 MADE_OF = {
-    name: one.learner for name, one in ingredients(n_landmarks=40, n_rows=N_ROWS, seed=0).items()
+    name: one.learner
+    for name, one in make_ingredients(n_landmarks=40, n_rows=N_ROWS, seed=0).items()
 } | {"a blend, along axes": Blend(BLEND, weights=[1, 2], random_state=0)}
 
 

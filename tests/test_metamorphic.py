@@ -6,6 +6,7 @@ from benchmarks import metamorphic
 from benchmarks.campaign import short, tried
 from benchmarks.metamorphic import CAMPAIGN, CHANGES, PROMISED, ROWS, SUBJECTS, WITHIN
 from tests.cases import each
+from tests.common.learners import firsts
 
 CASE = {
     "rows": "blobs",
@@ -31,6 +32,13 @@ def test_every_relation_can_be_tried(relation):
     case = {**CASE, "relation": relation, "subject": subject, "supervision": supervision}
     outcome, broken = tried(CAMPAIGN, case)
     assert outcome == "held", broken
+
+
+@each("relation", ["shift", "scaling", "rotation", "order of rows", "order of columns"])
+def test_every_learner_keeps_what_is_promised_of_it(relation):
+    for subject in set(firsts()) & set(PROMISED[relation]):
+        outcome, broken = tried(CAMPAIGN, {**CASE, "relation": relation, "subject": subject})
+        assert outcome == "held", broken
 
 
 @each("relation", ["shift", "rotation", "order of rows", "images of rows"])

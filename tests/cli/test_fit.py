@@ -14,7 +14,7 @@ import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.learning import Part, kept_apart
-from nearkin.learners.selection import Candidate, SelectionReport, Trial
+from nearkin.learners.selection import Candidate, SelectionReport, SelectionSample
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import read_verdicts
 from tests.cases import each
@@ -468,7 +468,7 @@ def test_fewer_dimensions_than_columns_asked_for_is_a_note(run, files):
 def test_a_blend_that_was_worse_than_euclidean_is_not_kept_without_a_word(run, files, monkeypatch):
     worse = [Candidate("blend", 0.5, -0.192, 0.109, chosen=True)]
     report = SelectionReport("A blend.", worse, 24, 0.6, {"Euclidean": 0.5, "ITML": 0.5})
-    monkeypatch.setattr(Trial, "choice", lambda trial, names: report)
+    monkeypatch.setattr(SelectionSample, "choice", lambda trial, names: report)
     told = fit(run, "rows.csv", "--columns", "a,b", "-p", "numbered.csv").err
     assert "The chosen blend was worse than the Euclidean distance on 24 held-out pairs" in told
     assert "by 0.192 ± 0.109 in pair AUC" in told

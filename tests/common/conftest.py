@@ -13,7 +13,7 @@ from tests.common.learners import few_of
 def few_ingredients():
     """MetricLearner chooses among few learners, all of which the common tests run over, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection, "ingredients", few_of)
+        patch.setattr(selection, "make_ingredients", few_of)
         yield
 
 

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import nearkin
 from nearkin import ITML, KernelBeta, Pairs, registry
 from nearkin.datasets import make_xor
-from nearkin.learners.selection import ingredients
+from nearkin.learners.selection import make_ingredients
 from nearkin.spaces.kernels import Kernel
 from tests.cases import each
 
@@ -251,7 +251,7 @@ FEW = ("Euclidean", "ITML", "column weights", "RCA, then cosine kernel")
 
 def few_of(*sizes, **options):
     """Few of MetricLearner's ingredients, to be put in the place of all of them."""
-    return {name: one for name, one in ingredients(*sizes, **options).items() if name in FEW}
+    return {name: one for name, one in make_ingredients(*sizes, **options).items() if name in FEW}
 
 
 def fitted(learner, X, y=None, pairs=None):

@@ -60,7 +60,7 @@ def test_no_metric_keeps_more_rows_than_its_landmarks(data, tmp_path):
 def test_metric_learner_keeps_no_more_rows_than_its_landmarks(data, tmp_path, monkeypatch):
     X, pairs = data
     monkeypatch.setattr(selection, "_LEAST_ON_GRAPH", 60)
-    named = selection.ingredients(N_LANDMARKS, N_ROWS, 0)
+    named = selection.make_ingredients(N_LANDMARKS, N_ROWS, 0)
     everything = dict.fromkeys(named, 1 / len(named))
     monkeypatch.setattr(metric_learner, "usual_blend", lambda learners: everything)
     learner = nk.MetricLearner(n_landmarks=N_LANDMARKS, time_budget=0, random_state=0)

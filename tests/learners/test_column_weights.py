@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from nearkin import ColumnWeights, Euclidean, Pairs, load
-from nearkin.learners.column_weights import USUAL, objective, weigh_columns
+from nearkin.learners.column_weights import USUAL, weigh_columns, weights_objective
 from tests.cases import each
 
 
@@ -23,10 +23,10 @@ def test_weights_are_those_of_a_plain_search():
     weights, level = weigh_columns(squared, same, counts, 0.1)
 
     def plain(found):
-        return objective(np.maximum(found[1:], 0), found[0], squared, same, counts, 0.1)
+        return weights_objective(np.maximum(found[1:], 0), found[0], squared, same, counts, 0.1)
 
     slow = minimize(plain, np.ones(6), method="Nelder-Mead", options={"maxiter": 20_000})
-    assert objective(weights, level, squared, same, counts, 0.1) <= slow.fun + 1e-6
+    assert weights_objective(weights, level, squared, same, counts, 0.1) <= slow.fun + 1e-6
     assert_allclose(weights, np.maximum(slow.x[1:], 0), atol=0.05)
 
 

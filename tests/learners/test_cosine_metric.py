@@ -7,7 +7,7 @@ from sklearn.preprocessing import normalize
 
 from nearkin import CosineMetric, Euclidean, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners.cosine_metric import cosine_matrix, objective
+from nearkin.learners.cosine_metric import cosine_matrix, cosine_objective
 from nearkin.spaces.maps import UnitLength
 from tests.cases import each
 
@@ -24,7 +24,7 @@ def value(W, F, links, same, counts, pull, wrong):
     """The objective at the best level and slope for a matrix."""
     A, B = F[links[:, 0]], F[links[:, 1]]
     found = minimize(
-        lambda x: objective(W, x[0], x[1], A, B, same, counts, pull, wrong),
+        lambda x: cosine_objective(W, x[0], x[1], A, B, same, counts, pull, wrong),
         [0.0, 4.0],
         method="Nelder-Mead",
         options={"xatol": 1e-6, "fatol": 1e-10},
@@ -54,7 +54,7 @@ def test_the_objective_is_the_plain_sum():
         chance = 1 / (1 + np.exp(-odds if alike else odds))
         plain -= count * np.log(0.1 + 0.8 * chance)
     A, B = F[links[:, 0]], F[links[:, 1]]
-    assert_allclose(objective(W, 0.3, 2.0, A, B, same, counts, 0.5, 0.1), plain)
+    assert_allclose(cosine_objective(W, 0.3, 2.0, A, B, same, counts, 0.5, 0.1), plain)
 
 
 def test_few_rows_of_many_columns_are_as_good_in_their_span():
@@ -82,7 +82,7 @@ def test_distances_are_those_of_directions_and_a_strong_pull_leaves_them():
 
 def test_one_answer_against_all_others_costs_no_more_than_a_wrong_one():
     A, different = np.array([[1.0, 0.0]]), np.array([False])
-    cost = objective(np.eye(2), 0.0, 1000.0, A, A, different, np.ones(1), 1.0, 0.15)
+    cost = cosine_objective(np.eye(2), 0.0, 1000.0, A, A, different, np.ones(1), 1.0, 0.15)
     assert_allclose(cost - 1e-3 * 1000.0**2, -np.log(0.15))
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import NotFittedError
 import nearkin as nk
 from nearkin.learners import explain
 from nearkin.learners.explain import parts_by_column
-from nearkin.learners.teachable import retaught
+from nearkin.learners.teachable import learn_again
 from nearkin.spaces.maps import Affine, Composed, Identity, Scaled, UnitLength
 from tests.cases import each
 
@@ -112,7 +112,7 @@ def test_pulls_are_what_learning_again_without_an_answer_changes(kernel, rows):
         link = (answer.left, answer.right)
         same = [tuple(one) for one in pairs.must_link]
         assert answer.same == (link in same)
-        fewer = retaught(metric, X, pairs.without([link]))
+        fewer = learn_again(metric, X, pairs.without([link]))
         change = found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2
         assert_allclose(answer.pull, change, rtol=1e-6)
         percent = 100 * (fewer.pair_distance(X[3], X[17]) / found.distance - 1)
@@ -257,7 +257,7 @@ def test_bad_answers_are_named(rows):
 def test_looking_at_a_metric_computes_nothing(monkeypatch):
     X, y = load_iris(return_X_y=True)
     metric = nk.KernelBeta(random_state=0).fit(X, y)
-    for name in ("parts_by_column", "random_pairs"):
+    for name in ("parts_by_column", "draw_links"):
         monkeypatch.setattr(explain, name, lambda *_, **__: pytest.fail("computed"))
     monkeypatch.setattr(metric, "_find_late_verdicts", lambda: pytest.fail("computed"))
     assert "importances" in dir(metric)

@@ -26,7 +26,12 @@ def test_functions_that_sit_on_few_rows_are_told():
     warn_of_few_rows(np.zeros((100, 2)), can_normalize=True)
 
 
-def test_lmnn_with_fewer_rows_than_columns_is_told():
+def test_lmnn_with_fewer_rows_than_columns_stops_early_or_says_so():
     few = np.concatenate([np.flatnonzero(digit == Y)[:5] for digit in range(10)])
+    rest = np.setdiff1d(np.arange(len(Y)), few)[::4]
+    early = nk.LMNN(random_state=0).fit(X[few], Y[few])
     with pytest.warns(UserWarning, match="LMNN has 50 rows of known class and 5[0-9] columns"):
-        nk.LMNN(random_state=0, max_iter=500).fit(X[few], Y[few])
+        late = nk.LMNN(random_state=0, max_iter=500).fit(X[few], Y[few])
+    euclidean = nk.Euclidean().fit(X[few], Y[few])
+    early, late, euclidean = (m.score(X[rest], Y[rest]) for m in (early, late, euclidean))
+    assert early > euclidean + 0.01 > late

@@ -135,19 +135,6 @@ def test_components_follow_the_variance_of_the_embedding(data):
     assert_allclose(two.metric_, full.metric_)
 
 
-@each("combine", COMBINE)
-@each("covariance", ["shrunk", "full", "shared"])
-def test_rotated_rows_are_equally_far_apart(combine, covariance, data):
-    X, y = data
-    rotation = np.linalg.qr(np.random.RandomState(1).standard_normal((3, 3)))[0]
-    learner = Generative(combine=combine, covariance=covariance, random_state=0)
-    expected = learner.fit(X, y).distance(X)
-    rotated = X @ rotation
-    found = learner.fit(rotated, y).distance(rotated)
-    # Rounds of weighting end when the metric changes by less than 1e-6.
-    assert_allclose(found, expected, atol=1e-5 * expected.max())
-
-
 def test_interpolation_mixes_the_identity_in(data):
     X, y = data
     plain, mixed = Generative().fit(X, y), Generative(interpolation=0.3).fit(X, y)

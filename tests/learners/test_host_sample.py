@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from nearkin import Answers, MetricLearner, Pairs, open_rows
 from nearkin.learners import metric_learner as module
-from nearkin.learners.metric_learner import SAMPLE_ROWS, host_sample
+from nearkin.learners.metric_learner import SAMPLE_ROWS, take_host_sample
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.backends import RemoteRows
 from tests.cases import each
@@ -50,12 +50,12 @@ def make_rows():
 
 def sampled(n, pairs=None, classes=None, seed=0):
     evidence = Evidence(Pairs() if pairs is None else pairs, classes)
-    return host_sample(Numbered(n), evidence, np.random.RandomState(seed))
+    return take_host_sample(Numbered(n), evidence, np.random.RandomState(seed))
 
 
 def test_few_rows_are_all_taken_in_their_order_and_nothing_is_drawn():
     rng = np.random.RandomState(0)
-    found = host_sample(Numbered(SAMPLE_ROWS), Evidence(PAIRS, None), rng)
+    found = take_host_sample(Numbered(SAMPLE_ROWS), Evidence(PAIRS, None), rng)
     assert_array_equal(found.X[:, 0], np.arange(SAMPLE_ROWS))
     assert_array_equal(found.numbers, np.arange(SAMPLE_ROWS))
     assert rng.randint(10**6) == np.random.RandomState(0).randint(10**6)
@@ -63,7 +63,7 @@ def test_few_rows_are_all_taken_in_their_order_and_nothing_is_drawn():
 
 def test_rows_in_memory_are_taken_as_they_are():
     X = make_rows()
-    found = host_sample(X, Evidence(PAIRS, None), np.random.RandomState(0))
+    found = take_host_sample(X, Evidence(PAIRS, None), np.random.RandomState(0))
     assert found.X is X
     assert found.numbers is None
     assert found.renumbered(PAIRS) is PAIRS
@@ -145,7 +145,7 @@ SOME_LABELS = np.where(np.arange(N) % 3 == 0, CLASSES, -1)
 def test_the_metric_is_that_of_the_sample_in_memory(fewer, told):
     X, rng = make_rows(), np.random.RandomState(0)
     rows = open_rows(np.split(X, [100, 350]))
-    sample = host_sample(rows, Evidence(told.get("pairs", Pairs()), told.get("y")), rng)
+    sample = take_host_sample(rows, Evidence(told.get("pairs", Pairs()), told.get("y")), rng)
     within = {
         "y": told["y"][sample.numbers] if "y" in told else None,
         "pairs": told["pairs"].restrict(sample.numbers) if "pairs" in told else None,

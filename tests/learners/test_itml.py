@@ -94,17 +94,6 @@ def test_bounds_where_distances_are_alike_or_none():
     assert estimate_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
 
 
-@each("prior", ["identity", "covariance", "array"])
-def test_scale_of_the_data_does_not_matter(prior, data):
-    X, _, pairs = data
-    given = np.diag([1.0, 2, 3, 4]) if prior == "array" else prior
-    X = X - X.mean(axis=0)
-    expected = ITML(prior=given, random_state=0).fit(X, pairs=pairs).distance(X)
-    for scale in (1e-6, 1e6):
-        found = ITML(prior=given, random_state=0).fit(scale * X, pairs=pairs).distance(scale * X)
-        assert_allclose(found / found.max(), expected / expected.max(), atol=1e-6)
-
-
 def test_covariance_prior_does_not_depend_on_linear_maps_where_rows_abound():
     X, y = make_three_normal(20_000, n_features=3, random_state=0)
     pairs = Pairs.from_labels(y, 30, random_state=0)

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
+from nearkin.learners.kernel_beta import paper_weights
 from nearkin.pairs.supervision import Spread
 from nearkin.rows import parallel
 from nearkin.spaces import feature_space
@@ -82,50 +82,36 @@ def test_cannot_links_alone_are_enough_for_the_calibrated_weights():
 
 
 @each("kernel", NAMES)
-def test_exact_beta_equals_eq_4(kernel, data):
+@each(("center", "rank_tol", "rounding"), [(True, 0.02, 1e-7), (False, 1e-6, 1e-5)])
+def test_exact_beta_equals_eq_4(kernel, center, rank_tol, rounding, data):
     X, y, _ = data
+    X, y = (X, y) if center else (X[:30], y[:30])
     pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
-    metric = KernelBeta(kernel=kernel, gamma=0.4, weighting="paper", rank_tol=0.02)
-    metric.fit(X, pairs=pairs)
-    K = oracles.center(oracles.kernel_matrix(kernel, X, X, gamma=0.4))
-    values, V = np.linalg.eigh(K)
-    kept = values > 0.02 * values[-1]
-    values, V = values[kept][::-1], V[:, kept][:, ::-1]
-    assert_allclose(metric.eigenvalues_, values)
-    D = oracles.mean_squared_difference(V, pairs.must_link)
-    assert_allclose(metric.beta_, oracles.eq4_beta(D, np.sqrt(values).sum()), rtol=1e-7)
-    # z_i = (β_r v_r[i])_r, so the learned kernel is K_β = Σ β_r² v_r v_rᵀ.
-    K_beta = (V * metric.beta_**2) @ V.T
-    assert_allclose(metric.kernel_matrix(X), K_beta, atol=1e-9 * np.abs(K_beta).max())
-
-
-def not_centred(X, kernel="rbf", rank_tol=1e-6):
-    """Eigenvalues and eigenvectors of the kernel matrix as it is, the largest first."""
-    values, V = np.linalg.eigh(oracles.kernel_matrix(kernel, X, X, gamma=0.4))
-    kept = values > rank_tol * values[-1]
-    return values[kept][::-1], V[:, kept][:, ::-1]
-
-
-@each("kernel", NAMES)
-def test_beta_of_a_matrix_that_is_not_centred_equals_eq_4(kernel, data):
-    X, y, _ = data
-    X, y = X[:30], y[:30]
-    pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
-    metric = KernelBeta(kernel=kernel, gamma=0.4, weighting="paper", rank_tol=1e-6, center=False)
-    metric.fit(X, pairs=pairs)
-    values, V = not_centred(X, kernel)
-    assert_allclose(metric.eigenvalues_, values, rtol=1e-6)
+    metric = KernelBeta(
+        kernel=kernel, gamma=0.4, weighting="paper", rank_tol=rank_tol, center=center
+    ).fit(X, pairs=pairs)
+    values, V = spectrum(X, kernel, rank_tol, center=center)
+    assert_allclose(metric.eigenvalues_, values, rtol=rounding)
     D = oracles.mean_squared_difference(V, pairs.must_link)
     expected = oracles.eq4_beta(D, np.sqrt(values).sum())
-    assert_allclose(metric.beta_, expected, rtol=1e-5)
+    assert_allclose(metric.beta_, expected, rtol=rounding)
+    # z_i = (β_r v_r[i])_r, so the learned kernel is K_β = Σ β_r² v_r v_rᵀ.
     K_beta = (V * expected**2) @ V.T
-    assert_allclose(metric.kernel_matrix(X), K_beta, atol=1e-7 * np.abs(K_beta).max())
+    assert_allclose(metric.kernel_matrix(X), K_beta, atol=rounding * np.abs(K_beta).max())
+
+
+def spectrum(X, kernel="rbf", rank_tol=1e-6, *, center=False):
+    """Eigenvalues and eigenvectors of the kernel matrix, the largest first."""
+    K = oracles.kernel_matrix(kernel, X, X, gamma=0.4)
+    values, V = np.linalg.eigh(oracles.center(K) if center else K)
+    kept = values > rank_tol * values[-1]
+    return values[kept][::-1], V[:, kept][:, ::-1]
 
 
 def test_calibrated_beta_of_a_matrix_that_is_not_centred_compares_each_direction_with_chance(data):
     X, _, pairs = data
     metric = KernelBeta(gamma=0.4, prior_pairs=4, center=False).fit(X, pairs=pairs)
-    values, V = not_centred(X, rank_tol=0.01)
+    values, V = spectrum(X, rank_tol=0.01)
     every = list(combinations(range(len(X)), 2))
     for r in range(len(values)):
         direction = V[:, [r]]
@@ -222,21 +208,6 @@ def test_with_many_pairs_the_pairs_decide(data):
     assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_) * gain / gain.mean(), rtol=1e-8)
 
 
-def test_more_pairs_move_the_weights_further(data):
-    X, _, pairs = data
-    heavy = Pairs(
-        pairs.must_link,
-        pairs.cannot_link,
-        must_weight=10 * pairs.must_weight,
-        cannot_weight=10 * pairs.cannot_weight,
-    )
-    start, light, far = (
-        KernelBeta(prior_pairs=prior).fit(X, pairs=given).beta_
-        for prior, given in ((1e12, pairs), (10, pairs), (10, heavy))
-    )
-    assert np.abs(far - start).sum() > np.abs(light - start).sum()
-
-
 def test_paper_weights_stay_finite_where_a_direction_has_no_spread():
     must, none = Spread(np.array([0.0, 1.0, 2.0]), 5.0), Spread(np.zeros(3), 0.0)
     beta = paper_weights(must, none, 6.0)
@@ -259,14 +230,6 @@ def test_paper_weights_minimise_the_spread_at_a_fixed_sum():
         step = rng.standard_normal(6)
         other = beta + 0.01 * (step - step.mean())
         assert beta**2 @ D < other**2 @ D
-
-
-def test_calibrated_weights_keep_the_mean_gain():
-    rng = np.random.RandomState(0)
-    must, cannot = Spread(rng.uniform(size=6), 9.0), Spread(rng.uniform(size=6), 4.0)
-    eigenvalues = np.arange(6.0, 0, -1)
-    beta = calibrated_weights(must, cannot, 0.1, eigenvalues, 10.0)
-    assert_allclose((beta / np.sqrt(eigenvalues)).mean(), 1)
 
 
 @each_kernel
@@ -321,14 +284,6 @@ def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
     assert_allclose(Z, metric.embedding_, atol=rounding * scale)
 
 
-@each_map
-@each("n_landmarks", [None, 25])
-def test_fit_transform_equals_transform(options, n_landmarks, data):
-    X, y, _ = data
-    metric = KernelBeta(n_landmarks=n_landmarks, random_state=0, **options)
-    assert_array_equal(metric.fit_transform(X, y), metric.transform(X))
-
-
 @each_kernel
 @each("weighting", ["paper", "calibrated"])
 def test_permuting_rows_permutes_the_result(kernel, weighting, data):
@@ -340,16 +295,6 @@ def test_permuting_rows_permutes_the_result(kernel, weighting, data):
     permuted = metric.fit(X[order], pairs=moved)
     assert_allclose(permuted.transform(X[order]), Z[order], atol=1e-9 * np.abs(Z).max())
     assert_allclose(permuted.embedding_, Z[order], atol=1e-9 * np.abs(Z).max())
-
-
-def test_permuting_rows_permutes_the_result_with_landmarks(data):
-    X, _, pairs = data
-    order = np.random.RandomState(5).permutation(60)
-    landmarks = np.arange(0, 60, 2)
-    metric = KernelBeta(landmarks=landmarks).fit(X, pairs=pairs)
-    moved = np.flatnonzero(np.isin(order, landmarks))
-    permuted = KernelBeta(landmarks=moved).fit(X[order], pairs=pairs.restrict(order))
-    assert_allclose(permuted.transform(X[order]), metric.transform(X)[order], atol=1e-9)
 
 
 @each("kernel", NAMES)
@@ -596,16 +541,6 @@ def test_gamma_follows_its_rule(data):
     X, _, pairs = data
     assert_allclose(KernelBeta().fit(X, pairs=pairs).gamma_, 1 / oracles.mean_squared_distance(X))
     assert KernelBeta(gamma=0.7).fit(X, pairs=pairs).gamma_ == 0.7
-
-
-@each("scale", [1e-8, 1e8])
-def test_the_unit_of_the_data_does_not_matter(scale, data):
-    X, _, pairs = data
-    for kernel in ("rbf", "laplacian", "poly", "cosine"):
-        metric = KernelBeta(kernel=kernel)
-        Z = metric.fit(X, pairs=pairs).transform(X + 0.1)
-        scaled = metric.fit(scale * X, pairs=pairs).transform(scale * (X + 0.1))
-        assert_allclose(scaled, Z, atol=1e-8 * np.abs(Z).max())
 
 
 def test_float32_far_from_the_origin_is_still_right():

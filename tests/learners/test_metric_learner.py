@@ -29,7 +29,7 @@ from nearkin import (
 )
 from nearkin.datasets import make_xor
 from nearkin.learners import itml, metric_learner
-from nearkin.learners.selection import BLEND, ingredients, usual_blend
+from nearkin.learners.selection import BLEND, make_ingredients, usual_blend
 from nearkin.messages import mute_categories
 from nearkin.scores import pair_auc
 from tests.cases import each
@@ -135,7 +135,7 @@ def test_nothing_is_done_twice_and_the_result_is_the_same(wine, monkeypatch):
     n_distinct = len(set(projections))
     assert len(projections) == n_distinct > 10
 
-    monkeypatch.setattr(metric_learner, "keeping_results", nullcontext)
+    monkeypatch.setattr(metric_learner, "keep_results", nullcontext)
     projections.clear()
     apart = clone(learner).fit(X[::2], pairs=pairs)
     assert len(set(projections)) == n_distinct < 0.6 * len(projections)
@@ -432,7 +432,7 @@ def _learners(metric):
 
 
 def test_the_usual_blend_leaves_out_what_cannot_be_fitted():
-    parts = ingredients(100, 1000, 0)
+    parts = make_ingredients(100, 1000, 0)
     whole = usual_blend(parts)
     assert "Euclidean" not in whole
     assert sum(whole.values()) == pytest.approx(1)
@@ -441,7 +441,7 @@ def test_the_usual_blend_leaves_out_what_cannot_be_fitted():
     assert set(rest) == set(whole) - {"RCA, then cosine kernel"}
     assert sum(rest.values()) == pytest.approx(1)
     # On all columns the same learners take part too, but not as a rule.
-    assert set(usual_blend(ingredients(100, 1000, 0, some_columns=True))) == set(whole)
+    assert set(usual_blend(make_ingredients(100, 1000, 0, some_columns=True))) == set(whole)
 
 
 def test_pairs_are_spread_if_asked_for(wine):

@@ -7,10 +7,10 @@ from scipy import sparse
 
 from nearkin import Pairs
 from nearkin.learners.selection import (
-    View,
-    changed_for_better,
-    scales_of_differing,
-    view_by_few_axes,
+    SeenRows,
+    choose_axes,
+    choose_scales,
+    compare_after_change,
 )
 from nearkin.rows.scaling import column_scales
 from nearkin.scores import pair_auc
@@ -27,7 +27,7 @@ def classes():
 
 def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
     X, _, pairs = classes
-    found = changed_for_better(lambda rows: rows[:, :1], X, pairs)
+    found = compare_after_change(lambda rows: rows[:, :1], X, pairs)
     assert_allclose(found.auc, pair_auc(X[:, :1], pairs=pairs))
     assert_allclose(found.other_auc, pair_auc(X, pairs=pairs))
     assert found.t < -3
@@ -35,17 +35,17 @@ def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
 
 def test_differing_units_are_brought_to_one_scale_and_named(classes):
     wide = classes[0] * [1e6, 1]
-    scales, why = scales_of_differing(wide, ["grams", "length"])
+    scales, why = choose_scales(wide, ["grams", "length"])
     assert_array_equal(scales, column_scales(wide))
     assert "column 'grams' reaches" in why
     assert "as far as column 'length'" in why
-    assert "column 0" in scales_of_differing(wide)[1]
-    assert_allclose(scales_of_differing(sparse.csr_array(wide))[0], scales)
+    assert "column 0" in choose_scales(wide)[1]
+    assert_allclose(choose_scales(sparse.csr_array(wide))[0], scales)
 
 
 def test_equal_units_are_left_as_they_are(classes):
-    assert scales_of_differing(classes[0]) == (None, "")
-    assert scales_of_differing(classes[0] * [20, 1]) == (None, "")
+    assert choose_scales(classes[0]) == (None, "")
+    assert choose_scales(classes[0] * [20, 1]) == (None, "")
 
 
 def test_few_axes_are_taken_unless_they_lose_what_pairs_tell_of(classes):
@@ -58,9 +58,9 @@ def test_few_axes_are_taken_unless_they_lose_what_pairs_tell_of(classes):
     many_small_axes = np.hstack([2 * noise[:, :6], np.repeat(things, 2, axis=0)])
     twins = Pairs([(i, i + 1) for i in range(0, 100, 2)], [(i, i + 2) for i in range(100, 200, 2)])
     for rows, told, kept in ((one_large_axis, pairs, True), (many_small_axes, twins, False)):
-        whole = View(rows, 300, 0)
+        whole = SeenRows(rows, 300, 0)
         assert whole.reduction is None
-        found = view_by_few_axes(rows, 5, told, whole, 0)
+        found = choose_axes(rows, 5, told, whole, 0)
         assert (found is whole) != kept
         assert found.rows.shape[1] == (5 if kept else rows.shape[1])
-    assert view_by_few_axes(rows, 5, Pairs(), whole, 0).rows.shape[1] == 5
+    assert choose_axes(rows, 5, Pairs(), whole, 0).rows.shape[1] == 5

@@ -114,14 +114,6 @@ def test_a_second_fit_forgets_the_first_scale():
     assert_array_equal(metric.transform(X), X)
 
 
-@each("dtype", [np.float32, np.float64])
-def test_the_type_of_rows_is_kept(dtype):
-    X, _, pairs = example()
-    X = (X * UNITS).astype(dtype)
-    for learner in (Euclidean(scale=True), KernelBeta(scale=True, random_state=0)):
-        assert learner.fit(X, pairs=pairs).transform(X).dtype == dtype
-
-
 def test_sparse_rows_stay_sparse():
     X, _, pairs = example()
     X = np.maximum(X * UNITS, 0)

@@ -12,13 +12,13 @@ from nearkin.datasets import make_xor
 from nearkin.learners.selection import (
     BLEND,
     EUCLIDEAN,
-    HeldOut,
+    HeldOutDistances,
     _new_rows_beside_named,
+    blend_in_euclidean,
     choose,
-    doubt_of,
+    describe_doubt,
     hold_out,
-    unseen_choice,
-    with_euclidean,
+    report_uncompared,
 )
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.held_out import compare_auc, deal_pairs, rank_among
@@ -106,7 +106,7 @@ def held_out_with(gains, n=200, seed=0, noise=0.3):
         distances[name] = [np.exp(np.where(same, -gain, gain) + common + own)]
         random[name] = [np.exp(rng.normal(size=500))]
     links = np.arange(2 * n).reshape(n, 2)
-    return HeldOut([np.ones(n, dtype=bool)], distances, random, same, links, links)
+    return HeldOutDistances([np.ones(n, dtype=bool)], distances, random, same, links, links)
 
 
 def chosen(gains, n=200, **more):
@@ -186,7 +186,7 @@ def test_a_choice_that_was_worse_is_doubted():
     for seed in range(20):
         report = chosen({EUCLIDEAN: 0.9, "usual": 0.3, "other": -1.0}, n=12, seed=seed)
         line = next(line for line in report.candidates if line.chosen)
-        doubt = doubt_of(report)
+        doubt = describe_doubt(report)
         assert (doubt is not None) == (line.name != EUCLIDEAN and line.gain <= -1.5 * line.error)
         if doubt is not None:
             assert f"by {-line.gain:.3f} ± {line.error:.3f} in pair AUC" in doubt
@@ -208,7 +208,7 @@ def test_where_must_links_are_duplicates_nothing_is_believed_to_be_gained():
 def test_random_pairs_stand_for_a_kind_that_is_missing(kind):
     both = held_out_with({EUCLIDEAN: 0.1, "usual": 1.0, "other": 0.2})
     kept = both.same == kind
-    one = HeldOut(
+    one = HeldOutDistances(
         [np.ones(kept.sum(), dtype=bool)],
         {name: [values[0][kept]] for name, values in both.distances.items()},
         both.random,
@@ -250,14 +250,14 @@ def test_the_report_can_be_read():
 
 
 def test_the_report_without_candidates_is_the_reason():
-    report = unseen_choice({"usual": 1.0}, "3 pairs are too few")
+    report = report_uncompared({"usual": 1.0}, "3 pairs are too few")
     assert report.recipe == {EUCLIDEAN: 0.5, "usual": 0.5}
     assert str(report).startswith("3 pairs are too few: ")
     assert "<table>" not in report._repr_html_()
 
 
 def test_shares_sum_to_one():
-    recipe = with_euclidean({"a": 0.3, "b": 0.7}, 0.25)
+    recipe = blend_in_euclidean({"a": 0.3, "b": 0.7}, 0.25)
     assert_allclose(sum(recipe.values()), 1)
     assert recipe[EUCLIDEAN] == 0.25
 
@@ -279,7 +279,7 @@ def test_how_far_new_rows_are_beside_named_ones_is_seen_in_random_pairs():
     links = np.arange(60).reshape(30, 2)
     random_links = rng.randint(200, size=(1000, 2))
     squared = linked_distances(Z, random_links) ** 2
-    held_out = HeldOut(
+    held_out = HeldOutDistances(
         [np.ones(30, dtype=bool)], {}, {"one": [squared]}, np.arange(30) < 15, links, random_links
     )
     assert_allclose(_new_rows_beside_named(held_out, {"one": 1.0}, 200), 0.5, rtol=0.1)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from nearkin.learners.selection import learned_shares, weighted_auc
+from nearkin.learners.selection import learn_shares, weighted_auc
 
 
 def test_the_auc_is_that_of_scikit_learn_with_weights_and_ties():
@@ -31,7 +31,7 @@ def test_steps_are_those_of_a_plain_search():
         if auc(best) <= auc(counts):
             break
         counts = best
-    found = learned_shares(distances, same, weight, usual)
+    found = learn_shares(distances, same, weight, usual)
     assert_allclose(found, counts / counts.sum())
     assert counts.sum() > 10
 
@@ -39,4 +39,4 @@ def test_steps_are_those_of_a_plain_search():
 def test_where_all_pairs_are_told_apart_the_usual_shares_stay():
     distances = np.array([[0.1, 0.2], [0.2, 0.1], [1.0, 0.9], [1.1, 1.0]])
     same = np.array([True, True, False, False])
-    assert_allclose(learned_shares(distances, same, np.ones(4), np.array([0.7, 0.3])), [0.7, 0.3])
+    assert_allclose(learn_shares(distances, same, np.ones(4), np.array([0.7, 0.3])), [0.7, 0.3])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from nearkin.learners.teachable import retaught
+from nearkin.learners.teachable import learn_again
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of, records_of_digits
 from tests.cases import each
@@ -42,7 +42,7 @@ def test_answers_are_named_by_what_learning_without_them_changes(lesson):
     known, learned = lesson._book.known, lesson._seen.learned
     for answer in why["answers"]:
         fewer = known.without((answer["left"], answer["right"])).told
-        again = retaught(learned.metric, lesson._rows, fewer)
+        again = learn_again(learned.metric, lesson._rows, fewer)
         distance = again.pair_distance(*lesson._rows[[3, 50]])
         assert_allclose(answer["change"], 100 * (distance / why["distance"] - 1), rtol=1e-6)
         links = known.pairs.must_link if answer["same"] else known.pairs.cannot_link

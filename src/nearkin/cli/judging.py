@@ -22,7 +22,7 @@ from nearkin.cli.files.tables import NamedRows, Table
 from nearkin.cli.models import Model
 from nearkin.cli.row_marks import count_known
 from nearkin.errors import counted
-from nearkin.learners.explain import Explanation, words_of
+from nearkin.learners.explain import Explanation, strongest_pulls, word_effects
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
@@ -166,7 +166,7 @@ class Reasons:
         found = replace(found, chance=chance, threshold=self._radius)
         if self._told and found.distance:
             metric, X, pairs = self._told
-            answers, remark = metric._pulls_as_taught(rows, found.distance**2, X, pairs)
+            answers, remark = strongest_pulls(metric, rows, found.distance**2, X, pairs)
             found = replace(found, answers=answers, remark=remark)
         elif not self._told:
             found = replace(found, remark="Which answers pull them: --taught ANSWERS says it.")
@@ -179,7 +179,7 @@ class Reasons:
         rows = [cells.slice(int(place), 1) for place in places]
         left, right = (encoder.cells(row) for row in rows)
         values = {name: (left[name], right[name]) for name in left}
-        words = words_of(encoder, self._metric.map_, *rows) if found.distance else {}
+        words = word_effects(encoder, self._metric.map_, *rows) if found.distance else {}
         return replace(found, values=values, words=words)
 
     def text(self, explained: list[Explanation], left: Any, right: Any) -> str:

@@ -43,7 +43,7 @@ from nearkin.clustering.partitions import (
     split_up,
 )
 from nearkin.errors import InputError
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import show_progress, tell
 from nearkin.pairs.closure import number_by_appearance
 from nearkin.pairs.labels import number_classes, renumber_classes
@@ -502,6 +502,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find groups.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle, squared_distances
@@ -161,6 +161,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find clusters and their metric.

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.labels import number_classes
@@ -728,6 +728,7 @@ class MPCKMeans(
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find clusters and column weights.

@@ -38,7 +38,7 @@ from nearkin.clustering.constraints import (
 from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.learners.selection import SelectionWarning, scales_of_differing
+from nearkin.learners.selection import SelectionWarning, choose_scales
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.closure import draw_links, number_by_appearance
 from nearkin.pairs.pairs import Pairs
@@ -487,7 +487,7 @@ class PlainRows(TransformerMixin, BaseEstimator):
         """Find the spreads of columns."""
         self.table_ = TableEncoder().fit(X) if find_word_columns(X) else None
         rows = self._numbers(X, reset=True)
-        self.column_scale_, _ = scales_of_differing(rows, None)
+        self.column_scale_, _ = choose_scales(rows, None)
         return self
 
     def transform(self, X: Any) -> Any:

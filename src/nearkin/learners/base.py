@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from functools import cached_property, wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, NearkinError, few
-from nearkin.learners.explain import ExplainingMixin
+from nearkin.learners.explain import (
+    Explanation,
+    TaughtPart,
+    contributions_by_column,
+    explain_pair,
+    mean_shares_by_column,
+)
 from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, gather_evidence
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import linked_distances, rowwise_distances
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import scale_rows
-from nearkin.rows.sparse import is_sparse, to_plain
+from nearkin.rows.sparse import is_sparse, to_dense, to_plain
 from nearkin.rows.validation import (
     count_rows,
     find_word_columns,
@@ -72,37 +79,335 @@ from nearkin.storage.schema import (
     words,
 )
 
-# Same or different: the verdicts of a learned metric, and how good they are.
-
-
-# Random pairs of rows that a prevalence is estimated from.
+# Random pairs of rows that a prevalence is estimated from. Not tuned.
 _RANDOM_PAIRS = 2000
-# Rows of so many numbers are kept until verdicts are asked for; of more, they are found at once.
+# Numbers in rows that are kept until verdicts are asked for (8 MB); of more, they are found in fit.
+# A fit of RCA to a thousand labelled rows would take three times as long otherwise.
 _MOST_KEPT = 1_000_000
+# Rows of fit that are kept for importances. Not tuned.
+_ROWS_FOR_IMPORTANCES = 60
+# How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
+# transform is to give, what metadata go where, and who is to be told of progress.
+_OF_SCIKIT_LEARN = ("_skl", "_metadata_request", "_parent_callback")
 # The version that pickled an estimator, among its attributes.
 _PICKLED_BY = "_nearkin_version"
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
-class JudgingMixin:
-    """Verdicts by the distance, for a learner that has distances.
+
+class ParameterError(NearkinError, InvalidParameterError):
+    """A parameter that an estimator does not take."""
+
+
+def replace_state(fit: _Method) -> _Method:
+    """Let ``fit`` work on a copy that has the parameters alone, and takes the estimator's place.
+
+    So nothing of an earlier fit is left, and one that fails changes nothing.
+    """
+    return _on_a_copy(fit, anew=True)
+
+
+def update_state(partial_fit: _Method) -> _Method:
+    """Let ``partial_fit`` work on a copy that has what was learned, too.
+
+    Arrays are not copied: the method must not write into them.
+    """
+    return _on_a_copy(partial_fit, anew=False)
+
+
+def _on_a_copy(method: _Method, *, anew: bool) -> _Method:
+    @wraps(method)
+    def fitted(self: Any, *args: Any, **options: Any) -> Any:
+        attempt = object.__new__(type(self))
+        attempt.__dict__.update(
+            (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
+        )
+        method(attempt, *args, **options)
+        if anew:
+            attempt._keep_some_rows(args[0] if args else options.get("X"))
+        self.__dict__ = attempt.__dict__
+        return self
+
+    return cast("_Method", fitted)
+
+
+def _is_learned(name: str) -> bool:
+    if name.startswith("_"):
+        return not name.startswith(_OF_SCIKIT_LEARN)
+    return name.endswith("_")
+
+
+class WholeState:
+    """What an estimator has learned is whole and of one version. Put it before the other bases.
+
+    Its ``fit`` has the decorator :func:`replace_state`, its ``partial_fit`` :func:`update_state`.
+    """
+
+    def _keep_some_rows(self, X: Any) -> None:
+        """Keep what later questions need of the rows that were given to ``fit``: nothing here."""
+
+    def _validate_params(self) -> None:
+        try:
+            super()._validate_params()  # type: ignore[misc]
+        except InvalidParameterError as error:
+            raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), _PICKLED_BY: __version__}  # type: ignore[dict-item]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        maker = state.pop(_PICKLED_BY, "of an earlier version")
+        if maker != __version__:
+            raise StorageError(
+                f"this is a pickle of nearkin {maker}, and pickles can be read by the same version "
+                f"only, not by nearkin {__version__}. Read it there and write metric.save(path)."
+            )
+        super().__setstate__(state)  # type: ignore[misc]
+
+
+class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Transform, distances, verdicts, scores, explanations and files of a learner.
+
+    A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
+    distance between their images under ``transform``. ``fit`` of a learner ends with :meth:`_keep`;
+    one that takes rows that others do not has a ``_checked`` of its own.
 
     Attributes
     ----------
-    threshold_ : float
-        Distance that best tells same from different, if both are equally frequent.
-    sharpness_, far_sharpness_ : float
-        How quickly :meth:`chance_same` falls with the distance, below and above the threshold.
-    prevalence_ : float
-        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
+    map_ : map
+        What was learned, see :mod:`nearkin.maps`.
+    n_components_ : int
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
+    table_ : TableEncoder
+        Where X was a data frame with words: what makes numbers of it, and of new ones. All else is
+        learned from these numbers; ``n_features_in_`` counts them.
     """
 
-    prevalence_: float
-    pair_distance: Callable[[Any, Any], Floats]
-    _embedded_rows: Callable[[Any, NDArray[np.integer]], Any]
+    # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
+    # Whether rows are taken as they are, with words and gaps: if a transformer sees them first.
+    _sees_any_rows = False
+    # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
+    _sparse: ClassVar[bool] = False
+    _order: ClassVar[str | None] = None
+    # Whether it is told who answered, and finds out who is right.
+    _takes_answers: ClassVar[bool] = False
+    map_: Map
+    n_components_: int
+    n_features_in_: int
+
+    @cached_property
+    def threshold_(self) -> float:
+        """Distance that best tells same from different, if both are equally frequent."""
+        found: float = self._verdict("threshold_")
+        return found
+
+    @cached_property
+    def sharpness_(self) -> float | None:
+        """How quickly :meth:`chance_same` falls with the distance, below the threshold."""
+        found: float | None = self._verdict("sharpness_")
+        return found
+
+    @cached_property
+    def far_sharpness_(self) -> float | None:
+        """How quickly :meth:`chance_same` falls with the distance, above the threshold."""
+        found: float | None = self._verdict("far_sharpness_")
+        return found
+
+    @cached_property
+    def prevalence_(self) -> float | None:
+        """Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``."""
+        found: float | None = self._verdict("prevalence_")
+        return found
+
+    @cached_property
+    def same_distance_(self) -> float | None:
+        """Median distance of the pairs known to be the same."""
+        found: float | None = self._verdict("same_distance_")
+        return found
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Or what else ``fit`` takes: a sparse matrix, an array on a device, or rows that are
+            read block by block. With a precomputed kernel, kernel values against all training
+            rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+            Where X is, and in its type. Sparse rows stay sparse under the Euclidean distance.
+
+        Notes
+        -----
+        It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
+        input and output it needs about ten megabytes for each core. Steps of a chain hold what the
+        one before has made of all rows.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [0.0, 9.0], [5.0, 0.0], [5.0, 9.0]]
+        >>> metric = nk.RCA().fit(X, pairs=nk.Pairs([(0, 1), (2, 3)]))  # the second column varies
+        >>> metric.transform(X).shape
+        (4, 2)
+        """
+        check_is_fitted(self)
+        X = self._checked(X)
+        if not backends.is_remote(X):
+            found: Floats = self.map_.apply(X)
+            return found
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted != "default":
+            raise InputTypeError(
+                f"transform of rows that are read block by block gives such rows, not data "
+                f"frames of {wanted}: use set_output(transform='default')."
+            )
+        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
+        return mapped
+
+    @matrix_of_rows
+    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned distance between every row of one set and every row of another.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+            n_a × n_b numbers are held in memory.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)]))
+        >>> metric.distance(X)
+        array([[0., 5.],
+               [5., 0.]])
+        >>> float(metric.distance(X[0], X[1]))
+        5.0
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        return _in_their_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
+
+    @row_by_row
+    def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
+        """Learned distance between two sets row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Or one row, of shape (d,) or a Series of pandas, which is compared with all of the
+            other's. Of two rows the result is a number.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 2)]))
+        >>> metric.pair_distance(X[:2], X[1:])
+        array([5.        , 4.24264069])
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        if Z_a.shape[0] != Z_b.shape[0]:
+            raise InputError(
+                f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
+                f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
+            )
+        return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
+
+    @matrix_of_rows
+    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned kernel, the inner products of the embeddings.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[1.0, 0.0], [1.0, 2.0]]
+        >>> nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)])).kernel_matrix(X)
+        array([[1., 1.],
+               [1., 5.]])
+        """
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        product: Any = Z_a @ Z_b.T
+        found: Floats = product.toarray() if is_sparse(product) else product
+        return found
+
+    def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+        """Area under the ROC curve of telling same from different by the learned distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, preferably not used in ``fit``.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links; or triplets.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. For triplets, the share in the
+            right order (:func:`nearkin.scores.triplets_kept`). If there are both pairs and
+            triplets, the mean of the two scores, weighted by their total weights.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> metric.score(X[200:], y[200:]) > 0.95
+        True
+        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
+        True
+        """
+        check_roles(y, pairs, triplets=True)
+        if y is None and pairs is None:
+            raise InputError(
+                "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
+                "cross-validation by pairs, use nearkin.cross_validate or nearkin.grid_search: "
+                "scikit-learn's functions give no pairs to score, unless "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        if not self._sees_any_rows:
+            refuse_non_tables(X)
+        if y is None and pairs is not None and len(pairs):
+            pairs.check_rows(count_rows(X))
+            rows = pairs.points
+            pairs = pairs.restrict(rows)
+            return score_order(self._embedded_rows(X, rows), pairs=pairs)
+        return score_order(self._embedded(X), y, pairs=pairs)
 
     def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
         """Whether two rows are the same kind of thing, row by row.
@@ -313,10 +618,250 @@ class JudgingMixin:
             share,
         )
 
+    def explain(self, a: Any, b: Any, *, X: Any = None, pairs: Pairs | None = None) -> Explanation:
+        """Why two rows are as far apart as the metric says: columns, words and answers.
+
+        Parameters
+        ----------
+        a, b : array of shape (d,)
+            Or a Series of pandas, or what ``transform`` takes, with one row.
+        X : array of shape (n, d), optional
+            Rows that the metric was learned from, with ``pairs``, if it does not know them any
+            more: after it was loaded from a file, or where it keeps none of them.
+        pairs : Pairs, optional
+            Answers that it was learned from, of these rows.
+
+        Returns
+        -------
+        Explanation
+            Print it. :func:`nearkin.plot.explanation` draws it.
+
+        Notes
+        -----
+        Parts of columns are Shapley values
+        (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
+
+        Answers are left out one by one, and the others learned from again in the space that there
+        is: the first explanation takes as many times some milliseconds, with eight parts of a
+        ``MetricLearner`` a few seconds for a hundred answers. Where steps of a chain come before
+        the last one, these stay as they are. Learners that are not learned in milliseconds are
+        fitted again to X without each of the twelve answers that lie most along the two rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> pairs = nk.Pairs.from_labels(X[:, 1] > 0, 40, random_state=0)
+        >>> metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+        >>> metric.explain(X[0], X[1]).named(1)
+        ['1']
+        """
+        check_is_fitted(self)
+        return explain_pair(self, a, b, X, pairs)
+
+    def contributions(self, X_a: Any, X_b: Any) -> dict[str, Any]:
+        """Which columns two rows are far apart in: the part of each in the squared distance.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Compared row by row. Or one row each, of shape (d,) or a Series of pandas.
+
+        Returns
+        -------
+        dict
+            By name of the column, an array of shape (n,), or a number for one row. Parts sum to 1,
+            and one may be negative where a column makes up for others: see :meth:`explain`. All are
+            0 where rows are not apart.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> import pandas as pd
+        >>> people = {"name": ["Ada", "Ada", "Bob", "Rob"], "city": ["Rome", "Paris", "Bonn", None]}
+        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()])
+        >>> metric = metric.fit(pd.DataFrame(people), pairs=nk.Pairs([(0, 1)], [(0, 2)]))
+        >>> parts = metric.contributions(pd.DataFrame(people)[:1], pd.DataFrame(people)[1:2])
+        >>> {column: float(part[0].round(6)) for column, part in parts.items()}
+        {'name': 0.0, 'city': 1.0}
+        """
+        check_is_fitted(self)
+        return contributions_by_column(self, X_a, X_b)
+
+    def importances(self) -> dict[str, float]:
+        """The share of each column in squared distances between rows of ``fit``, the largest first.
+
+        It is the mean over 30 random pairs of 60 rows, found when it is first asked for. Shares
+        sum to 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
+        >>> next(iter(metric.importances()))
+        '1'
+        """
+        check_is_fitted(self)
+        known: dict[str, float] | None = self.__dict__.get("_importances")
+        if known is not None:
+            return known
+        rows = self.__dict__.get("_some_rows")
+        if rows is None:
+            raise InputError(
+                "importances are found from rows of fit, which a metric from a file, or of rows "
+                "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
+                "pairs of rows."
+            )
+        self._importances = found = mean_shares_by_column(self, rows)
+        return found
+
+    def save(self, path: StrPath, *, forget_names: bool = False) -> None:
+        """Write the fitted learner to a file that :func:`nearkin.load` reads.
+
+        The file holds parameters and arrays, never code, and no more of the training data than
+        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
+        many). A file that is there already is replaced once the new one is complete.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.nearkin``.
+        forget_names : bool, default=False
+            Leave out the names of the columns.
+
+        Raises
+        ------
+        StorageError
+            If the learner holds what cannot be stored, such as a function as its kernel.
+
+        Examples
+        --------
+        >>> import tempfile, nearkin
+        >>> X, y = nearkin.datasets.make_xor(100, random_state=0)
+        >>> metric = nearkin.KernelBeta(n_landmarks=20, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     metric.save(f"{folder}/xor.nearkin")
+        ...     loaded = nearkin.load(f"{folder}/xor.nearkin")
+        >>> (loaded.transform(X) == metric.transform(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        if forget_names and hasattr(self, "table_"):
+            raise InputError(
+                "forget_names=True: columns of a table with words are known by their names, "
+                "without which the model could not be used."
+            )
+        model_file.save(self, path, forget_names=forget_names)
+
+    def _encoded(self, X: Any, *, reset: bool) -> Any:
+        """Encode a table by ``table_``; rows of numbers stay as they are.
+
+        In ``fit`` a data frame with words has a ``table_`` made for it, and any data frame if the
+        learner was given a ``table``.
+        """
+        if reset:
+            given = getattr(self, "table", None)
+            if to_frame(X) is None or (given is None and not find_word_columns(X)):
+                return X
+            if getattr(self, "kernel", None) == "precomputed":
+                return X
+            from nearkin.tables.encoder import TableEncoder  # with much of scikit-learn
+
+            self.table_ = TableEncoder() if given is None else clone(given)
+            return to_plain(self.table_.fit_transform(X))
+        table = getattr(self, "table_", None)
+        if table is None:
+            return X
+        if to_frame(X) is not None:
+            return to_plain(table.transform(X))
+        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+            raise InputError(
+                f"X has no names of columns, by which {type(self).__name__} knows them: give a "
+                f"data frame with the columns {few(map(repr, table.columns_))}."
+            )
+        return X
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Check rows as they are given, and refuse those that the learner cannot take."""
+        return validation.validate_rows(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self._sparse else False,
+            order=self._order,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Check rows and divide their columns, which is how the learner sees them."""
+        return scale_rows(self, self._checked(X, reset=reset), reset=reset)
+
+    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+        """Embed some rows of an X that is not checked yet, as a plain array."""
+        if backends.is_remote(X):  # whose names of columns the rows alone would not have
+            return self.map_.apply(self._checked(X).take(rows))
+        return self._embedded(access.take(X, rows))
+
+    def _embedded(self, X: Any) -> Floats:
+        """Embed rows as a plain array, whatever ``set_output`` asks ``transform`` for."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        if backends.is_remote(X):
+            raise InputTypeError(
+                "distances and scores take arrays, not rows that are read block by block: give "
+                "some of them, for example rows.take(numbers), or blocks of transform(rows)."
+            )
+        Z = self.map_.apply(X)
+        found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
+        return found
+
+    def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
+        """Embed two sets of rows that are in one place; the first again if X_b is None."""
+        Z_a = self._embedded(X_a)
+        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        if backends.describe_place(Z_a) != backends.describe_place(Z_b):
+            raise InputError(
+                f"X_a is an array of {backends.describe_place(Z_a) or 'NumPy'} and X_b one of "
+                f"{backends.describe_place(Z_b) or 'NumPy'}: bring both to one place."
+            )
+        return Z_a, Z_b
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _keep(
+        self,
+        learned: Map,
+        X: Any,
+        evidence: Evidence,
+        rng: np.random.RandomState,
+        embedding: Any = None,
+    ) -> None:
+        """Keep the map that was learned from X as the learner sees it, and find its threshold.
+
+        The embedding of all rows saves another one of some.
+        """
+
+        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
+            return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
+
+        self.map_ = compose_after_scaling(self.column_scale_, learned)
+        self._calibrate(X, evidence, rng, embedded)
+
     def _judged(
         self, X: Any, y: Any, pairs: Pairs | None, purpose: str
     ) -> tuple[Pairs, Floats, Floats, Evidence]:
-        """Known pairs of both kinds, by positions among their rows, and their distances."""
+        """Return known pairs of both kinds, by positions among their rows, and their distances."""
         evidence = gather_evidence(count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
@@ -368,21 +913,20 @@ class JudgingMixin:
         examples = draw_examples(drawable, evidence, rng)
         self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
 
+    def _verdict(self, name: str) -> Any:
+        """Return a verdict that ``fit`` left to be found when it is asked for."""
+        self._find_late_verdicts()
+        if name not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return vars(self)[name]
+
     def _find_late_verdicts(self) -> None:
-        late: LateVerdicts | None = self.__dict__.get("_late_verdicts")
+        late: LateVerdicts | None = vars(self).get("_late_verdicts")
         if late is None:
             return
         for name, value in late.found().items():  # but what was set meanwhile
             self.__dict__.setdefault(name, value)
         self.__dict__.pop("_late_verdicts", None)  # or another thread did it
-
-    if not TYPE_CHECKING:  # which would take any attribute then
-
-        def __getattr__(self, name: str) -> Any:
-            """What is missing: verdicts that are still to be found, or an error."""
-            if name in VERDICTS:
-                self._find_late_verdicts()
-            return object.__getattribute__(self, name)
 
     def __getstate__(self) -> Any:
         self._find_late_verdicts()
@@ -394,9 +938,49 @@ class JudgingMixin:
             setattr(self, name, getattr(metric, name, None))
         self.learned_from_ = metric.learned_from_
 
+    def _keep_some_rows(self, X: Any) -> None:
+        """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
+        if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
+            return
+        if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
+            X = np.asarray(X)
+        n = count_rows(X)
+        self._some_rows = access.take(X, backends.evenly_spaced(n, _ROWS_FOR_IMPORTANCES))
+
+    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+        """Return a copy that was learned from these rows and pairs."""
+        pairs.check_rows(count_rows(X))
+        with one_blas_thread():
+            return clone(self).fit(X, pairs=pairs)
+
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        """Return parts of the metric that can be learned again in milliseconds, for two rows.
+
+        None of learners that do not keep where they learned, such as those from a file.
+        """
+        del rows, share
+        return []
+
+    def _checked_columns(self, X: Any) -> Floats:
+        """Check rows, and return them dense, as ``_map_of_columns`` takes them."""
+        return np.asarray(to_dense(backends.to_numpy(self._checked(X))))
+
+    def _map_of_columns(self) -> tuple[Map, Any]:
+        """Return the map of rows of numbers, and for each number the column that it is of."""
+        groups = self.__dict__.get("_names_of_columns")  # where others know them
+        if groups is None:
+            groups = getattr(self._table_of_columns(), "groups_", None)
+        if groups is None:
+            groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return self.map_, groups
+
+    def _table_of_columns(self) -> Any:
+        """What makes numbers of a table, or None."""
+        return getattr(self, "table_", None)
+
 
 def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]) -> float:
-    """A prevalence as it is stated, kept, or estimated from distances."""
+    """Return the prevalence that is stated, kept, or estimated from distances."""
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:
@@ -404,439 +988,8 @@ def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], F
     return check_share(prevalence, "prevalence")
 
 
-# A fit is whole: nothing of an earlier one is left after it, and a failed one changes nothing.
-
-
-# How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
-# transform is to give, what metadata go where, and who is to be told of progress.
-_OF_SCIKIT_LEARN = ("_skl", "_metadata_request", "_parent_callback")
-
-
-class ParameterError(NearkinError, InvalidParameterError):
-    """A parameter that an estimator does not take."""
-
-
-class WholeState:
-    """What is learned is whole, and of one version.
-
-    Every ``fit`` and ``partial_fit`` works on a copy, which then takes the estimator's place. That
-    of ``fit`` has the parameters alone, that of ``partial_fit`` what was learned, too. Arrays are
-    not copied: ``partial_fit`` must not write into them. Put it before the other bases.
-    """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name in ("fit", "partial_fit"):
-            if name in vars(cls):
-                setattr(cls, name, _whole(vars(cls)[name], anew=name == "fit"))
-
-    def _validate_params(self) -> None:
-        try:
-            super()._validate_params()  # type: ignore[misc]
-        except InvalidParameterError as error:
-            raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), _PICKLED_BY: __version__}  # type: ignore[dict-item]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        maker = state.pop(_PICKLED_BY, "of an earlier version")
-        if maker != __version__:
-            raise StorageError(
-                f"this is a pickle of nearkin {maker}, and pickles can be read by the same version "
-                f"only, not by nearkin {__version__}. Read it there and write metric.save(path)."
-            )
-        super().__setstate__(state)  # type: ignore[misc]
-
-
-def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
-    @wraps(method)
-    def fitted(self: Any, *args: Any, **options: Any) -> Any:
-        attempt = object.__new__(type(self))
-        attempt.__dict__.update(
-            (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
-        )
-        method(attempt, *args, **options)
-        if anew and hasattr(attempt, "_keep_some_rows"):
-            attempt._keep_some_rows(args[0] if args else options["X"])
-        self.__dict__ = attempt.__dict__
-        return self
-
-    return fitted
-
-
-def _is_learned(name: str) -> bool:
-    if name.startswith("_"):
-        return not name.startswith(_OF_SCIKIT_LEARN)
-    return name.endswith("_")
-
-
-# What every learned metric can do, given that it can embed rows.
-
-
-class MetricMixin(
-    ExplainingMixin, JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-):
-    """Distances and scores of a learner.
-
-    The learner brings ``map_``, ``n_components_`` and ``threshold_``; ``_checked`` where it takes
-    rows that others do not.
-
-    A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
-    distance between their images under ``transform``.
-
-    Attributes
-    ----------
-    map_ : map
-        What was learned, see :mod:`nearkin.maps`.
-    threshold_ : float
-        Distance that best tells same from different, if both are equally frequent.
-    sharpness_, far_sharpness_ : float
-        How quickly :meth:`chance_same` falls with the distance, below and above the threshold.
-    prevalence_ : float
-        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
-    table_ : TableEncoder
-        Where X was a data frame with words: what makes numbers of it, and of new ones. All else is
-        learned from these numbers; ``n_features_in_`` counts them.
-    """
-
-    # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
-    # Whether rows are taken as they are, with words and gaps: if a transformer sees them first.
-    _sees_any_rows = False
-    # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
-    _sparse: ClassVar[bool] = False
-    _order: ClassVar[str | None] = None
-    # Whether it is told who answered, and finds out who is right.
-    _takes_answers: ClassVar[bool] = False
-    map_: Map
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Or what else ``fit`` takes: a sparse matrix, an array on a device, or rows that are
-            read block by block. With a precomputed kernel, kernel values against all training
-            rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-            Where X is, and in its type. Sparse rows stay sparse under the Euclidean distance.
-
-        Notes
-        -----
-        It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
-        input and output it needs about ten megabytes for each core. Steps of a chain hold what the
-        one before has made of all rows.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X = [[0.0, 0.0], [0.0, 9.0], [5.0, 0.0], [5.0, 9.0]]
-        >>> metric = nk.RCA().fit(X, pairs=nk.Pairs([(0, 1), (2, 3)]))  # the second column varies
-        >>> metric.transform(X).shape
-        (4, 2)
-        """
-        check_is_fitted(self)
-        X = self._checked(X)
-        if not backends.is_remote(X):
-            found: Floats = self.map_.apply(X)
-            return found
-        wanted = _get_output_config("transform", self)["dense"]
-        if wanted != "default":
-            raise InputTypeError(
-                f"transform of rows that are read block by block gives such rows, not data "
-                f"frames of {wanted}: use set_output(transform='default')."
-            )
-        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
-        return mapped
-
-    @matrix_of_rows
-    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned distance between every row of one set and every row of another.
-
-        Parameters
-        ----------
-        X_a : array of shape (n_a, d)
-            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
-            rows that is a number.
-        X_b : array of shape (n_b, d), optional
-            ``X_a`` itself by default.
-
-        Returns
-        -------
-        ndarray of shape (n_a, n_b)
-            n_a × n_b numbers are held in memory.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X = [[0.0, 0.0], [3.0, 4.0]]
-        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)]))
-        >>> metric.distance(X)
-        array([[0., 5.],
-               [5., 0.]])
-        >>> float(metric.distance(X[0], X[1]))
-        5.0
-        """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
-        return _in_their_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
-
-    @row_by_row
-    def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
-        """Learned distance between two sets row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : array of shape (n, d)
-            Or one row, of shape (d,) or a Series of pandas, which is compared with all of the
-            other's. Of two rows the result is a number.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
-        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 2)]))
-        >>> metric.pair_distance(X[:2], X[1:])
-        array([5.        , 4.24264069])
-        """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
-        if Z_a.shape[0] != Z_b.shape[0]:
-            raise InputError(
-                f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
-                f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
-            )
-        return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
-
-    @matrix_of_rows
-    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned kernel, the inner products of the embeddings.
-
-        Parameters
-        ----------
-        X_a : array of shape (n_a, d)
-            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
-            rows that is a number.
-        X_b : array of shape (n_b, d), optional
-            ``X_a`` itself by default.
-
-        Returns
-        -------
-        ndarray of shape (n_a, n_b)
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X = [[1.0, 0.0], [1.0, 2.0]]
-        >>> nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)])).kernel_matrix(X)
-        array([[1., 1.],
-               [1., 5.]])
-        """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
-        product: Any = Z_a @ Z_b.T
-        found: Floats = product.toarray() if is_sparse(product) else product
-        return found
-
-    def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-        """Area under the ROC curve of telling same from different by the learned distance.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows, preferably not used in ``fit``.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links; or triplets.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. For triplets, the share in the
-            right order (:func:`nearkin.scores.triplets_kept`). If there are both pairs and
-            triplets, the mean of the two scores, weighted by their total weights.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> X, y = nk.datasets.make_xor(400, random_state=0)
-        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
-        >>> metric.score(X[200:], y[200:]) > 0.95
-        True
-        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
-        True
-        """
-        check_roles(y, pairs, triplets=True)
-        if y is None and pairs is None:
-            raise InputError(
-                "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
-                "cross-validation by pairs, use nearkin.cross_validate or nearkin.grid_search: "
-                "scikit-learn's functions give no pairs to score, unless "
-                "sklearn.set_config(enable_metadata_routing=True)."
-            )
-        if not self._sees_any_rows:
-            refuse_non_tables(X)
-        if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(count_rows(X))
-            rows = pairs.points
-            pairs = pairs.restrict(rows)
-            return score_order(self._embedded_rows(X, rows), pairs=pairs)
-        return score_order(self._embedded(X), y, pairs=pairs)
-
-    def save(self, path: StrPath, *, forget_names: bool = False) -> None:
-        """Write the fitted learner to a file that :func:`nearkin.load` reads.
-
-        The file holds parameters and arrays, never code, and no more of the training data than
-        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
-        many). A file that is there already is replaced once the new one is complete.
-
-        Parameters
-        ----------
-        path : path
-            By custom with the ending ``.nearkin``.
-        forget_names : bool, default=False
-            Leave out the names of the columns.
-
-        Raises
-        ------
-        StorageError
-            If the learner holds what cannot be stored, such as a function as its kernel.
-
-        Examples
-        --------
-        >>> import tempfile, nearkin
-        >>> X, y = nearkin.datasets.make_xor(100, random_state=0)
-        >>> metric = nearkin.KernelBeta(n_landmarks=20, random_state=0).fit(X, y)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     metric.save(f"{folder}/xor.nearkin")
-        ...     loaded = nearkin.load(f"{folder}/xor.nearkin")
-        >>> (loaded.transform(X) == metric.transform(X)).all()
-        np.True_
-        """
-        check_is_fitted(self)
-        if forget_names and hasattr(self, "table_"):
-            raise InputError(
-                "forget_names=True: columns of a table with words are known by their names, "
-                "without which the model could not be used."
-            )
-        model_file.save(self, path, forget_names=forget_names)
-
-    def _encoded(self, X: Any, *, reset: bool) -> Any:
-        """A table as ``table_`` makes numbers of it; rows of numbers as they are.
-
-        In ``fit`` a data frame with words has a ``table_`` made for it, and any data frame if the
-        learner was given a ``table``.
-        """
-        if reset:
-            given = getattr(self, "table", None)
-            if to_frame(X) is None or (given is None and not find_word_columns(X)):
-                return X
-            if getattr(self, "kernel", None) == "precomputed":
-                return X
-            from nearkin.tables.encoder import TableEncoder  # with much of scikit-learn
-
-            self.table_ = TableEncoder() if given is None else clone(given)
-            return to_plain(self.table_.fit_transform(X))
-        table = getattr(self, "table_", None)
-        if table is None:
-            return X
-        if to_frame(X) is not None:
-            return to_plain(table.transform(X))
-        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
-            raise InputError(
-                f"X has no names of columns, by which {type(self).__name__} knows them: give a "
-                f"data frame with the columns {few(map(repr, table.columns_))}."
-            )
-        return X
-
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Rows as they are given, which the learner can take: ``reset`` in ``fit``."""
-        return validation.validate_rows(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if self._sparse else False,
-            order=self._order,
-            ensure_min_samples=2 if reset else 1,
-        )
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        """Rows as the learner sees them, checked and with their columns divided."""
-        return scale_rows(self, self._checked(X, reset=reset), reset=reset)
-
-    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
-        """Embedding of some rows of an X that is not checked yet, as a plain array."""
-        if backends.is_remote(X):  # whose names of columns the rows alone would not have
-            return self.map_.apply(self._checked(X).take(rows))
-        return self._embedded(access.take(X, rows))
-
-    def _embedded(self, X: Any) -> Floats:
-        """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
-        check_is_fitted(self)
-        X = self._checked(X)
-        if backends.is_remote(X):
-            raise InputTypeError(
-                "distances and scores take arrays, not rows that are read block by block: give "
-                "some of them, for example rows.take(numbers), or blocks of transform(rows)."
-            )
-        Z = self.map_.apply(X)
-        found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
-        return found
-
-    def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
-        """Embeddings of two sets of rows that are in one place; the first again if X_b is None."""
-        Z_a = self._embedded(X_a)
-        Z_b = Z_a if X_b is None else self._embedded(X_b)
-        if backends.describe_place(Z_a) != backends.describe_place(Z_b):
-            raise InputError(
-                f"X_a is an array of {backends.describe_place(Z_a) or 'NumPy'} and X_b one of "
-                f"{backends.describe_place(Z_b) or 'NumPy'}: bring both to one place."
-            )
-        return Z_a, Z_b
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._sparse
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _keep(
-        self,
-        learned: Map,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedding: Any = None,
-    ) -> None:
-        """Keep the map that was learned from X as the learner sees it, and find its threshold.
-
-        The embedding of all rows saves another one of some.
-        """
-
-        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
-            return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
-
-        self.map_ = compose_after_scaling(self.column_scale_, learned)
-        self._calibrate(X, evidence, rng, embedded)
-
-
-def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
-    """X for ``fit``: of blocks that can be read only once, what one pass can keep."""
+def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
+    """Keep what one pass can of blocks that are read only once; any other X stays as it is."""
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:
@@ -858,17 +1011,8 @@ def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
     return found
 
 
-# Learners in files of the format versions 1 to 3, which hold no map but what it is made of.
-
-
-# What learners keep in files.
-
-
-_Class = TypeVar("_Class", bound=type)
-
-
 def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a metric be stored: what all of them keep, and what it keeps of its own."""
+    """Register what a metric keeps in files: what all of them do, and fields of its own."""
     return stored(
         n_features_in_=size("d"),
         feature_names_in_=maybe(words("d")),
@@ -888,7 +1032,7 @@ def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
 
 
 def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a learner be stored that has a map of its own, not one made of other learners'."""
+    """Register what a learner keeps in files that has a map of its own, not of other learners."""
 
     def register(cls: _Class) -> _Class:
         return stored_metric(**fields, map_=MAP)(cls)

@@ -17,16 +17,21 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Doubles, Floats, Ints, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Taught, at_home
-from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, Space
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
-# Where nothing is known, the odds of being the same fall by so much with the mean squared distance.
+# Weight of a column before pairs are seen: the log-odds of being the same fall by so much with each
+# mean squared distance. Chosen by hand.
 USUAL = 2.0
+# A column that tells nothing keeps this share of its usual weight: distances stay distances.
+_LEAST_WEIGHT = 1e-6
+# Pairs of either kind that labels are made into, at most: it bounds time.
+_MOST_EXAMPLES = 10_000
 
 
-def objective(
+def weights_objective(
     weights: Floats, level: float, squared: Floats, same: Mask, counts: Floats, pull: float
 ) -> float:
     r"""How unlikely answers are, and how far weights are from equal ones.
@@ -60,12 +65,12 @@ def objective(
 
 
 def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> tuple[Floats, float]:
-    """The minimum of :func:`objective`, which is convex: weights and level.
+    """The minimum of :func:`weights_objective`, which is convex: weights and level.
 
     Parameters
     ----------
     squared, same, counts, pull
-        As in :func:`objective`.
+        As in :func:`weights_objective`.
 
     Notes
     -----
@@ -81,21 +86,12 @@ def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> t
         slope = np.empty(r + 1)
         slope[0] = by_margin.sum()
         slope[1:] = 2 * pull * (weights - USUAL) - by_margin @ squared
-        return objective(weights, level, squared, same, counts, pull), slope
+        return weights_objective(weights, level, squared, same, counts, pull), slope
 
     start = np.full(r + 1, USUAL)
     bounds = [(None, None), *[(0.0, None)] * r]
     found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return np.asarray(found[1:]), float(found[0])
-
-
-# ColumnWeights: which columns tell pairs apart.
-
-
-# A column that tells nothing keeps this share of its usual weight: distances stay distances.
-_LEAST_WEIGHT = 1e-6
-# Pairs of either kind that labels are made into, at most.
-_MOST_EXAMPLES = 10_000
 
 
 @stored_learner(weights_=floats("_"), group_weights_=maybe(dict_of(real)), **KEPT)
@@ -116,7 +112,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         frame with words are such groups, and each column of other rows has a weight of its own.
     pull : float, default=0.02
         Strength of the pull towards equal weights: λ of
-        :func:`nearkin.learners.column_weights.objective`.
+        :func:`nearkin.learners.column_weights.weights_objective`.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
@@ -198,24 +194,24 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     }
 
     kernel: ClassVar[None] = None  # columns alone have weights
-    _without_differences = "Euclidean"
 
     def _settle(
-        self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> Doubles:
         """Squared differences of random pairs in each column, in the mean."""
         return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
 
-    def _metric(
+    def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
+    ) -> Learned:
         usual = taught.settled
         together = self._together(taught.space, usual)
         if not usual.any():
-            return np.eye(len(usual)), together.attributes(np.ones(together.n_groups))
+            equal = together.attributes(np.ones(together.n_groups))
+            return map_by_metric(self, taught, np.eye(len(usual)), equal)
         usual = together.usual
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
-        F, links = at_home(coordinates(links.points)), links.restrict(links.points)
+        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
         squared, counts = [], []
         for ends, weight in (
             (links.must_link, links.must_weight),
@@ -233,13 +229,14 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
             float(self.pull),
         )
         weights = np.maximum(found / USUAL, _LEAST_WEIGHT)
-        return together.metric(weights), together.attributes(weights)
+        metric = together.metric(weights)
+        return map_by_metric(self, taught, metric, together.attributes(weights))
 
-    def _together(self, space: Space, usual: Doubles) -> _Each | _Groups:
+    def _together(self, space: LinearSpace, usual: Doubles) -> _Each | _Groups:
         """Which columns share a weight."""
         if (
             not isinstance(space, Columns)
-            or (groups := known_groups(self, len(space.mean))) is None
+            or (groups := groups_of_columns(self, len(space.mean))) is None
         ):
             return _Each(usual)
         names, at = np.unique(groups, return_inverse=True)
@@ -255,7 +252,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         )
 
 
-def known_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:
+def groups_of_columns(learner: Any, n_columns: int) -> NDArray[Any] | None:
     """For each column what it belongs to, or None if that is not known.
 
     Parameters

@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, raise_input_errors
-from nearkin.learners.base import MetricMixin, stored_metric
+from nearkin.learners.base import MetricMixin, replace_state, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.messages import collect_notices, hand_on, mute_categories
 from nearkin.pairs.answers import Answers
@@ -32,11 +32,13 @@ from nearkin.spaces.maps import Joined, Map, Transformed, compose
 from nearkin.storage.schema import estimator, floats, list_of
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
-# What the parts of a metric made of metrics take, and hand on.
+# Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
+# a hundredth.
+_MOST_SCALED = 10_000
 
 
 def map_of(fitted: Any) -> Map:
-    """What a learner has learned, of rows as it was given them, or does another transformer."""
+    """Return the map of a fitted learner, or of another transformer, for rows as it takes them."""
     if not isinstance(fitted, MetricMixin):
         return Transformed(fitted)
     table = getattr(fitted, "table_", None)
@@ -44,7 +46,7 @@ def map_of(fitted: Any) -> Map:
 
 
 def sees_any_rows(part: Any) -> bool:
-    """Whether rows go to it as they are, with words and gaps: to transformers that may take them.
+    """Whether a part takes rows as they are, with words and gaps.
 
     All learners, and the transformers that a model file can hold, take numbers only.
     """
@@ -56,7 +58,7 @@ def sees_any_rows(part: Any) -> bool:
 
 
 def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
-    """X as those parts of a whole take it that see it first; its columns are checked in any case.
+    """Check X for the parts of a chain or blend that see it first.
 
     Parameters
     ----------
@@ -86,13 +88,13 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
 
 
 def passed_on(Z: Any, step: Any) -> Any:
-    """What a step gave, for the next: sparse as it is, and with names if they were there in fit."""
+    """Hand the output of a step to the next: with names of columns only if it wants them."""
     wants_names = not isinstance(step, MetricMixin) or hasattr(step, "feature_names_in_")
     return Z if wants_names else to_plain(Z)
 
 
 def with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
-    """What scikit-learn is told of rows that several parts take."""
+    """Set the tags that tell scikit-learn which rows several parts take."""
     tags.input_tags.sparse = _all_take_sparse(parts)
     tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
     return tags
@@ -106,10 +108,6 @@ def _all_take_sparse(parts: Sequence[Any]) -> bool:
 
 def _takes_gaps(part: Any) -> bool:
     return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)
-
-
-# Rows, at most, that tell the scale of a learner's distances.
-_MOST_SCALED = 10_000
 
 
 @stored_metric(steps_=list_of(estimator))
@@ -169,6 +167,7 @@ class Chain(MetricMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"steps": [list, tuple]}
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | Answers | None = None) -> Self:
         """Learn from pairs, labels or both, step by step.
@@ -417,6 +416,7 @@ class Blend(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.
@@ -526,7 +526,7 @@ def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:
 
 
 def as_metric(given: Any) -> Any:
-    """The same learner, or a chain of the steps of a pipeline that ends in one."""
+    """Return the learner itself, or a chain made of a pipeline that ends in one."""
     if not isinstance(given, Pipeline):
         return given
     if not isinstance(given.steps[-1][1], MetricMixin):
@@ -538,7 +538,7 @@ def as_metric(given: Any) -> Any:
 
 
 def last_learner(metric: Any) -> Any:
-    """What has the final say: the last step of a chain or pipeline, or the metric itself."""
+    """Return the last step of a chain or pipeline, or the metric itself."""
     while isinstance(metric, Chain | Pipeline):
         steps = getattr(metric, "steps_", metric.steps)
         metric = steps[-1][1] if isinstance(metric, Pipeline) else steps[-1]
@@ -546,7 +546,7 @@ def last_learner(metric: Any) -> Any:
 
 
 def seen_by_last(metric: Any, X: Any) -> tuple[Any, Any]:
-    """The learner at the end of a fitted chain or pipeline, and rows as it takes them."""
+    """Return the learner at the end of a fitted chain or pipeline, and rows as it takes them."""
     metric = as_metric(metric)
     while isinstance(metric, Chain):
         metric, X = metric.steps_[-1], metric._seen_by_last(X)

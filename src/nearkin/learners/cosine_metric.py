@@ -14,25 +14,33 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Taught, at_home
-from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, Space
-from nearkin.pairs.supervision import Evidence, draw_example_pairs
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.teachable import (
+    KEPT,
+    SPACE_CONSTRAINTS,
+    LinearInSpaceMixin,
+    map_by_metric,
+)
+from nearkin.pairs.supervision import draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
 
-# A matrix under which the cosine of two rows tells whether they are the same.
-
-
-# Where nothing is known, the log-odds of being the same are so many times the cosine.
+# The log-odds of being the same are so many times the cosine at the start. Chosen by hand.
 _USUAL_SLOPE = 4.0
 # How strongly that is held small, so that pairs which are told apart do not make it infinite.
+# Chosen by hand.
 _PULL_OF_SLOPE = 1e-3
+# Steps of L-BFGS, and earlier ones that each looks back at. Few steps stop near the identity, and
+# keep the fit to milliseconds. Chosen by hand.
 _MOST_STEPS, _REMEMBERED = 25, 5
+# What an answer is likely at least, so that its logarithm is finite.
 _LEAST_LIKELY = 1e-300
-# Rows shorter than this share of the longest have no direction.
+# Rows shorter than this share of the longest have no direction, by rounding.
 _NO_LENGTH = 1e-12
+# Pairs of either kind that labels are made into, at most: it bounds time.
+_MOST_EXAMPLES = 10_000
 
 
-def objective(
+def cosine_objective(
     W: Floats,
     level: float,
     slope: float,
@@ -81,7 +89,7 @@ def objective(
 def cosine_matrix(
     F: Floats, links: Ints, same: Mask, counts: Floats, pull: float, wrong: float
 ) -> Floats:
-    """W of :func:`objective` after at most 25 steps of L-BFGS from the identity.
+    """W of :func:`cosine_objective` after at most 25 steps of L-BFGS from the identity.
 
     Parameters
     ----------
@@ -90,7 +98,7 @@ def cosine_matrix(
     links : int ndarray of shape (k, 2)
         Pairs of them.
     same, counts, pull, wrong
-        As in :func:`objective`.
+        As in :func:`cosine_objective`.
 
     Notes
     -----
@@ -139,10 +147,6 @@ def cosine_matrix(
     return np.asarray(np.eye(r) + basis @ (W - identity) @ basis.T)
 
 
-# Pairs of either kind that labels are made into, at most.
-_MOST_EXAMPLES = 10_000
-
-
 @stored_learner(**KEPT)
 class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     """Learn a linear map under which cosine similarity tells same from different.
@@ -156,7 +160,8 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     ----------
     pull : float, default=100
         Strength of the penalty that keeps the map near the identity: λ of
-        :func:`nearkin.learners.cosine_metric.objective` is ``pull`` divided by the number of pairs.
+        :func:`nearkin.learners.cosine_metric.cosine_objective` is ``pull`` divided by the number
+        of pairs.
     wrong : float, default=0.15
         Share of pairs assumed to be wrong: ε there. Setting it much too high does no harm.
     kernel : str, callable or None, default=None
@@ -270,20 +275,15 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
         "wrong": [Interval(Real, 0, 0.5, closed="left")],
     }
 
-    _without_differences = "Euclidean"
-    _of_unit_length: ClassVar[bool] = True
-
-    def _settle(self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState) -> None:
-        """Nothing: all depends on pairs."""
-
-    def _metric(
+    def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
+    ) -> Learned:
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()
         if min(sums) == 0:
-            return np.eye(len(taught.space.covariance)), {}
-        F, links = at_home(coordinates(links.points)), links.restrict(links.points)
+            identity = np.eye(len(taught.space.covariance))
+            return map_by_metric(self, taught, identity, unit_length=True)
+        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
         W = cosine_matrix(
             F,
             np.concatenate([links.must_link, links.cannot_link]),
@@ -292,4 +292,4 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
             float(self.pull) / sum(sums),
             float(self.wrong),
         )
-        return W.T @ W, {}
+        return map_by_metric(self, taught, W.T @ W, unit_length=True)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
-from nearkin.learners.base import MetricMixin, opened, stored_learner
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.spaces.maps import Identity
@@ -74,6 +74,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find the threshold.
@@ -90,7 +91,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = opened(self, X, y, pairs)
+        X = gather_read_once(self, X, y, pairs)
         X = self._validated(X, reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         self.n_components_ = X.shape[1]

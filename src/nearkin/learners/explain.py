@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, counted
@@ -22,24 +21,59 @@ from nearkin.messages import mute_categories
 from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, backends
-from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.rows.sparse import to_dense
-from nearkin.rows.validation import count_rows, to_frame, to_rows
+from nearkin.rows.validation import count_rows, to_rows
 from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, compose
 
-# Why two rows are as far apart as a metric says: columns, words and answers.
-
-
-# Columns, words of a column and answers of a kind that are printed.
+# What is printed, chosen by hand so that it fits a terminal: columns, words of a column, answers of
+# a kind, characters of a cell, and characters of the longest bar.
 _MOST_COLUMNS = 8
 _MOST_WORDS = 6
 _MOST_ANSWERS = 3
-# Characters of a cell, and cells of a bar.
 _LONGEST = 24
 _WIDTH = 20
-# Columns without names of their own, from so many on, are numbers of a vector: nobody reads these.
+# Columns without names, from so many on, are the numbers of a vector, which nobody reads: then the
+# three largest are printed. Both chosen by hand.
 _A_VECTOR = 50
+_OF_A_VECTOR = 3
+
+# Shapley values: of so few columns all orders are taken (4! = 24). Of more, random orders forwards
+# and backwards: eight, or as few as pass through so many rows in sum. Not tuned: they bound what
+# one explanation costs.
+_FEW_COLUMNS = 4
+MOST_ORDERS = 8
+_ENOUGH_ROWS = 4096
+# Numbers that are mapped at a time: 16 MB.
+_BLOCK = 2**21
+
+# Answers that are left out one by one, of all parts of a metric together, and of each in any case:
+# each takes a second step of a fit, some milliseconds. Chosen by hand.
+MOST_TRIED = 400
+_LEAST_TRIED = 12
+# Answers of either direction that are told, and the least share of the squared distance that one
+# has moved to be told. Chosen by hand.
+_ANSWERS_TOLD = 10
+_LEAST_PULL = 0.005
+
+# Words of a cell that are looked at, the first ones; those of a column that are told; and the least
+# share of the squared distance that one makes up to be told. Chosen by hand.
+_WORDS_OF_A_CELL = 60
+_WORDS_TOLD = 12
+_LEAST_PART = 0.005
+_WORD = re.compile(r"\w+")
+
+# Random pairs of rows of fit that importances are the mean over. Not tuned.
+_PAIRS_FOR_IMPORTANCES = 30
+
+_NOT_KNOWN = (
+    "Which answers pull them is not known here: explain(a, b, X=X, pairs=pairs) takes what the "
+    "metric was learned from."
+)
+_NONE_ALONE = "No answer pulls them by itself: many do together, or none."
+_BY_LABELS = "Which answers pull them is not known: the metric was learned from labels."
+
+_Moves = Callable[[Ints], Floats]
 
 
 @dataclass(frozen=True)
@@ -235,7 +269,7 @@ class Explanation:
             return ["No column sets them apart."]
         named = self.named(_MOST_COLUMNS)
         if self.is_of_vectors:
-            named = named[:3]
+            named = named[:_OF_A_VECTOR]
         shares = self.shares
         most = max(abs(shares[name]) for name in named)
         width = max(len(_short(name)) for name in named)
@@ -289,7 +323,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def cells_of(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def cell_texts(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """What two rows have in each column, as texts."""
     return {name: (_cell(values[0]), _cell(values[1])) for name, values in columns.items()}
 
@@ -300,21 +334,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{float(value):.6g}"
     return str(value)
-
-
-# Which columns two rows are far apart in, under a learned metric.
-
-
-# Columns of which all orders are taken.
-_FEW = 4
-# Orders in which columns are exchanged, at most, each of them forwards and backwards.
-MOST_ORDERS = 8
-# Rows on the ways from one row to the other that are enough, where an order takes many.
-_ENOUGH_ROWS = 4096
-# Numbers of rows that are mapped at a time.
-_BLOCK = 2**21
-
-_Moves = Callable[[Ints], Floats]
 
 
 def parts_by_column(
@@ -393,7 +412,7 @@ def _parts(
 def _heights(
     rest: Map, start: Floats, moves: _Moves, orders: list[Ints], towards: Floats
 ) -> Iterator[Floats]:
-    """How far rows have come on each way from one image to the other, after all moves but one."""
+    """Yield for each order how far the row has come towards the other image, column by column."""
     n_steps, width = len(orders[0]) - 1, start.shape[1]
     if n_steps * width > _BLOCK:
         for order in orders:
@@ -418,7 +437,7 @@ def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: 
 def _moves(
     matrix: Floats | None, difference: Floats, groups: NDArray[Any], differing: Ints
 ) -> _Moves:
-    """What each of some columns moves of a row, as the map sees it after its linear part."""
+    """Return by how much each column moves the row, after the linear part of the map."""
     place = np.searchsorted(differing, groups)
     moving = np.flatnonzero(difference)
 
@@ -438,8 +457,8 @@ def _moves(
 
 
 def _orders(n: int, most: int) -> Iterator[Ints]:
-    """All orders of a few things; of more, random ones forwards and backwards, always the same."""
-    if n <= _FEW:
+    """Yield all orders of few columns; of more, fixed random ones forwards and backwards."""
+    if n <= _FEW_COLUMNS:
         yield from map(np.array, permutations(range(n)))
         return
     rng = np.random.RandomState(0)
@@ -495,14 +514,6 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
             known = [f * part for f, part in zip(factors, parts, strict=True) if part is not None]
             return np.vstack(known) if len(known) == len(parts) else None
     return None
-
-
-# Which answers pulled two rows together, and which pushed them apart.
-
-
-# How often a part of a metric is learned again, at most; and answers that are tried in any case.
-MOST_TRIED = 400
-_LEAST_TRIED = 12
 
 
 @dataclass(frozen=True)
@@ -572,7 +583,7 @@ def _no_rows(rows: Any) -> NoReturn:
     raise LookupError("rows of fit are not kept")
 
 
-def answers_of(parts: Sequence[TaughtPart]) -> Pairs | None:
+def pairs_of_parts(parts: Sequence[TaughtPart]) -> Pairs | None:
     """The pairs that parts of a metric were learned from; None if these are not all there is."""
     if not parts or any(part.taught.evidence.has_labels for part in parts):
         return None
@@ -580,7 +591,7 @@ def answers_of(parts: Sequence[TaughtPart]) -> Pairs | None:
 
 
 def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
-    """By how much each of some answers has raised the squared distance of two rows.
+    """Measure by how much each of some answers has raised the squared distance of two rows.
 
     Parameters
     ----------
@@ -605,7 +616,7 @@ def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
 
 
 def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
-    """Answers to leave out: all, or those whose differences lie along that of the two rows."""
+    """Choose answers to leave out: all, or those that differ most along the two rows."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     along = np.zeros(len(links))
     most = max(MOST_TRIED // len(parts), _LEAST_TRIED)
@@ -619,7 +630,7 @@ def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
 
 
 def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> tuple[Ints, Floats]:
-    """The same for a metric that is fitted anew without each of a few answers, and these.
+    """Measure the same by fits without each of a few answers, which are returned first.
 
     Parameters
     ----------
@@ -658,19 +669,8 @@ def _first(links: Ints, along: Floats, most: int) -> Ints:
     return links[np.sort(np.argsort(-along, kind="stable")[:most])]
 
 
-# Which words of two cells bring rows near or far, under a learned metric.
-
-
-# Words of a cell that are looked at, the first ones, and of a column that are told.
-_WORDS_OF_A_CELL = 60
-_WORDS_TOLD = 12
-# A word that changes the squared distance by less than this share of it tells nothing.
-_LEAST = 0.005
-_WORD = re.compile(r"\w+")
-
-
-def words_of(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
-    """Words that matter in columns of words, the largest part first.
+def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
+    """Find the words that matter in columns of words, the largest part first.
 
     A word is taken out of the cells that have it. Cells of one word that differ have no words that
     matter more than others.
@@ -699,7 +699,7 @@ def words_of(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
         told = [
             Word(word, _where(word, texts), float(part))
             for word, part in zip(words, parts, strict=True)
-            if abs(part) >= _LEAST * whole
+            if abs(part) >= _LEAST_PART * whole
         ]
         if told:
             found[name] = sorted(told, key=lambda word: -abs(word.part))[:_WORDS_TOLD]
@@ -749,266 +749,120 @@ def _where(word: str, texts: list[str]) -> str:
     return "both" if all(has) else "left" if has[0] else "right"
 
 
-# Why rows are as far apart as they are: what every learned metric can say of it.
+def explain_pair(
+    metric: Any, a: Any, b: Any, X: Any = None, pairs: Pairs | None = None
+) -> Explanation:
+    """What ``metric.explain(a, b, X=X, pairs=pairs)`` returns, of a fitted metric."""
+    if (X is None) != (pairs is None):
+        given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
+        raise InputError(f"{given} is given without {missing}: answers take both.")
+    # Two rows are explained on the host, wherever they are.
+    rows = [backends.to_host(_one_row(metric, row, name)) for row, name in ((a, "a"), (b, "b"))]
+    A, B = (metric._checked_columns(row) for row in rows)
+    learned, groups = metric._map_of_columns()
+    names, at = numbered_groups(groups)
+    parts = parts_by_column(learned, A, B, at)[0]
+    whole = float(max(parts.sum(), 0.0))
+    table = metric._table_of_columns()
+    told: list[Pull] = []
+    remark = ""
+    if whole > 0:
+        taught = metric if pairs is None else metric._taught_again(X, pairs)
+        told, remark = strongest_pulls(taught, rows, whole, X, pairs)
+    return Explanation(
+        float(np.sqrt(whole)),
+        float(metric.chance_same(*rows)[0]),
+        float(metric.threshold_),
+        dict(zip(names, map(float, parts), strict=True)),
+        _texts_of_columns(table, rows, names, A, B),
+        {} if table is None or not whole else word_effects(table, learned, *rows),
+        told,
+        remark,
+    )
 
 
-# Rows of fit that are kept for importances, and pairs of these.
-_SOME_ROWS = 60
-_SOME_PAIRS = 30
-# Answers of either kind that are told, and the least share of the squared distance of one.
-_ANSWERS_TOLD = 10
-_LEAST_PULL = 0.005
-
-_NOT_KNOWN = (
-    "Which answers pull them is not known here: explain(a, b, X=X, pairs=pairs) takes what the "
-    "metric was learned from."
-)
-_NONE_ALONE = "No answer pulls them by itself: many do together, or none."
-_BY_LABELS = "Which answers pull them is not known: the metric was learned from labels."
-
-
-class ExplainingMixin:
-    """Which columns, words and answers make two rows near or far, for a learner that has a map."""
-
-    map_: Map
-    n_features_in_: int
-    chance_same: Callable[..., Any]
-    _checked: Callable[..., Any]
-
-    def explain(self, a: Any, b: Any, *, X: Any = None, pairs: Pairs | None = None) -> Explanation:
-        """Why two rows are as far apart as the metric says: columns, words and answers.
-
-        Parameters
-        ----------
-        a, b : array of shape (d,)
-            Or a Series of pandas, or what ``transform`` takes, with one row.
-        X : array of shape (n, d), optional
-            Rows that the metric was learned from, with ``pairs``, if it does not know them any
-            more: after it was loaded from a file, or where it keeps none of them.
-        pairs : Pairs, optional
-            Answers that it was learned from, of these rows.
-
-        Returns
-        -------
-        Explanation
-            Print it. :func:`nearkin.plot.explanation` draws it.
-
-        Notes
-        -----
-        Parts of columns are Shapley values
-        (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
-
-        Answers are left out one by one, and the others learned from again in the space that there
-        is: the first explanation takes as many times some milliseconds, with eight parts of a
-        ``MetricLearner`` a few seconds for a hundred answers. Where steps of a chain come before
-        the last one, these stay as they are. Learners that are not learned in milliseconds are
-        fitted again to X without each of the twelve answers that lie most along the two rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import nearkin as nk
-        >>> X = np.random.default_rng(0).normal(size=(100, 3))
-        >>> pairs = nk.Pairs.from_labels(X[:, 1] > 0, 40, random_state=0)
-        >>> metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
-        >>> metric.explain(X[0], X[1]).named(1)
-        ['1']
-        """
-        check_is_fitted(self)
-        if (X is None) != (pairs is None):
-            given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
-            raise InputError(f"{given} is given without {missing}: answers take both.")
-        # Two rows are explained on the host, wherever they are.
-        rows = [backends.to_host(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
-        A, B = (self._checked_columns(row) for row in rows)
-        learned, groups = self._map_of_columns()
-        names, at = numbered_groups(groups)
-        parts = parts_by_column(learned, A, B, at)[0]
-        whole = float(max(parts.sum(), 0.0))
-        table = self._table_of_columns()
-        told: list[Pull] = []
-        remark = ""
-        if whole > 0:
-            told, remark = self._pulls(rows, whole, X, pairs)
-        return Explanation(
-            float(np.sqrt(whole)),
-            float(self.chance_same(*rows)[0]),
-            float(self.threshold_),  # type: ignore[attr-defined]
-            dict(zip(names, map(float, parts), strict=True)),
-            self._cells(rows, names, A, B),
-            {} if table is None or not whole else words_of(table, learned, *rows),
-            told,
-            remark,
+def contributions_by_column(metric: Any, X_a: Any, X_b: Any) -> dict[str, Any]:
+    """What ``metric.contributions(X_a, X_b)`` returns, of a fitted metric."""
+    rows = [to_rows(metric, X) for X in (X_a, X_b)]
+    A, B = (metric._checked_columns(X) for X in rows)
+    if A.shape[0] != B.shape[0]:
+        raise InputError(
+            f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
+            f"{B.shape[0]}."
         )
+    learned, groups = metric._map_of_columns()
+    names, at = numbered_groups(groups)
+    found = shares_by_column(learned, A, B, at)
+    one_row = rows[0] is not X_a and rows[1] is not X_b
+    return {name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)}
 
-    def contributions(self, X_a: Any, X_b: Any) -> dict[str, Any]:
-        """Which columns two rows are far apart in: the part of each in the squared distance.
 
-        Parameters
-        ----------
-        X_a, X_b : array of shape (n, d)
-            Compared row by row. Or one row each, of shape (d,) or a Series of pandas.
+def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
+    """The share of each column in squared distances of random pairs of rows, largest first."""
+    X = metric._checked_columns(rows)
+    ends = draw_links(len(X), np.random.RandomState(0), _PAIRS_FOR_IMPORTANCES)
+    learned, groups = metric._map_of_columns()
+    names, at = numbered_groups(groups)
+    parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)
+    shares = parts / (parts.sum() or 1.0)
+    return {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
 
-        Returns
-        -------
-        dict
-            By name of the column, an array of shape (n,), or a number for one row. Parts sum to 1,
-            and one may be negative where a column makes up for others: see :meth:`explain`. All are
-            0 where rows are not apart.
 
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> import pandas as pd
-        >>> people = {"name": ["Ada", "Ada", "Bob", "Rob"], "city": ["Rome", "Paris", "Bonn", None]}
-        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()])
-        >>> metric = metric.fit(pd.DataFrame(people), pairs=nk.Pairs([(0, 1)], [(0, 2)]))
-        >>> parts = metric.contributions(pd.DataFrame(people)[:1], pd.DataFrame(people)[1:2])
-        >>> {column: float(part[0].round(6)) for column, part in parts.items()}
-        {'name': 0.0, 'city': 1.0}
-        """
-        check_is_fitted(self)
-        rows = [to_rows(self, X) for X in (X_a, X_b)]
-        A, B = (self._checked_columns(X) for X in rows)
-        if A.shape[0] != B.shape[0]:
-            raise InputError(
-                f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
-                f"{B.shape[0]}."
-            )
-        learned, groups = self._map_of_columns()
-        names, at = numbered_groups(groups)
-        found = shares_by_column(learned, A, B, at)
-        one_row = rows[0] is not X_a and rows[1] is not X_b
-        return {
-            name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)
-        }
+def _one_row(metric: Any, row: Any, name: str) -> Any:
+    """One row as rows; an error if there are others."""
+    rows = [row] if isinstance(row, str) else to_rows(metric, row)
+    if (n := count_rows(rows)) != 1:
+        raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
+    return rows
 
-    def importances(self) -> dict[str, float]:
-        """The share of each column in squared distances between rows of ``fit``, the largest first.
 
-        It is the mean over 30 random pairs of 60 rows, found when it is first asked for. Shares
-        sum to 1.
+def strongest_pulls(
+    metric: Any, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
+) -> tuple[list[Pull], str]:
+    """Answers that pull two rows together or apart, the strongest first; or why there are none.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import nearkin as nk
-        >>> X = np.random.default_rng(0).normal(size=(100, 3))
-        >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
-        >>> next(iter(metric.importances()))
-        '1'
-        """
-        check_is_fitted(self)
-        known: dict[str, float] | None = self.__dict__.get("_importances")
-        if known is not None:
-            return known
-        rows = self.__dict__.get("_some_rows")
-        if rows is None:
-            raise InputError(
-                "importances are found from rows of fit, which a metric from a file, or of rows "
-                "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
-                "pairs of rows."
-            )
-        X = self._checked_columns(rows)
-        ends = draw_links(len(X), np.random.RandomState(0), _SOME_PAIRS)
-        learned, groups = self._map_of_columns()
-        names, at = numbered_groups(groups)
-        parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)
-        shares = parts / (parts.sum() or 1.0)
-        found = {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
-        self.__dict__["_importances"] = found
-        return found
+    Parameters
+    ----------
+    metric : learner
+        Fitted, to X and the pairs if these are given.
+    rows : list of two
+    whole : float
+        Squared distance of the two.
+    X : rows, optional
+    pairs : Pairs, optional
+    """
+    parts = metric._taught_parts(rows)
+    answers = pairs_of_parts(parts)
+    if answers is not None:
+        links = likeliest_to_pull(parts, answers)
+        pulls = pulls_of(parts, links)
+        numbers = parts[0].numbers
+    elif pairs is not None:
+        answers, numbers = pairs, None
+        links, pulls = pulls_by_refits(metric, rows, X, pairs)
+    else:
+        return [], _BY_LABELS if parts else _NOT_KNOWN
+    told = _strongest(pulls, whole)
+    same = {tuple(link) for link in answers.must_link.tolist()}
 
-    def _keep_some_rows(self, X: Any) -> None:
-        """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
-        if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
-            return
-        if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
-            X = np.asarray(X)
-        n = count_rows(X)
-        self._some_rows = access.take(X, evenly_spaced(n, _SOME_ROWS))
+    def told_of(link: Ints, pull: float) -> Pull:
+        left, right = (link if numbers is None else numbers[link]).tolist()
+        return Pull(left, right, tuple(link.tolist()) in same, float(pull))
 
-    def _one_row(self, row: Any, name: str) -> Any:
-        """One row as rows; an error if there are others."""
-        rows = [row] if isinstance(row, str) else to_rows(self, row)
-        if (n := count_rows(rows)) != 1:
-            raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
-        return rows
+    found = [told_of(links[k], pulls[k]) for k in told]
+    return found, "" if found else _NONE_ALONE
 
-    def _pulls(
-        self, rows: list[Any], whole: float, X: Any, pairs: Pairs | None
-    ) -> tuple[list[Pull], str]:
-        """Answers that pull two rows, the strongest first; or why there are none."""
-        metric = self if pairs is None else self._taught_again(X, pairs)
-        return metric._pulls_as_taught(rows, whole, X, pairs)
 
-    def _pulls_as_taught(
-        self, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
-    ) -> tuple[list[Pull], str]:
-        """The same by what was learned here, from these rows and pairs if they are given."""
-        parts = self._taught_parts(rows)
-        answers = answers_of(parts)
-        if answers is not None:
-            links = likeliest_to_pull(parts, answers)
-            pulls = pulls_of(parts, links)
-            numbers = parts[0].numbers
-        elif pairs is not None:
-            answers, numbers = pairs, None
-            links, pulls = pulls_by_refits(self, rows, X, pairs)
-        else:
-            return [], _BY_LABELS if parts else _NOT_KNOWN
-        told = _strongest(pulls, whole)
-        same = {tuple(link) for link in answers.must_link.tolist()}
-
-        def told_of(link: Ints, pull: float) -> Pull:
-            left, right = (link if numbers is None else numbers[link]).tolist()
-            return Pull(left, right, tuple(link.tolist()) in same, float(pull))
-
-        found = [told_of(links[k], pulls[k]) for k in told]
-        return found, "" if found else _NONE_ALONE
-
-    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
-        """A copy that was learned from these rows and pairs."""
-        pairs.check_rows(count_rows(X))
-        with one_blas_thread():
-            return clone(self).fit(X, pairs=pairs)
-
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
-        """Parts that can be learned again at once, and two rows, given as to ``transform``.
-
-        None of learners that do not keep where they learned, such as those from a file.
-        """
-        del rows, share
-        return []
-
-    def _cells(
-        self, rows: list[Any], names: list[str], A: Floats, B: Floats
-    ) -> dict[str, tuple[str, str]]:
-        """What two rows have in each column, as people read it."""
-        table = self._table_of_columns()
-        if table is not None:
-            left, right = (table.cells(row) for row in rows)
-            return {name: (left[name], right[name]) for name in left}
-        if A.shape[1] != len(names):
-            return {}
-        return cells_of(dict(zip(names, np.vstack([A, B]).T.tolist(), strict=True)))
-
-    def _checked_columns(self, X: Any) -> Floats:
-        """Rows as ``_map_of_columns`` takes them, dense."""
-        return np.asarray(to_dense(backends.to_numpy(self._checked(X))))
-
-    def _map_of_columns(self) -> tuple[Map, Any]:
-        """What was learned, of rows of numbers, and for each number the column that it is of."""
-        groups = self.__dict__.get("_names_of_columns")  # where others know them
-        if groups is None:
-            groups = getattr(self._table_of_columns(), "groups_", None)
-        if groups is None:
-            groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return self.map_, groups
-
-    def _table_of_columns(self) -> Any:
-        """What makes numbers of a table, or None."""
-        return getattr(self, "table_", None)
+def _texts_of_columns(
+    table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
+) -> dict[str, tuple[str, str]]:
+    """What two rows have in each column, as people read it."""
+    if table is not None:
+        left, right = (table.cells(row) for row in rows)
+        return {name: (left[name], right[name]) for name in left}
+    if A.shape[1] != len(names):
+        return {}
+    return cell_texts(dict(zip(names, np.vstack([A, B]).T.tolist(), strict=True)))
 
 
 def numbered_groups(groups: Any) -> tuple[list[str], Ints]:

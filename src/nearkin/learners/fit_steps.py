@@ -1,9 +1,18 @@
 """``fit`` in two steps, so that the small one can be done again when pairs come or go.
 
 :func:`find_space` finds where to learn: kernel, landmarks and eigenvectors, or mean and covariance.
-:func:`learn` learns a metric there from the coordinates of a few rows, in milliseconds. Neither
-changes the learner. ``fit`` takes both steps; ``partial_fit`` and the studio take the second again
-with other pairs.
+:func:`learn_in_space` learns a metric there from the coordinates of a few rows, in milliseconds.
+Neither changes the learner. ``fit`` takes both steps; ``partial_fit`` and the studio take the
+second again with other pairs.
+
+A learner has three methods for them, none of which changes it:
+
+- ``_find_space(X, points, rng)`` gives the :class:`CoordinateSpace`; points are the rows that pairs
+  name, which become landmarks;
+- ``_settle(space, evidence, X, rng)`` gives what else does not depend on pairs, such as sums over
+  labelled rows, or None;
+- ``_learn(taught, coordinates, rng)`` gives the :class:`Learned`; ``coordinates(rows)`` gives those
+  of rows of X by their numbers.
 """
 
 from __future__ import annotations
@@ -29,11 +38,11 @@ RowNumbers = NDArray[np.integer]
 # Coordinates of some rows of X in the space, on the host or where X is.
 Coordinates = Callable[[RowNumbers], Any]
 
-# Rows of coordinates held at a time while the threshold is chosen by labels.
+# Rows of coordinates held at a time while the threshold is chosen by labels, which bounds memory.
 _BLOCK = 65536
 
 
-class Space(Protocol):
+class CoordinateSpace(Protocol):
     """Where a metric is learned."""
 
     def coordinates(self, X: Rows) -> Floats:
@@ -44,7 +53,7 @@ class Image(Protocol):
     """The map from coordinates in the space to the learned embedding, up to a motion."""
 
     def __call__(self, coordinates: Any, /) -> Any:
-        """Of rows, where they are."""
+        """Map coordinates to the learned space; keeps device and dtype."""
 
     @property
     def matrix(self) -> Floats | None:
@@ -64,7 +73,7 @@ class Taught:
         Of X.
     drawable : int or int ndarray
         How many rows X has, or the numbers of those that can be drawn.
-    space : Space
+    space : CoordinateSpace
     settled : object
         What else does not depend on pairs, such as sums over labelled rows.
     evidence : Evidence
@@ -107,13 +116,13 @@ class Taught:
         return self.coordinates[np.searchsorted(self.rows, rows)]
 
     def holding(self, rows: RowNumbers, read: Coordinates) -> Taught:
-        """With the coordinates of these rows too; only those not known yet are read."""
+        """Return the same with the coordinates of these rows too; unknown ones are read."""
         new = np.setdiff1d(rows, self.rows, assume_unique=True)
         if not len(new):
             return self
         all_rows = np.concatenate([self.rows, new])
         order = np.argsort(all_rows)
-        coordinates = np.concatenate([self.coordinates, at_home(read(new))])
+        coordinates = np.concatenate([self.coordinates, host_doubles(read(new))])
         return replace(self, rows=all_rows[order], coordinates=coordinates[order])
 
 
@@ -125,7 +134,7 @@ class Reader:
     read: Coordinates
 
     def __call__(self, rows: RowNumbers) -> Any:
-        """Of rows, each named once."""
+        """Return the coordinates of rows, each named once."""
         return self.taught.at(rows) if self.taught.holds(rows) else self.read(rows)
 
 
@@ -168,7 +177,7 @@ class Result:
 
 
 def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
-    """The first step: where to learn, and all else that does not depend on what pairs say.
+    """Find where to learn, and all else that does not depend on what pairs say: the first step.
 
     Parameters
     ----------
@@ -191,11 +200,11 @@ def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomSt
         evidence=evidence,
         random_state=rng.get_state(legacy=False),
         rows=points,
-        coordinates=at_home(space.coordinates(access.take(X, points))),
+        coordinates=host_doubles(space.coordinates(access.take(X, points))),
     )
 
 
-def learn(
+def learn_in_space(
     learner: Any,
     taught: Taught,
     evidence: Evidence,
@@ -204,7 +213,7 @@ def learn(
     *,
     judges: bool = True,
 ) -> Result:
-    """The second step: what is learned in a space, and how distances are judged there.
+    """Learn a metric in a space, and the threshold that goes with it: the second step.
 
     Parameters
     ----------
@@ -235,8 +244,8 @@ def learn(
     return Result(learned.map, attributes, taught)
 
 
-def embedding(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
-    """Rows under what a learner makes of pairs of them; nothing else is found.
+def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
+    """Embed rows by what a learner makes of pairs of them, without a threshold.
 
     It is what ``transform`` gives after ``fit``, for rows that need no check and no scale, in the
     space that is found with other evidence: the same one for whatever pairs.
@@ -244,14 +253,14 @@ def embedding(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
     taught = call_once(find_space, learner, X, named, rng)
-    result = learn(learner, taught, evidence, taught.reads(X), rng, judges=False)
+    result = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
     return np.asarray(result.map.apply(X))
 
 
 def _embedded(
     taught: Taught, image: Image, rows: RowNumbers, read: Coordinates
 ) -> tuple[Taught, Any]:
-    """Rows by their numbers in the learned space, and what is known then.
+    """Embed rows by their numbers, and return what is known then.
 
     Without labels these are the points of pairs, and random rows beside them: few enough to keep.
     """
@@ -263,6 +272,6 @@ def _embedded(
     return taught, image(taught.at(rows))
 
 
-def at_home(coordinates: Any) -> Floats:
-    """Coordinates of a few rows on the host, in float64."""
+def host_doubles(coordinates: Any) -> Floats:
+    """Bring coordinates of a few rows to the host, in float64."""
     return backends.to_numpy(coordinates).astype(np.float64, copy=False)

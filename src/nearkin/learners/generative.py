@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Integers
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.base import MetricMixin, opened, stored_learner
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
 from nearkin.pairs.closure import find_chunklets, spread_labels
 from nearkin.pairs.labels import name_classes
 from nearkin.pairs.pairs import Pairs
@@ -41,12 +41,15 @@ from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
-# Share of the identity in the metric at a point, where that metric itself finds neighbours.
+# Share of the identity in the metric at a point, where that metric itself finds neighbours. Chosen
+# by hand.
 _LOCAL_INTERPOLATION = 0.7
+# Principal axes that an error proposes in place of very many columns.
+_AXES_TO_TRY = 100
 
 
 def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
-    """Rows whose class is known, and its number.
+    """Find the rows whose class is known, and its number.
 
     Rows that must-links tie to rows of one labelled class belong to it. If labels name less than
     two classes, each group of rows tied by must-links is a class as well. Labels win where
@@ -248,6 +251,7 @@ class Generative(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from labels, must-links or both.
@@ -265,7 +269,7 @@ class Generative(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = opened(self, X, y, pairs)
+        X = gather_read_once(self, X, y, pairs)
         X = self._validated(X, reset=True)
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
@@ -452,7 +456,7 @@ def _refuse_very_many_columns(X: Any) -> None:
         raise InputError(
             f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
             f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as by "
-            f"Chain([PCA({min(100, n - 1)}), Generative()]) with scikit-learn's PCA."
+            f"Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's PCA."
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Mask
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.base import MetricMixin, replace_state, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
@@ -67,12 +67,23 @@ from nearkin.spaces.spectral import (
 )
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
-# Functions that are smooth along the data: what GeometryAware learns on.
-
-
-# A function that sits on fewer rows than either says nothing of most of them; among fewer rows than
-# these, nobody can tell.
+COORDINATES = ("laplacian", "lle", "isomap")
+FAMILIES = ("spectral", "data_dependent", "rbf")
+# Rows whose kernel matrix the learned width is judged by, at most, where none are asked for: it
+# bounds memory and time, and was not tuned.
+_WIDTH_POINTS = 200
+# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
+# where those that are not smooth count as rougher. Chosen by hand on USPS (benchmarks/papers).
+_RANK_TOL = 0.03
+_MOST_DIRECTIONS, _MOST_WITH_ROUGHER = 100, 200
+# Weights that a spectral kernel starts with at least, so that its logarithm is finite.
+_LEAST_WEIGHT = 1e-12
+# Parts that pairs are dealt into to see how many rounds pay: by custom.
+_FOLDS = 5
+# There is a warning where more than half of what was learned is of functions that sit on fewer rows
+# than five, or one in a hundred; among fewer than 200 rows nobody can tell. Chosen by hand.
 _FEW_ROWS, _SMALL_PART, _ENOUGH_ROWS = 5, 0.01, 200
+_MOST_OF_IT = 0.5
 
 
 class FewRowsWarning(UserWarning):
@@ -80,7 +91,7 @@ class FewRowsWarning(UserWarning):
 
 
 def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-    """Functions of the rows that change little along the data, and how much: whatever the pairs.
+    """Find functions of the rows that are smooth along the data, and how rough each is.
 
     ``learner`` has the parameters of :class:`GeometryAware`.
     """
@@ -126,7 +137,7 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
     n_rows = np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
     narrow = n_rows < max(_FEW_ROWS, _SMALL_PART * len(Z))
     share = float(total[narrow].sum() / total.sum())
-    if len(Z) < _ENOUGH_ROWS or share <= 0.5:
+    if len(Z) < _ENOUGH_ROWS or share <= _MOST_OF_IT:
         return
     remedy = "Use normalized=True, or join" if can_normalize else "Join"
     notice(
@@ -150,12 +161,6 @@ def _graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
         search=learner.search,
         random_state=rng,
     )
-
-
-# How many rounds of geometry-aware learning pay, by pairs that are held out.
-
-
-_FOLDS = 5
 
 
 def rounds_that_gain(
@@ -247,18 +252,6 @@ def _precision(
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 
     return average_precision(rank_among(distances(*pairs.T), distances(*ends)), same)
-
-
-COORDINATES = ("laplacian", "lle", "isomap")
-FAMILIES = ("spectral", "data_dependent", "rbf")
-# Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
-_WIDTH_POINTS = 200
-# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
-# where those that are not smooth count as rougher.
-_RANK_TOL = 0.03
-_MOST_DIRECTIONS, _MOST_WITH_ROUGHER = 100, 200
-# Weights that a spectral kernel starts with at least.
-_LEAST_WEIGHT = 1e-12
 
 
 @stored_learner(
@@ -491,6 +484,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         "stop": [StrOptions({"converged", "held_out"})],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both, and from all rows of X.

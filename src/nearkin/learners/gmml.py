@@ -15,13 +15,14 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Taught
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
-    Space,
-    shrunk_covariance,
+    LinearSpace,
+    map_by_metric,
+    shrink_to_identity,
 )
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
@@ -29,7 +30,7 @@ from nearkin.rows.distances import class_sums, within_scatters
 from nearkin.spaces.kernels import KernelFunction
 
 
-def objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
+def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
     r"""How far a metric is from the two that must-links and cannot-links alone ask for.
 
     .. math::
@@ -58,7 +59,7 @@ def objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
 
 
 def best_metric(S: Floats, D: Floats, balance: float = 0.5) -> Floats:
-    r"""The minimum of :func:`objective`, on the geodesic from :math:`S^{-1}` to D.
+    r"""The minimum of :func:`geometric_mean_objective`, on the geodesic from :math:`S^{-1}` to D.
 
     .. math:: A = S^{-1} \sharp_t D = S^{-1/2} (S^{1/2} D S^{1/2})^t S^{-1/2}
 
@@ -305,11 +306,9 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
     }
 
-    _without_differences = "Euclidean"
-
     def _settle(
         self,
-        space: Space,
+        space: LinearSpace,
         evidence: Evidence,
         X: Any,
         rng: np.random.RandomState,
@@ -320,20 +319,20 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
             return nothing, nothing
         return label_scatter(X, evidence.classes, space.coordinates)
 
-    def _metric(
+    def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
-        random_scatter = 2 * shrunk_covariance(taught.space.covariance, taught.n_rows)
+    ) -> Learned:
+        random_scatter = 2 * shrink_to_identity(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:
-            return np.eye(len(random_scatter)), {}
+            return map_by_metric(self, taught, np.eye(len(random_scatter)))
         S, D = (
             (listed + implied).mean_beside(random_scatter, float(self.prior_pairs)) / unit
             for listed, implied in zip(
                 pair_scatters(taught.evidence.pairs, coordinates), taught.settled, strict=True
             )
         )
-        return best_metric(S, D, float(self.balance)), {}
+        return map_by_metric(self, taught, best_metric(S, D, float(self.balance)))
 
 
 def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scatter]:

@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_array
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Taught, at_home
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     Columns,
     LinearInSpaceMixin,
-    Space,
-    shrunk_covariance,
+    LinearSpace,
+    map_by_metric,
+    shrink_to_identity,
 )
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import access
@@ -40,11 +41,15 @@ from nearkin.solvers.logdet import (
 from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
+# A given prior may be so far from symmetric by rounding, as a share of its largest entry; and
+# eigenvalues below this share of the largest are zero by rounding in float64.
+_ASYMMETRY, _NO_EIGENVALUE = 1e-8, 1e-13
+
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:
     """The metric to stay near to, as a matrix.
 
-    ``"covariance"`` is the inverse of :func:`shrunk_covariance`.
+    ``"covariance"`` is the inverse of :func:`shrink_to_identity`.
 
     Parameters
     ----------
@@ -63,7 +68,7 @@ def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Flo
         return _checked_prior(prior, d)
     if prior == "identity" or np.trace(covariance) == 0:
         return np.eye(d)
-    inverse = np.linalg.inv(shrunk_covariance(covariance, n_rows))
+    inverse = np.linalg.inv(shrink_to_identity(covariance, n_rows))
     return np.asarray((inverse + inverse.T) / 2)
 
 
@@ -74,10 +79,10 @@ def _checked_prior(prior: ArrayLike, d: int) -> Floats:
         raise InputError(
             f"prior has shape {matrix.shape}, but X has {d} columns: shape ({d}, {d}) is expected."
         )
-    if np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
+    if np.abs(matrix - matrix.T).max() > _ASYMMETRY * np.abs(matrix).max():
         raise InputError("prior is not symmetric: use (prior + prior.T) / 2 if that is meant.")
     values = np.linalg.eigvalsh(matrix)
-    if values[0] <= 1e-13 * values[-1]:
+    if values[0] <= _NO_EIGENVALUE * values[-1]:
         raise InputError(
             f"prior must be positive definite, but its smallest eigenvalue is {values[0]:.3g} and "
             f"its largest {values[-1]:.3g}. Add a multiple of the identity to it."
@@ -249,12 +254,12 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    _without_differences = "prior"
+    _without_differences: ClassVar[str] = "prior"
     _takes_triplets: ClassVar[bool] = True
 
     def _settle(
         self,
-        space: Space,
+        space: LinearSpace,
         evidence: Evidence,
         X: Any,
         rng: np.random.RandomState,
@@ -274,14 +279,14 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             bounds = call_once(_drawn_bounds, space, X, prior, rng)
         return prior, bounds
 
-    def _metric(
+    def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
+    ) -> Learned:
         prior, bounds = taught.settled
         links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
-            at_home(coordinates(links.points)),
+            host_doubles(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
@@ -294,7 +299,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             "objective_": solution.objective,
             "n_iter_": solution.n_sweeps,
         }
-        return solution.B, attributes
+        return map_by_metric(self, taught, solution.B, attributes)
 
     def _refuse_array_prior(self, where: str, remedy: str) -> None:
         if not isinstance(self.prior, str):
@@ -305,11 +310,11 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
 
 def _drawn_bounds(
-    space: Space, X: Any, prior: Floats, rng: np.random.RandomState
+    space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
     """Bounds by the distances of random pairs of rows."""
     numbers = access.drawable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
-    F = at_home(space.coordinates(access.take(X, rows)))
+    F = host_doubles(space.coordinates(access.take(X, rows)))
     return estimate_bounds(F, positions.reshape(2, -1), prior)

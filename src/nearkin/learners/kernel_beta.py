@@ -33,9 +33,13 @@ from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.maps import ThroughLandmarks, compose
 from nearkin.storage.schema import floats, ints, positive, real
 
-# Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
-# and needs weak directions gone, the calibrated one keeps it.
+# Eigenvalues below this share of the largest are dropped: the published weighting forgets the
+# spectrum and needs weak directions gone, the calibrated one keeps it. Chosen on the data sets of
+# the papers (benchmarks/papers), whose J grows with the cut-off.
 _RANK_TOL = {"calibrated": 0.01, "paper": 0.1}
+# A direction whose spread is below this share of the largest has none, by rounding; in its place
+# stands this share of the mean one, which is finite and still weighs it most.
+_NO_SPREAD, _SPREAD_INSTEAD = 1e-12, 1e-6
 
 
 def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
@@ -61,9 +65,8 @@ def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
     ndarray of shape (q,)
     """
     D = must.mean.copy()
-    # ε only where a direction has no spread at all.
-    empty = 1e-12 * D.max(initial=0.0) >= D
-    D[empty] = 1e-6 * D.mean() if D.mean() > 0 else 1.0
+    empty = _NO_SPREAD * D.max(initial=0.0) >= D
+    D[empty] = _SPREAD_INSTEAD * D.mean() if D.mean() > 0 else 1.0
     inverse = 1 / D
     if cannot.weight > 0 and cannot.mean.mean() > 0:
         inverse *= cannot.mean / cannot.mean.mean()
@@ -130,13 +133,13 @@ class UnitDirections:
 
 @dataclass(frozen=True)
 class Weighted:
-    """From these coordinates to the learned ones: weights, and the stages after the first."""
+    """The map from unweighted coordinates to the learned ones: weights, and later stages."""
 
     weight: Floats
     later: list[ThroughLandmarks]
 
     def __call__(self, U: Any) -> Any:
-        """Of rows, where they are and in their type."""
+        """Map coordinates to the learned space; keeps device and dtype."""
         Z = U * backends.move_to(self.weight, U)
         for stage in self.later:
             Z = stage.apply(Z)

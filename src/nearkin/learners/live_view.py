@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
-from nearkin.learners.teachable import Columns, TeachableMixin, columns_of, taught_of
+from nearkin.learners.teachable import Columns, TeachableMixin, columns_as_space, get_taught
 from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.linalg import principal_axes
@@ -60,9 +60,9 @@ class LiveView:
         check_is_fitted(last)
         metric, X = seen_by_last(metric, X)
         self._metric = metric
-        self._space = taught_of(metric).space
+        self._space = get_taught(metric).space
         self._rows = self._space.coordinates(metric._validated(X, reset=False))
-        self._moments = columns_of(self._rows)
+        self._moments = columns_as_space(self._rows)
 
     def coordinates(self, n_components: int = 2) -> Floats:
         """Coordinates of the rows along the principal axes of their learned embedding.
@@ -154,7 +154,7 @@ class LiveView:
         return other
 
     def _image(self) -> Any:
-        taught = taught_of(self._metric)
+        taught = get_taught(self._metric)
         if taught.space is not self._space or taught.image is None:
             raise InputError("the metric was fitted anew since: make a new LiveView.")
         return taught.image
@@ -165,7 +165,7 @@ class LiveView:
         rows, moments, matrix = self._rows, self._moments, image.matrix
         if matrix is None:
             rows = image(rows)
-            moments, matrix = columns_of(rows), np.eye(rows.shape[1])
+            moments, matrix = columns_as_space(rows), np.eye(rows.shape[1])
         return moments, matrix.T @ moments.covariance @ matrix, (rows, matrix)
 
     def _coordinates(self, n_components: int) -> Floats:

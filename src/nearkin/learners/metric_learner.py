@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import few
-from nearkin.learners.base import MetricMixin, opened, stored_metric
-from nearkin.learners.column_weights import known_groups
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
+from nearkin.learners.column_weights import groups_of_columns
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.geometry_aware import FewRowsWarning
@@ -29,14 +29,14 @@ from nearkin.learners.selection import (
     LEAST_PAIRS,
     Recipe,
     SelectionReport,
+    SelectionSample,
     SelectionWarning,
-    Trial,
-    doubt_of,
-    scales_of_differing,
-    tells_copies,
-    unseen_choice,
-    unseen_contradictions,
-    unseen_copies,
+    choose_scales,
+    describe_doubt,
+    finds_copies,
+    report_contradictions,
+    report_copies,
+    report_uncompared,
     usual_blend,
 )
 from nearkin.messages import mute_categories, notice, show_progress, tell
@@ -61,13 +61,12 @@ from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_sc
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 
-# Rows that are learned from on the host: all if they are few, or a sample, wherever they are.
-
-
 # Rows that come to the host, unless pairs name more; and how many of them have labels at least, if
-# so many are known.
+# so many are known. They bound time and memory, and were not tuned.
 SAMPLE_ROWS = 5000
 _LABELLED_ROWS = 2500
+# Columns that a report names.
+_MOST_NAMED = 20
 
 
 class _CutWithRows(Protocol):
@@ -95,12 +94,12 @@ class HostSample:
     n_given: int
 
     def renumbered(self, told: Told) -> Told:
-        """What is said of the rows given, as said of these."""
+        """Renumber what is said of the rows given, for these rows."""
         return told if self.numbers is None else told.restrict(self.numbers)
 
 
-def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
-    """The rows to learn from, as NumPy's or sparse: the same ones wherever all of them are.
+def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
+    """Take the rows to learn from to the host: the same ones wherever all of them are.
 
     Parameters
     ----------
@@ -142,10 +141,6 @@ def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np
         others = can_be_taken[others]
     others = rng.permutation(np.setdiff1d(others, kept))[: max(0, SAMPLE_ROWS - len(kept))]
     return np.union1d(kept, others).astype(np.int64)
-
-
-# Columns that a report names.
-_MOST_NAMED = 20
 
 
 @stored_metric(
@@ -324,6 +319,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | Answers | None = None) -> Self:
         """Compare candidates on held-out pairs, and learn the best from all of them.
@@ -343,7 +339,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self
         """
         answers, told = (pairs, pairs.pairs) if isinstance(pairs, Answers) else (None, pairs)
-        X = self._checked(opened(self, X, y, told), reset=True)
+        X = self._checked(gather_read_once(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
         # Answers that contradict each other are what a rate of wrong ones is estimated from.
         with nullcontext() if answers is None else mute_categories(ContradictionWarning):
@@ -351,7 +347,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         judges = evidence
         if answers is not None and not answers.tell_nothing:
             judges = Evidence(answers.telling, evidence.classes)
-        sample = host_sample(X, evidence, rng)
+        sample = take_host_sample(X, evidence, rng)
         X = sample.X
         examples = draw_example_pairs(sample.renumbered(judges), rng)
         self.column_scale_, remark = self._scales(X)
@@ -365,8 +361,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         # Many small matrices; blocks of rows are on all cores.
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
-            groups = None if self.axes_ is not None else known_groups(self, X.shape[1])
-            trial = Trial(X, examples, rng, new_classes=self.new_classes, groups=groups)
+            groups = None if self.axes_ is not None else groups_of_columns(self, X.shape[1])
+            trial = SelectionSample(X, examples, rng, new_classes=self.new_classes, groups=groups)
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
 
     def _chosen_and_fitted(
@@ -375,18 +371,18 @@ class MetricLearner(MetricMixin, BaseEstimator):
         evidence: Evidence,
         answers: Answers | None,
         sample: HostSample,
-        trial: Trial,
+        trial: SelectionSample,
         remark: str,
     ) -> Self:
-        """The choice, and what is learned of all rows that there are on the host."""
+        """Choose a recipe, and learn it from all pairs and all rows on the host."""
         if answers is not None and answers.tell_nothing:
-            report = unseen_contradictions()
+            report = report_contradictions()
         else:
             report = self._report(trial)
         report = replace(report, columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
             notice(report.reason, SelectionWarning)
-        elif (doubt := doubt_of(report)) is not None:
+        elif (doubt := describe_doubt(report)) is not None:
             notice(doubt, SelectionWarning)
         given = evidence.pairs
         rank = trial.ranks(report.recipe, sample.renumbered(given))
@@ -419,7 +415,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     def _trusted(
         self, given: Pairs, answers: Answers | None, rank: Floats
     ) -> tuple[Pairs, list[Answerer]]:
-        """Pairs with the weights that they deserve, and who answered how well."""
+        """Weigh pairs by how far others bear them out, and tell who answered how well."""
         if answers is None:
             return weigh_by_trust(given, rank) if self.robust else given, []
         if not self.robust:
@@ -444,7 +440,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         return compose_after_scaling(getattr(self, "column_scale_", None), along_axes)
 
     def relearned(self, X: Any, pairs: Pairs) -> MetricLearner:
-        """A copy that has learned the chosen recipe from other pairs, without a new comparison.
+        """Return a copy that learned the chosen recipe from other pairs, without a new comparison.
 
         Parameters
         ----------
@@ -472,7 +468,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = host_sample(self._checked(X), evidence, check_random_state(self.random_state))
+        sample = take_host_sample(self._checked(X), evidence, check_random_state(self.random_state))
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         again.__dict__.pop("_importances", None)
@@ -514,12 +510,12 @@ class MetricLearner(MetricMixin, BaseEstimator):
             shown = few((f"{name!r} ({what})" for name, what in held.items()), _MOST_NAMED)
             return None, f"Columns hold {shown}." if held else ""
         if self.scale == "auto":
-            return scales_of_differing(X, getattr(self, "feature_names_in_", None))
+            return choose_scales(X, getattr(self, "feature_names_in_", None))
         if self.scale:
             return column_scales(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
-    def _report(self, trial: Trial) -> SelectionReport:
+    def _report(self, trial: SelectionSample) -> SelectionReport:
         names = trial.affordable(float(self.time_budget))
         if len(trial.pairs) < LEAST_PAIRS:
             why = f"{len(trial.pairs)} pairs are too few to choose a metric by"
@@ -528,13 +524,13 @@ class MetricLearner(MetricMixin, BaseEstimator):
         else:
             shown = show_progress(names, "comparing metrics", shown=self.verbose)
             return trial.choice(shown)
-        if tells_copies(trial.X, trial.pairs):
-            return unseen_copies(why)
-        return unseen_choice(usual_blend(trial.learners), why)
+        if finds_copies(trial.X, trial.pairs):
+            return report_copies(why)
+        return report_uncompared(usual_blend(trial.learners), why)
 
-    def _metric(self, recipe: Recipe, trial: Trial) -> Any:
-        """The learner for all rows."""
-        learners = trial.ingredients(self.n_landmarks, trial.n_rows)
+    def _metric(self, recipe: Recipe, trial: SelectionSample) -> Any:
+        """Make the learner of a recipe for all rows."""
+        learners = trial.make_ingredients(self.n_landmarks, trial.n_rows)
         parts = []
         for name in recipe:
             learner = learners[name].learner

@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
-from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.base import MetricMixin, replace_state, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
@@ -45,20 +45,23 @@ from nearkin.spaces.maps import Displaced, ThroughLandmarks, gaussian_weights
 from nearkin.spaces.neighbors import find_nearest_others
 from nearkin.storage.schema import floats, ints, maybe, numbers, positive, training_rows, whole
 
-# The objective of learners that move points: pairs pull and push, a Gaussian window holds.
-
-
-# Up to this many rows every pair of rows is in the window, as in the paper.
+# Up to so many rows every pair of rows is in the window, as in the paper (32 MB a matrix); beyond,
+# so many nearest neighbours of each. Chosen by hand.
 _COMPLETE_ROWS = 2000
 _WINDOW_NEIGHBORS = 30
-# Window weights below this cannot be told from zero beside a weight of one.
+# Window weights below this cannot be told from zero beside a weight of one, in float64.
 _NEGLIGIBLE = 1e-13
 # In convergence mode: the share of the objective below which a step is the last, and most steps.
+# Chosen by hand.
 _TOLERANCE = 1e-4
 _MOST_STEPS = 500
-
-# How much farther the farther point of a triplet is to be, in root mean squared distances.
+# How much farther the farther point of a triplet is to be, in root mean squared distances. Chosen
+# by hand.
 _TRIPLET_MARGIN = 0.3
+# KernelA: eigenvalues of the kernel below this share of the largest are dropped. Chosen by hand.
+_RANK_TOL = 0.03
+# LLMA: most points that others move along with. It bounds time and memory, and was not tuned.
+_MOST_ANCHORS = 1000
 
 # What scikit-learn checks of the parameters that these learners share.
 WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
@@ -75,7 +78,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
-    """Pairs of rows that see each other through the window: nearest neighbours of either.
+    """Find pairs of rows that see each other through the window: nearest neighbours of either.
 
     Parameters
     ----------
@@ -163,7 +166,7 @@ def window_springs(
 
 
 def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any]:
-    """Must-links that pull to zero, cannot-links that push up to the margin."""
+    """Make springs of must-links that pull to zero, and cannot-links that push to the margin."""
     n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
     return (
         np.concatenate([pairs.must_link, pairs.cannot_link]),
@@ -174,7 +177,7 @@ def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any
 
 
 def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
-    """The learner's objective on rows F, its window complete or of nearest neighbours.
+    """Make the springs of a learner's objective, whose window is complete or of neighbours.
 
     Triplets, if there are any, are part of it.
     """
@@ -208,12 +211,6 @@ def come_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
             ConvergenceWarning,
         )
     return relaxed
-
-
-# KernelA: move the points themselves, pulled by must-links and held by their neighbours.
-
-
-_RANK_TOL = 0.03
 
 
 @stored_learner(
@@ -376,6 +373,7 @@ class KernelA(MetricMixin, BaseEstimator):
         "learn_weights": ["boolean"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.
@@ -432,13 +430,6 @@ class KernelA(MetricMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return set_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
-
-# LLMA: move the points of input space, smoothly, as the points named in pairs are pulled.
-
-
-# Most points that others move along with.
-_MOST_ANCHORS = 1000
 
 
 @stored_learner(
@@ -585,6 +576,7 @@ class LLMA(MetricMixin, BaseEstimator):
         **WINDOW_CONSTRAINTS,
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.

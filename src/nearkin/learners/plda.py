@@ -13,21 +13,22 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Taught, at_home
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
-    Space,
-    shrunk_covariance,
+    map_by_metric,
+    shrink_to_identity,
 )
-from nearkin.pairs.supervision import Evidence, draw_example_pairs
+from nearkin.pairs.supervision import draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
 
-# The share of variance that is within classes, where nothing is known.
+# The share of variance that is within classes, where nothing is known: neither more nor less.
 _USUAL_SHARE = 0.5
 # A direction in which classes do not differ keeps this weight; and none has more than that of so
-# large a share of variance between classes.
+# large a share of variance between classes, which is a weight of 500. Both keep the metric finite
+# and of full rank; chosen by hand.
 _LEAST_WEIGHT, _MOST_BETWEEN = 1e-4, 0.999
 
 
@@ -190,23 +191,18 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
         "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    _without_differences = "Euclidean"
-    _of_unit_length: ClassVar[bool] = True
-
-    def _settle(self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState) -> None:
-        """Nothing: the space knows how all rows vary."""
-
-    def _metric(
+    def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
+    ) -> Learned:
         links = draw_example_pairs(taught.evidence, rng)
-        total = shrunk_covariance(taught.space.covariance, taught.n_rows)
+        total = shrink_to_identity(taught.space.covariance, taught.n_rows)
         if not len(links.must_link) or not total.any():
-            return np.eye(len(total)), {}
-        F, links = at_home(coordinates(links.points)), links.restrict(links.points)
+            return map_by_metric(self, taught, np.eye(len(total)), unit_length=True)
+        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
         differences = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
         given = float(links.must_weight.sum())
         imagined = float(len(total) if self.prior_pairs is None else self.prior_pairs)
         scatter = (links.must_weight[:, None] * differences).T @ differences / 2
         within = (scatter + imagined * _USUAL_SHARE * total) / (given + imagined)
-        return discriminant_metric(within, total), {}
+        metric = discriminant_metric(within, total)
+        return map_by_metric(self, taught, metric, unit_length=True)

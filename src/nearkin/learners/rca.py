@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, opened, stored_learner
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
 from nearkin.learners.teachable import axes_of, columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.pairs import Pairs
@@ -24,6 +24,10 @@ from nearkin.rows.sparse import is_sparse, project_along
 from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
+
+# Variances below this share of the largest are zero by rounding: without shrinkage, their
+# directions are dropped.
+_NO_VARIANCE = 1e-10
 
 
 def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:
@@ -82,7 +86,9 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
     mean_variance = values.mean()
     if mean_variance == 0:  # linked rows coincide: no direction is worse than another
         return np.eye(len(covariance))
-    kept = values > 1e-10 * values[-1] if shrinkage == 0 else np.ones(len(values), dtype=bool)
+    kept = (
+        values > _NO_VARIANCE * values[-1] if shrinkage == 0 else np.ones(len(values), dtype=bool)
+    )
     shrunk = (1 - shrinkage) * values[kept] + shrinkage * mean_variance
     components: Floats = (fix_signs(vectors[:, kept]) / np.sqrt(shrunk)).T
     return components
@@ -188,6 +194,7 @@ class RCA(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from must-links or labels.
@@ -208,7 +215,7 @@ class RCA(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = opened(self, X, y, pairs)
+        X = gather_read_once(self, X, y, pairs)
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)

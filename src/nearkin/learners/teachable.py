@@ -13,16 +13,15 @@ from sklearn.utils import Tags, check_random_state
 
 from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, opened
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, update_state
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import (
-    Coordinates,
     Learned,
     Result,
     Taught,
-    at_home,
     find_space,
-    learn,
+    host_doubles,
+    learn_in_space,
 )
 from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
@@ -60,28 +59,29 @@ from nearkin.spaces.maps import (
 )
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
-# Learners that find a space once and learn there, again and again as pairs come and go.
-
-
 RowNumbers = NDArray[np.integer]
+
+# Up to so many rows, threads of BLAS wait for each other more often than they help. Not tuned.
 _FEW_ROWS = 1500
+# Directions of a kernel's feature space that are learned in, those of largest eigenvalue, and the
+# share of the largest below which they are dropped: the 60 that ITML in an rbf kernel was first
+# compared with on six tables of UCI. Not tuned since.
+_MOST_DIRECTIONS = 60
+_RANK_TOL = 1e-3
+# Rows whose outer products are summed at a time, which bounds memory.
+_BLOCK = 65536
 
 
 class TeachableMixin(MetricMixin):
     """``fit`` and ``partial_fit`` of a learner that finds a space and learns there.
 
-    The learner brings
-
-    - ``_find_space(X, points, rng)``, which gives a :class:`nearkin.learners.fit_steps.Space`;
-    - ``_settle(space, evidence, X, rng)``, which gives what else does not depend on pairs
-      (``Taught.settled``);
-    - ``_learn(taught, coordinates, rng)``, what is learned there.
-
-    None of them changes the learner. One that learns from triplets says so: ``_takes_triplets``.
+    Both call the two steps of :mod:`nearkin.learners.fit_steps`, which say what a learner has for
+    them. One that learns from triplets says so: ``_takes_triplets``.
     """
 
     _takes_triplets: ClassVar[bool] = False
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.
@@ -102,14 +102,14 @@ class TeachableMixin(MetricMixin):
         -------
         self
         """
-        X = self._validated(opened(self, X, y, pairs), reset=True)
+        X = self._validated(gather_read_once(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
-        # Of few rows, threads of BLAS would wait for each other more often than help.
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
-            return self._keep_result(learn(self, taught, evidence, taught.reads(X), rng))
+            return self._keep_result(learn_in_space(self, taught, evidence, taught.reads(X), rng))
 
+    @update_state
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, withdrawn: Pairs | None = None
@@ -172,7 +172,7 @@ class TeachableMixin(MetricMixin):
                 raise InputError("nothing to withdraw: this learner is not fitted yet.")
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
-        taught = taught_of(self)
+        taught = get_taught(self)
         check_roles(y, pairs, triplets=self._takes_triplets)
         check_roles(None, withdrawn, "withdrawn", triplets=self._takes_triplets)
         if count_rows(X) != taught.n_rows:
@@ -198,20 +198,21 @@ class TeachableMixin(MetricMixin):
 
     def _learn_again(self, X: Any, evidence: Evidence) -> Self:
         """Learn from other pairs of rows of the same X, of which only those are read."""
-        taught = taught_of(self)
+        taught = get_taught(self)
 
         def read(rows: RowNumbers) -> Any:
             return taught.space.coordinates(self._validated(access.take(X, rows), reset=False))
 
         with one_core():  # a second one would wait for the first more often than help
-            return self._keep_result(learn(self, taught, evidence, read))
+            return self._keep_result(learn_in_space(self, taught, evidence, read))
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         taught: Taught | None = getattr(self, "_taught", None)
         if taught is None or taught.image is None:
             return []
         ends = [
-            at_home(taught.space.coordinates(self._validated(row, reset=False))) for row in rows
+            host_doubles(taught.space.coordinates(self._validated(row, reset=False)))
+            for row in rows
         ]
         return [TaughtPart(self, taught, np.concatenate(ends), share)]
 
@@ -224,23 +225,12 @@ class TeachableMixin(MetricMixin):
         )
         return self
 
-    def _find_space(self, X: Any, points: RowNumbers, rng: np.random.RandomState) -> Any:
-        """Where to learn: every learner has its own. Points of pairs become landmarks."""
-        raise NotImplementedError  # the learner brings it
-
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
-        """What does not depend on pairs, beside the space: every learner has its own."""
-        raise NotImplementedError  # the learner brings it
-
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
-        """What is learned from coordinates: every learner has its own."""
-        raise NotImplementedError  # the learner brings it
+        """Nothing beside the space, unless the learner has more that does not depend on pairs."""
 
 
-def begun(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """A copy of a learner that has found a space, and learned nothing there yet.
+def begin_learning(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
+    """Return a copy of a learner that has found its space, and learned nothing there yet.
 
     Parameters
     ----------
@@ -252,8 +242,8 @@ def begun(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
     return clone(learner)._begin(X, pairs)
 
 
-def retaught(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """A copy of a learner with what pairs teach it in the space that it has.
+def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
+    """Return a copy of a learner that has learned from other pairs in the space that it has.
 
     Parameters
     ----------
@@ -267,8 +257,8 @@ def retaught(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
 
-def taught_of(metric: Any) -> Taught:
-    """What a fitted learner keeps; an error if it was loaded from a file."""
+def get_taught(metric: Any) -> Taught:
+    """Return what a fitted learner keeps of its two steps; an error if it is from a file."""
     taught: Taught | None = getattr(metric, "_taught", None)
     if taught is None:
         raise InputError(
@@ -281,14 +271,6 @@ def taught_of(metric: Any) -> Taught:
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
     return classes is not None and np.array_equal(number_classes(y), classes)
 
-
-# What linear metrics share that live on the columns of X or in a kernel's feature space.
-
-
-# Directions of a kernel's feature space that are looked at.
-_MOST_DIRECTIONS = 60
-_RANK_TOL = 1e-3
-_BLOCK = 65536
 
 # What these learners keep, beside what all do; some may be left from a fit with another kernel.
 KEPT: dict[str, Spec] = {
@@ -383,10 +365,10 @@ class Directions:
         }
 
 
-Space = Columns | Directions
+LinearSpace = Columns | Directions
 
 
-def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
+def columns_as_space(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
     Sparse rows of more than 300 columns have 300 axes in their place, and others of more than 1000
@@ -400,7 +382,7 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
 
 
 def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
-    """The few axes that rows of very many columns are seen along; None if there are none."""
+    """Find the few axes that rows of very many columns are seen along; None for few columns."""
     if is_sparse(X):
         return leading_axes(centre(X, middle(X)), deepcopy(rng))
     if X.shape[1] <= sparse.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
@@ -429,8 +411,8 @@ def _all_equal(X: Any, space: Columns) -> bool:
     return bool(xp.all(first == X))
 
 
-def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
-    """Covariance shrunk towards a multiple of the identity by d / (d + n).
+def shrink_to_identity(covariance: Floats, n_rows: int) -> Floats:
+    """Shrink a covariance towards a multiple of the identity by d / (d + n).
 
     It can be inverted for constant columns, and for fewer rows than columns, unless it is zero.
     """
@@ -441,7 +423,7 @@ def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
 
 
 def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
-    """The leading ones of feature space, coordinates of the landmarks along them."""
+    """Return the leading directions of a feature space, with the landmarks' coordinates."""
     return Directions(
         found.rows,
         found.eigenvalues[:_MOST_DIRECTIONS],
@@ -453,12 +435,12 @@ def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
 
 @dataclass(frozen=True)
 class Projection:
-    """From coordinates in a space to the learned ones."""
+    """The linear map from coordinates in a space to the learned ones."""
 
     components: Floats
 
     def __call__(self, F: Any) -> Any:
-        """Of rows, where they are."""
+        """Map coordinates to the learned space; keeps device and dtype."""
         return F @ backends.move_to(self.matrix, F)
 
     @property
@@ -469,12 +451,12 @@ class Projection:
 
 @dataclass(frozen=True)
 class Direction:
-    """The same, divided by their lengths."""
+    """The same map, after which rows are divided by their lengths."""
 
     components: Floats
 
     def __call__(self, F: Any) -> Any:
-        """Of rows, where they are."""
+        """Map coordinates to the learned space; keeps device and dtype."""
         return unit_rows(F @ backends.move_to(self.components.T, F))
 
     @property
@@ -483,32 +465,67 @@ class Direction:
         return None
 
 
+def map_by_metric(
+    learner: Any,
+    taught: Taught,
+    metric: Floats,
+    attributes: dict[str, Any] | None = None,
+    *,
+    unit_length: bool = False,
+) -> Learned:
+    """The map under which Euclidean distances are those of a metric, along its principal axes.
+
+    Parameters
+    ----------
+    learner : estimator
+        Its parameter ``n_components`` counts.
+    taught : Taught
+        Its space is one of columns or of directions.
+    metric : ndarray of shape (r, r)
+        For the r columns or directions.
+    attributes : dict, optional
+        Fitted attributes that the learner has beside those of all linear ones.
+    unit_length : bool, default=False
+        Whether rows are divided by their lengths after they are mapped.
+    """
+    space = taught.space
+    components = leading_components(metric, space.covariance, learner.n_components)
+    in_columns = space.in_columns(components)
+    attributes = {
+        **(attributes or {}),
+        "components_": in_columns,
+        "n_components_": len(components),
+        **space.attributes,
+    }
+    learned = space.map(in_columns)
+    if unit_length:
+        return Learned(compose(learned, UnitLength()), attributes, Direction(components))
+    return Learned(learned, attributes, Projection(components))
+
+
 class LinearInSpaceMixin(TeachableMixin):
-    """A linear metric on columns or in feature space.
+    """Where a linear metric is learned: on the columns of X, or in a kernel's feature space.
 
-    The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
-    ``random_state`` and those of :func:`nearkin.spaces.feature_space.find_feature_space`, and
-
-    - ``_settle``, as :class:`TeachableMixin` says;
-    - ``_metric(taught, coordinates, rng)``, which gives the metric as a matrix of shape (r, r) for
-      the r columns or directions of the space, and fitted attributes of its own;
-    - ``_without_differences``, the metric's name where all rows of X are equal;
-    - ``_of_unit_length``, if rows are divided by their lengths after they are mapped.
+    The learner has the parameters ``kernel``, ``rank_tol``, ``n_components``, ``random_state`` and
+    those of :func:`nearkin.spaces.feature_space.find_feature_space`. Its ``_learn`` ends with
+    :func:`map_by_metric`.
     """
 
-    _without_differences: str
-    _of_unit_length: ClassVar[bool] = False
+    # The metric's name where all rows of X are equal, so that pairs say nothing.
+    _without_differences: ClassVar[str] = "Euclidean"
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    def _find_space(self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState) -> Space:
+    def _find_space(
+        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
+    ) -> LinearSpace:
         """The columns of X, or the leading directions of a kernel's feature space."""
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
             return directions_of(found, found.extension(self.extension, self.n_neighbors))
-        space = call_once(columns_of, X, rng)
+        space = call_once(columns_as_space, X, rng)
         if not _all_equal(X, space):
             return space
         notice(
@@ -516,25 +533,6 @@ class LinearInSpaceMixin(TeachableMixin):
             f"{self._without_differences} metric is kept."
         )
         return replace(space, covariance=np.zeros_like(space.covariance))
-
-    def _learn(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> Learned:
-        metric, attributes = self._metric(taught, coordinates, rng)
-        components = leading_components(metric, taught.space.covariance, self.n_components)
-        in_columns = taught.space.in_columns(components)
-        attributes |= {"components_": in_columns, "n_components_": len(components)}
-        attributes |= taught.space.attributes
-        learned = taught.space.map(in_columns)
-        if self._of_unit_length:
-            return Learned(compose(learned, UnitLength()), attributes, Direction(components))
-        return Learned(learned, attributes, Projection(components))
-
-    def _metric(
-        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
-    ) -> tuple[Floats, dict[str, Any]]:
-        """The metric as a matrix of shape (r, r): every learner has its own."""
-        raise NotImplementedError  # the learner brings it
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
         if self.kernel is None:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
-from nearkin.learners.teachable import begun, retaught
+from nearkin.learners.teachable import begin_learning, learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.answers import CONFIDENCE, Estimate
 from nearkin.pairs.closure import draw_links, draw_numbers
@@ -257,12 +257,12 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     links = np.concatenate([judged.must_link, judged.cannot_link])
     n = len(links)
     both = np.concatenate([links, draw_links(count_rows(X), rng)])
-    metric = begun(_stand_in(X), X, pairs)
+    metric = begin_learning(_stand_in(X), X, pairs)
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
         pause()
-        taught = retaught(metric, X, add_inferred(told, rng, _MOST_TOLD))
+        taught = learn_again(metric, X, add_inferred(told, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 
     total, count, kept = np.zeros(n), np.zeros(n), []

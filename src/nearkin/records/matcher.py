@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Doubles, Ints, Mask
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
@@ -211,6 +211,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.dates = dates
         self.random_state = random_state
 
+    @replace_state
     def fit(self, table: Any, pairs: Pairs | None = None, y: Any = None) -> Self:
         """Learn which records of a table are the same.
 

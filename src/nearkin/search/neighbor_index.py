@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, raise_input_errors
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.messages import notice
 from nearkin.pairs.pairs import check_count, find_first
@@ -166,6 +166,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         self.random_state = random_state
         self.device = device
 
+    @replace_state
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
         """Hold these rows, and no others. The metric is not fitted: it must be already.
 

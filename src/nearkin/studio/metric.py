@@ -19,7 +19,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
-from nearkin.learners.teachable import TeachableMixin, begun, retaught
+from nearkin.learners.teachable import TeachableMixin, begin_learning, learn_again
 from nearkin.messages import Note, collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import REORDER, compiled, split_range
@@ -178,7 +178,7 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
         collect_notices() as notes,
         mute_categories(ScaleWarning),
     ):  # of which the lesson has a word itself
-        start = begun(learner, X, pairs)
+        start = begin_learning(learner, X, pairs)
         view = LiveView(start, X)
     return _learned(MetricStep(start, Pairs(), view), X, pairs, 0, notes)
 
@@ -203,7 +203,7 @@ def _learned(
     with collect_notices() as notes:
         hand_on(before)
         try:
-            metric = retaught(step.metric, X, told)
+            metric = learn_again(step.metric, X, told)
             view = step.view.seen_by(metric)
         except (ValueError, np.linalg.LinAlgError) as error:
             plain = PlainView(X)
@@ -222,7 +222,7 @@ def view_before_answers(first: TaughtMetric, X: Floats) -> RowsView:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
         with collect_notices():
-            return first.step.view.seen_by(retaught(first.step.metric, X, Pairs(n_rows=len(X))))
+            return first.step.view.seen_by(learn_again(first.step.metric, X, Pairs(n_rows=len(X))))
     except (ValueError, np.linalg.LinAlgError):
         return PlainView(X)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
-from nearkin.learners.teachable import retaught
+from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
@@ -121,7 +121,7 @@ def held_out_ranks(
             pause()
             try:
                 with collect_notices():  # what is worth a note is one of the whole
-                    metric = retaught(learned.step.metric, X, told.subset(learn))
+                    metric = learn_again(learned.step.metric, X, told.subset(learn))
                     view = learned.step.view.seen_by(metric)
             except (ValueError, np.linalg.LinAlgError):
                 continue  # the learner can make nothing of this part

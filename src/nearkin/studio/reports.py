@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, words_of
+from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, word_effects
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.answers import Estimate
 from nearkin.pairs.pairs import TRIPLET, Pairs
@@ -374,7 +374,7 @@ def _words(
     if scaler is not None:
         learned = compose(Affine(np.diag(1 / scaler.scale_), scaler.mean_), learned)
     rows = [{name: [records.columns[name][row]] for name in encoder.columns_} for row in ends]
-    found = words_of(encoder, learned, *rows)
+    found = word_effects(encoder, learned, *rows)
     return {
         name: [
             {"text": word.text, "where": word.where, "share": word.part / squared} for word in words

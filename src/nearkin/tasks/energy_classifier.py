@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import raise_input_errors
-from nearkin.learners.base import MetricMixin, WholeState
+from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import access, backends, device_math, validation
@@ -115,6 +115,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the rows of each class, and choose the margin.

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -201,6 +201,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, sets: Sequence[Any], y: Any = None, *, pairs: Pairs) -> Self:
         """Learn the common space.

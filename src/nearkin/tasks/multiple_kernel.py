@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
-from nearkin.learners.base import WholeState
+from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
 from nearkin.pairs.labels import PartlyLabelled, check_classes
 from nearkin.rows import validation
@@ -325,6 +325,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the combination and the machines.
