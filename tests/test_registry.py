@@ -94,7 +94,10 @@ def _names_for_type_checkers(module):
 
 
 def test_no_module_imports_from_above_by_name():
-    """Only the package itself, above all, and dask, above the learners, go by the list."""
+    """Only the package itself, above all, and dask, above the learners, go by the list.
+
+    The command line, which is above all too, imports late; its layers see that for types.
+    """
     package = Path(nearkin.__file__).parent
     strings = {
         str(path.relative_to(package))
@@ -102,4 +105,4 @@ def test_no_module_imports_from_above_by_name():
         if "import_module(" in path.read_text() or "__import__(" in path.read_text()
     }
     other_packages = {"rows/backends.py", "studio/notebook.py"}
-    assert strings <= {"__init__.py", "dask.py", *other_packages}
+    assert strings <= {"__init__.py", "dask.py", "cli/common.py", *other_packages}

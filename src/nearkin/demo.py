@@ -39,7 +39,7 @@ _COLUMNS_LEFT_OUT = ("postcode", "phone")
 
 
 @dataclass(frozen=True)
-class Task:
+class Example:
     """Known rows with pairs, and new rows that the metric has never seen."""
 
     name: str
@@ -51,7 +51,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodResult:
     """What one method made of a task: embeddings, and scores on the new rows."""
 
     method: str
@@ -71,20 +71,20 @@ class Found:
     n_answers: int
 
 
-def xor_task(n_pairs: int = 50, random_state: int = 0) -> Task:
+def xor_task(n_pairs: int = 50, random_state: int = 0) -> Example:
     """Figure 1 of the scalable paper: 360 points to learn from, 40 new ones."""
     X, y = datasets.make_xor(400, random_state=random_state)
     pairs = Pairs.from_labels(y[:360], n_pairs, kind="must", random_state=random_state)
-    return Task("XOR, 360 points", X[:360], y[:360], pairs, X[360:], y[360:])
+    return Example("XOR, 360 points", X[:360], y[:360], pairs, X[360:], y[360:])
 
 
-def digits_task(n_pairs: int = 50, random_state: int = 0) -> Task:
+def digits_task(n_pairs: int = 50, random_state: int = 0) -> Example:
     """Handwritten digits, 8×8 pixels: pairs among 1200 images, scores on 597 others."""
     X, y = load_digits(return_X_y=True)
     order = np.random.RandomState(random_state).permutation(len(y))
     X, y = X[order], y[order]
     pairs = Pairs.from_labels(y[:1200], n_pairs, random_state=random_state)
-    return Task("digits, 1200 images", X[:1200], y[:1200], pairs, X[1200:], y[1200:])
+    return Example("digits, 1200 images", X[:1200], y[:1200], pairs, X[1200:], y[1200:])
 
 
 def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callable[[], Any]]:
@@ -113,7 +113,7 @@ class _RbfKernel:
         return np.asarray(self._map.transform(X))
 
 
-def compare(task: Task, method: str, make: Callable[[], Any]) -> Outcome:
+def try_method(task: Example, method: str, make: Callable[[], Any]) -> MethodResult:
     """Learn from the task's pairs, embed all rows, and score on the new rows."""
     start = time.perf_counter()
     learner = make()
@@ -125,7 +125,7 @@ def compare(task: Task, method: str, make: Callable[[], Any]) -> Outcome:
     seconds = time.perf_counter() - start
     n_classes = len(np.unique(task.y))
     clusters = KMeans(n_clusters=n_classes, n_init=10, random_state=0).fit(Z).predict(Z_new)
-    return Outcome(
+    return MethodResult(
         method,
         Z,
         Z_new,
@@ -138,7 +138,7 @@ def compare(task: Task, method: str, make: Callable[[], Any]) -> Outcome:
     )
 
 
-def figure_1(task: Task, outcomes: list[Outcome]) -> Figure:
+def draw_figure(task: Example, outcomes: list[MethodResult]) -> Figure:
     """Six panels: data with pairs, new points, and what each metric makes of them."""
     import matplotlib.pyplot as plt
 
@@ -201,7 +201,7 @@ def show_records(found: Found, console: Console, table: Table) -> None:
     console.print(f"recall:    {found.result.recall} expected, {recall:.3f} true")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def run_demo(arguments: list[str] | None = None) -> None:
     """Run all methods on both tasks, with a table and a picture for each; then match records."""
     parser = argparse.ArgumentParser(prog="python -m nearkin.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="for pictures")
@@ -225,11 +225,11 @@ def main(arguments: list[str] | None = None) -> None:
     console.print(f"[bold]nearkin[/bold]: learn a distance from {options.pairs} pairs\n")
     with console.status("compiling, on the first run only"):  # and not on the clock
         warm_up = xor_task()
-        compare(warm_up, "warm-up", lambda: KernelBeta(n_landmarks=100))
+        try_method(warm_up, "warm-up", lambda: KernelBeta(n_landmarks=100))
     for task, makers in tasks:
         with Progress(console=console, transient=True) as progress:
             outcomes = [
-                compare(task, method, make)
+                try_method(task, method, make)
                 for method, make in progress.track(makers.items(), description=task.name)
             ]
         table = Table(title=f"{task.name}; scores on {len(task.y_new)} new points")
@@ -247,7 +247,7 @@ def main(arguments: list[str] | None = None) -> None:
         path = options.output / f"{task.name.split(',')[0].lower()}.png"
         shown = [outcome for outcome in outcomes if "landmarks" not in outcome.method]
         with whole_file(path) as unfinished:
-            figure_1(task, shown).savefig(unfinished, format="png", dpi=130)
+            draw_figure(task, shown).savefig(unfinished, format="png", dpi=130)
         console.print(f"picture: {path}\n", soft_wrap=True)
     with console.status("records: looking for people who are there twice"):
         found = found_records(random_state=options.seed)
@@ -257,4 +257,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_demo()

@@ -46,7 +46,7 @@ Job = Callable[[], Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Compiled:
     """What was done.
 
     Attributes
@@ -63,7 +63,7 @@ class Outcome:
     folder: Path
 
 
-def warm_up(*, verbose: bool = False) -> Outcome:
+def warm_up(*, verbose: bool = False) -> Compiled:
     """Compile the loops of learners, searches and record matching, as far as they are not there.
 
     Parameters
@@ -73,7 +73,7 @@ def warm_up(*, verbose: bool = False) -> Outcome:
 
     Returns
     -------
-    Outcome
+    Compiled
 
     Raises
     ------
@@ -94,7 +94,7 @@ def warm_up(*, verbose: bool = False) -> Outcome:
     with collect_notices(), mute_third_party():
         for job in show_progress(jobs(), "compiling", shown=verbose):
             job()
-    return Outcome(count_compiled(), time.perf_counter() - start, find_cache_folder() or folder)
+    return Compiled(count_compiled(), time.perf_counter() - start, find_cache_folder() or folder)
 
 
 def jobs() -> list[Job]:

@@ -33,7 +33,7 @@ def test_what_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
 
 
 def test_who_looks_on_is_told_how_long_it_takes(run, rows, monkeypatch):
-    monkeypatch.setattr("nearkin.cli.learning._MOST_READ", 10)
+    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 10)
     cost = estimates.Estimate(20.0, 10.0, 40.0, 10**8, 2, 10**10)
     monkeypatch.setattr(estimates, "estimate", lambda learner, **job: cost)
     assert "about" not in fit(run, rows, "--learner", "gmml").err

@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
-from nearkin.cli import learning
-from nearkin.cli.learning import Part, kept_apart
+from nearkin.cli.fit import Part, hold_out
 from nearkin.learners.selection import Candidate, SelectionReport, SelectionSample
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import read_verdicts
@@ -112,7 +111,7 @@ def test_large_files_are_not_read_into_memory_to_choose_a_metric(
     fit(run, *given, *standardise)
     frame = pd.DataFrame(sample.X, columns=["a", "b"])
     expected = nearkin.load("new.nearkin").transform(frame)
-    monkeypatch.setattr(learning, "_MOST_READ", 1)
+    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     monkeypatch.setattr(RowStream, "to_numpy", lambda rows: pytest.fail("read into memory"))
     fit(run, *given, *standardise, "--force")
     assert_allclose(nearkin.load("new.nearkin").transform(frame), expected, atol=1e-9)
@@ -121,7 +120,7 @@ def test_large_files_are_not_read_into_memory_to_choose_a_metric(
 @pytest.mark.parametrize("by_blocks", [False, True])
 def test_standardised_models_remember_how(run, files, sample, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(learning, "_MOST_READ", 1)
+        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     arguments = ("--columns", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, "rows.csv", *arguments)
     chain = Chain([StandardScaler(), KernelBeta(n_landmarks=30, random_state=0)])
@@ -172,7 +171,7 @@ def test_text_becomes_columns_on_request(run, files, sample):
 @each("by_blocks", [False, True])
 def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(learning, "_MOST_READ", 1)
+        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     frame = pd.DataFrame(sample.X * [1000, 1], columns=["wide", "narrow"])
     frame.to_csv("wide.csv", index=False)
     which = ("wide.csv", "-p", "numbered.csv", "--learner", "rca", "--force")
@@ -327,7 +326,7 @@ def test_rows_kept_apart_are_not_learned_from(run, files, sample):
     assert (record["judged_by"], record["measure"], record["seen"]) == ("pairs", "pair_auc", "0")
     assert 0 <= float(record["euclidean"]) <= 1
     # Judged again, by those that were kept apart: the rows that the model has no marks of.
-    learned, test = kept_apart(Part(open_rows([sample.X]), None, sample.pairs), 0.2, 0)
+    learned, test = hold_out(Part(open_rows([sample.X]), None, sample.pairs), 0.2, 0)
     assert len(learned.rows) == told["rows"]
     found = nearkin.load("new.nearkin")
     del found.feature_names_in_
@@ -358,7 +357,7 @@ def test_groups_that_pairs_tie_together_stay_together(sample):
     pairs = Pairs(triples[:, :2], triples[:, 1:], n_rows=120)
     whole = Part(open_rows([sample.X[:50], sample.X[50:]]), sample.y, pairs)
     for seed in range(5):
-        learn, test = kept_apart(whole, 0.2, seed)
+        learn, test = hold_out(whole, 0.2, seed)
         assert (len(test.rows), len(test.pairs), len(learn.pairs)) == (24, 16, 64)
         rows = {tuple(row) for row in test.rows.to_numpy()}
         assert not rows & {tuple(row) for row in learn.rows.to_numpy()}
@@ -422,7 +421,7 @@ def test_evaluation_on_rows_that_were_learned_from_says_so(run, files, sample):
 @pytest.mark.parametrize("by_blocks", [False, True])
 def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch, by_blocks):
     if by_blocks:
-        monkeypatch.setattr(learning, "_MOST_READ", 1)
+        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, *which, "--test", 0.2)
     result = run("evaluate", "new.nearkin", "rows.csv", "-p", "numbered.csv")

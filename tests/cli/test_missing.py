@@ -250,16 +250,16 @@ def test_vectors_with_holes(run, files, sample, vectors):
 
 def test_the_studio_fills_and_its_models_remember(holes):
     from nearkin.cli.files.columns import Choice
-    from nearkin.cli.studio_session import Wishes, records_of_file
+    from nearkin.cli.files.studio_records import Wishes, read_records
 
     choice = Choice(exclude=("kind",), missing="fill")
-    records, _ = records_of_file(holes / "rows.csv", Wishes(choice))
+    records, _ = read_records(holes / "rows.csv", Wishes(choice))
     assert records.X[1].tolist() == [3, 4]
     assert records.remembered["fill_values_"].tolist() == [3, 3]
     choice = Choice(exclude=("kind",), missing="drop")
     (holes / "n.csv").write_text("left,right,same\n0,3,1\n0,2,1\n")
     wishes = Wishes(choice, pairs=holes / "n.csv")
-    records, pairs = records_of_file(holes / "rows.csv", wishes)
+    records, pairs = read_records(holes / "rows.csv", wishes)
     assert list(records.ids) == [0, 3, 4, 5]
     assert records.columns["name"] == ["x", "u", "v", "w"]
     assert pairs.must_link.tolist() == [[0, 1]]
@@ -277,6 +277,6 @@ def test_medians_of_many_rows_are_of_some_of_them(monkeypatch):
     found = tables.count_missing(blocks, columns, lambda *where: pytest.fail(str(where)))
     assert found.counts == {"'b'": 49_960}
     assert (found.n_rows, found.first, len(found.rows)) == (50_000, 40, 49_960)
-    a, b = tables.medians(blocks, columns, found)
+    a, b = tables.find_medians(blocks, columns, found)
     assert a == pytest.approx(5, abs=0.1)
     assert b == np.median(X[:40, 1])  # of few values, all

@@ -1,4 +1,4 @@
-"""Commands for records: src/nearkin/cli/matching.py, record_questions.py and files/records.py."""
+"""Commands for records."""
 
 import csv
 import datetime
@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import nearkin as nk
-from nearkin.cli.asking import marked_cells
+from nearkin.cli.suggest import mark_differences
 from tests.cases import each
 from tests.cli.conftest import write_csv
 from tests.few_trees import few_trees as few_trees  # for all tests here
@@ -171,7 +171,7 @@ def test_options_are_for_records_or_for_rows(run, people, files, model):
     rows = ("duplicates", "model.nearkin", "rows.csv", "--id", "name")
     for option in (("--canonical",), ("--save", "m"), ("--pairs", "pairs.csv"), ("--dates", "day")):
         assert f"{option[0]}: this is for records" in run(*rows, *option, status=2).err
-    for option in (("--radius", 1), ("--prevalence", 0.1), ("--exact",)):
+    for option in (("--radius", 1), ("--prevalence", 0.1)):
         assert f"{option[0]}: this is for rows" in run(*GROUPS, *option, status=2).err
     # Rows of numbers are grouped as ever; columns may go along.
     plain = run(*rows, "--radius", 0.01).records
@@ -226,9 +226,6 @@ def test_neighbors_by_a_matcher(run, matcher, tmp_path):
     (tmp_path / "one.csv").write_text("\n".join([text[0], text[5].replace("p4", "x")]))
     [first] = [x for x in run(*asked, "--queries", "one.csv").records if x["rank"] == "1"]
     assert (first["id"], first["neighbor"]) == ("x", "p4")
-    assert "--exact: m.nearkin compares records that look alike" in run(
-        *asked, "--exact", status=2
-    ).err  # fmt: skip
 
 
 def test_a_matcher_is_judged(run, people, matcher, tmp_path):
@@ -471,16 +468,16 @@ def test_questions_are_those_of_the_matcher(run, people):
 
 
 def test_what_differs_is_marked():
-    name, left, right = marked_cells("name", "Ann Smith", "ann Smyth")
+    name, left, right = mark_differences("name", "Ann Smith", "ann Smyth")
     assert name.plain == "≠ name"
     assert [left.plain[span.start : span.end] for span in left.spans] == ["i"]
     assert [right.plain[span.start : span.end] for span in right.spans] == ["y"]
     for pair in (("Ann  B", "ann b"), (None, "ann")):
-        name, left, right = marked_cells("name", *pair)
+        name, left, right = mark_differences("name", *pair)
         assert name.plain == "  name"
         assert not left.spans
         assert not right.spans
-    assert marked_cells("a", "[bold]", None)[1].plain == "[bold]"
+    assert mark_differences("a", "[bold]", None)[1].plain == "[bold]"
 
 
 # what is wrong

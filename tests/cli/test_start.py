@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nearkin import open_rows
-from nearkin.cli.learning import read_ahead
+from nearkin.cli.fit import read_ahead
 from nearkin.cli.row_marks import MarkedRows, marks_of
 from nearkin.rows.streams import RowStream
 
@@ -53,7 +53,7 @@ def test_marks_are_made_while_rows_are_read():
 
 
 def test_rows_are_read_ahead(monkeypatch):
-    monkeypatch.setattr("nearkin.cli.learning._FEWEST", 10)
+    monkeypatch.setattr("nearkin.cli.fit._FEWEST", 10)
     X = np.random.default_rng(0).normal(size=(5000, 3))
     rows = open_rows([X])
     with read_ahead(rows):
@@ -64,7 +64,7 @@ def test_rows_are_read_ahead(monkeypatch):
 
 
 def test_what_is_wrong_with_rows_is_said_to_who_needs_them(monkeypatch):
-    monkeypatch.setattr("nearkin.cli.learning._FEWEST", 10)
+    monkeypatch.setattr("nearkin.cli.fit._FEWEST", 10)
 
     def read(wanted):
         raise ValueError("no such rows")

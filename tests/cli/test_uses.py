@@ -180,7 +180,6 @@ def test_clusters_without_a_model(run, files, sample):
         (("--method", "kmeans", "--clusters", 2, "-p", "numbered.csv"), "kmeans takes none"),
         (("--method", "hdbscan", "--min-size", 500), "there are only 120 rows"),
         (("--method", "dbscan"), "dbscan"),
-        (("-k", 2), "a number of neighbours, in every command; --clusters says how many"),
     ],
 )
 def test_clusters_that_cannot_be(run, files, arguments, message):
@@ -228,8 +227,6 @@ def test_the_model_comes_first_in_every_command(run, files, model):
         err = run(command, "rows.csv", status=2).err
         assert "Missing argument" in err
         assert say_how.format(command) in err
-    old = ("cluster", "rows.csv", "--model", "model.nearkin", "--clusters", 2)
-    assert "the model comes first, as in nearkin cluster model" in run(*old, status=2).err
 
 
 def test_evaluate_compares_with_euclidean(run, files, sample, model):

@@ -132,7 +132,7 @@ def test_columns_of_rounding_noise_are_not_blown_up(run, frame, monkeypatch):
     table = {"id": frame["id"], "a": rng.normal(size=80), "b": rng.normal(size=80)}
     pd.DataFrame({**table, "c": 3e-33 * rng.normal(size=80)}).to_parquet("dead.parquet")
     for most in (2**23, 1):  # in memory, and block by block
-        monkeypatch.setattr("nearkin.cli.learning._MOST_READ", most)
+        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", most)
         told = run("fit", "dead.parquet", *FIT, "rca", "--standardise").err
         assert "reaches" not in told
         assert nk.load("m.nearkin").steps_[0].scale_[2] == 1

@@ -22,7 +22,7 @@ from benchmarks.papers.yeung2007_scalable.methods import (
 )
 from benchmarks.record import Table
 from benchmarks.resume import Job
-from nearkin.demo import compare, figure_1, methods, xor_task
+from nearkin.demo import draw_figure, methods, try_method, xor_task
 from nearkin.plot import in_the_plane
 from nearkin.scores import pair_auc
 
@@ -56,7 +56,7 @@ def jobs(draws: int) -> Iterator[Job]:
 def measured(method: str, seed: int) -> list[Row]:
     """J and pair AUC of the new points, and the latter in the plane, which is what is printed."""
     task = xor_task(N_PAIRS, seed)
-    outcome = compare(task, method, makers(seed)[method])
+    outcome = try_method(task, method, makers(seed)[method])
     plane = in_the_plane(np.concatenate([outcome.Z, outcome.Z_new]))[len(outcome.Z) :]
     return [
         {
@@ -92,6 +92,6 @@ def picture(path: Path) -> None:
     makers_as_published = panels(AS_PUBLISHED, 0).items()
     shown = {name: make for name, make in makers(0).items() if name in _OTHERS}
     shown |= {name.replace(AS_PUBLISHED, "KernelBeta"): make for name, make in makers_as_published}
-    figure = figure_1(task, [compare(task, name, make) for name, make in shown.items()])
+    figure = draw_figure(task, [try_method(task, name, make) for name, make in shown.items()])
     figure.savefig(path, dpi=110)
     plt.close(figure)

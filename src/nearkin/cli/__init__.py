@@ -1,8 +1,4 @@
-"""The command line.
-
-A command is a function whose signature typer reads, in a file of its own. What takes time to import
-is imported in these functions: the help must be there at once.
-"""
+"""The command line: see :mod:`nearkin.cli.app`."""
 
 from __future__ import annotations
 
@@ -29,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        from nearkin.cli.app import main as run
+        from nearkin.cli.app import run_command
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
@@ -37,4 +33,4 @@ def _run(arguments: Sequence[str] | None) -> int:
 
         complain("the command line needs more packages: pip install 'nearkin[cli]'")
         return MISUSE
-    return run(arguments)
+    return run_command(arguments)

@@ -1,35 +1,37 @@
-"""The program: its commands, and what becomes of errors."""
+"""The program: its commands, and what becomes of errors.
+
+A command is a function whose signature typer reads, in the module that does its work. Help must be
+there at once, so these modules import what is large by :func:`nearkin.cli.common.import_late`.
+"""
 
 from __future__ import annotations
 
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nearkin._version import __version__
-from nearkin.cli.commands import (
+from nearkin.cli import (
     cluster,
-    demo,
-    duplicates,
     evaluate,
     fit,
     info,
-    link,
     neighbors,
     plot,
+    records,
     same,
     studio,
     suggest,
     transform,
-    warm_up,
 )
+from nearkin.cli import options as o
 from nearkin.cli.common import (
     DEFECT,
     DONE,
@@ -40,12 +42,13 @@ from nearkin.cli.common import (
     UserError,
     complain,
     in_options,
+    is_watched,
     near,
     say,
 )
-from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
+from nearkin.cli.files.inputs import keep_streams, refuse_same_files
 from nearkin.cli.process import forget
-from nearkin.errors import NearkinError
+from nearkin.errors import NearkinError, explain_missing_package
 from nearkin.messages import hush
 
 _EPILOG = (
@@ -84,7 +87,7 @@ class Commands(TyperGroup):
         """Run a command; what the library warns of becomes a note."""
         try:
             # Those of other libraries too, in a program that has one thread yet.
-            with warnings.catch_warnings(), keeping_streams():
+            with warnings.catch_warnings(), keep_streams():
                 warnings.filterwarnings("always", category=UserWarning)
                 warnings.showwarning = _note
                 return super().invoke(ctx)
@@ -124,6 +127,34 @@ class Command(TyperCommand):
         return super().invoke(ctx)
 
 
+def show_demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="For the pictures.")
+    ] = Path("demo-output"),
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to learn from.")] = 50,
+    seed: o.Seed = 0,
+) -> None:
+    """Show what a few pairs can do, on data that comes with it: tables and two pictures."""
+    with explain_missing_package("the demonstration needs more", "demo"):
+        from nearkin.demo import run_demo
+    run_demo(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])
+
+
+def compile_loops(seed: o.Seed = 0) -> None:
+    """Compile for this machine what other commands and programs would compile when first used.
+
+    Worth it once after an installation. What is compiled is kept beside the library, in the
+    user's cache if that folder is read-only, or in the folder that NUMBA_CACHE_DIR names. It is
+    found again by those who can write there, on processors of the same kind.
+    """
+    del seed  # nothing is random
+    from nearkin.warm_up import warm_up
+
+    hush()  # that it is compiled is what was asked for
+    done = warm_up(verbose=is_watched())
+    say(f"{done.n_compiled} loops compiled in {done.seconds:.1f} s, kept below {done.folder}")
+
+
 app = typer.Typer(
     name="nearkin",
     cls=Commands,
@@ -133,23 +164,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (
-    fit.fit,
-    transform.transform,
-    same.same,
-    neighbors.neighbors,
-    duplicates.duplicates,
-    link.link,
-    cluster.cluster,
-    evaluate.evaluate,
-    suggest.suggest,
-    plot.plot,
-    info.info,
-    demo.demo,
-    studio.studio,
-    warm_up.warm_up,
-):
-    app.command(cls=Command, epilog=_EVERYWHERE)(_command)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "fit": fit.fit,
+    "transform": transform.transform,
+    "same": same.judge_pairs,
+    "neighbors": neighbors.find_neighbors,
+    "duplicates": records.find_duplicates,
+    "link": records.link_files,
+    "cluster": cluster.cluster,
+    "evaluate": evaluate.evaluate,
+    "suggest": suggest.suggest,
+    "plot": plot.plot_model,
+    "info": info.describe_model,
+    "demo": show_demo,
+    "studio": studio.serve_studio,
+    "warm-up": compile_loops,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name, cls=Command, epilog=_EVERYWHERE)(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -179,7 +211,7 @@ def _commands() -> Any:
     return typer.main.get_command(app)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run_command(arguments: Sequence[str] | None = None) -> int:
     """Run the program; gives the status that the process is to end with."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Anywhere in the line, since they are thought of last.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from inspect import signature
+from typing import Any
 
 from nearkin.errors import InputError, few
 from nearkin.messages import tell
 from nearkin.registry import LEARNERS
-
-# What goes wrong for a user, and the status that the process ends with.
-
 
 # Statuses of the process, as docs/guide/command_line.md lists them.
 DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
@@ -23,6 +22,25 @@ DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 class UserError(InputError):
     """Something that the user can put right; the message says how."""
+
+
+class _LateModule:
+    """A module that is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self.__name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self.__name), attribute)
+
+
+def import_late(*names: str) -> Iterator[Any]:
+    """Name modules that are imported when a command works, not when its help is shown.
+
+    A module of commands has the signature and the work of each, so it imports what is quick at its
+    head, and all else, such as NumPy, by this. The type checker sees plain imports beside it.
+    """
+    return map(_LateModule, names)
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:
@@ -40,9 +58,6 @@ def guess(name: str, known: Iterable[str]) -> str:
 def near(name: str, known: Iterable[str]) -> str | None:
     """The name that is most like this one, if any is."""
     return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
-
-
-# Words for the user, on standard error.
 
 
 @dataclass
@@ -78,9 +93,6 @@ def complain(message: str) -> None:
 def is_watched() -> bool:
     """Whether somebody looks on who wants to see how far work has come."""
     return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
-
-
-# What the library says, in words of the command line: options in the place of Python.
 
 
 # Parameters that are options of their own. All others of a learner are given by --set.

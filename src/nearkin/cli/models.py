@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearkin._types import Floats
+from nearkin._types import Floats, Ints
 from nearkin.cli.common import UserError
-from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
-from nearkin.records.matcher import is_matcher
+from nearkin.cli.files.inputs import (
+    FORMS,
+    describe_content,
+    detect_content,
+    detect_form,
+    is_stream,
+    keep_on_disk,
+)
+from nearkin.records.matcher import RecordMatcher, is_matcher
+from nearkin.rows.distances import linked_distances
+from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
 from nearkin.scores.verdicts import Verdicts, read_verdicts
-from nearkin.storage.models import Facts, load_with_facts
-
-if TYPE_CHECKING:
-    from nearkin.cli.files.tables import Table
+from nearkin.storage.models import Facts, Trial, load_with_facts
 
 # What takes matchers.
 USES = "nearkin duplicates, link, same, neighbors, suggest and evaluate"
 
 
-def remembered(table: Table) -> dict[str, Any]:
-    """What a metric is to keep of how its rows came from a table, beside the names of columns."""
-    found = {"vector_column_": table.vector, "fill_values_": table.fill, "table_": table.encoder}
-    return {name: value for name, value in found.items() if value is not None}
+@dataclass(frozen=True)
+class Score(Trial):
+    """A score, and how many of its rows the model was learned from; None if that is not known."""
+
+    seen: int | None
 
 
 def refuse_table(path: Path, name: str) -> None:
     """Raise if a file that is to be a model is plainly a table."""
     if path.is_dir():
         raise UserError(f"{name} is a folder, not a model.")
-    content = content_of(path) if path.stat().st_size else "model"
-    if content in FORMS and form_of_name(path) is not None:
+    content = detect_content(path) if path.stat().st_size else "model"
+    if content in FORMS and detect_form(path) is not None:
         raise UserError(
-            f"{name} is {seems(content)}, not a model: are the two in each other's place?"
+            f"{name} is {describe_content(content)}, not a model: are the two in each other's "
+            "place?"
         )
 
 
@@ -50,15 +59,22 @@ def refuse_matcher(path: Path, name: str) -> None:
         )
 
 
-def part_with(metric: Any, attribute: str) -> Any:
+def find_part(metric: Any, attribute: str) -> Any:
     """The learner that has a fitted attribute: a metric itself, or a step of it; or None."""
     steps = [metric, *reversed(getattr(metric, "steps_", []))]
     return next((step for step in steps if hasattr(step, attribute)), None)
 
 
-def model_or_none(path: Path) -> Model | None:
+def open_model(path: Path) -> Model | None:
     """A learned metric from a file; the name "none" stands for no model."""
     return None if str(path) == "none" else Model(path)
+
+
+def open_matcher(path: Path) -> RecordMatcher | None:
+    """The matcher that a file holds, or None if that is something else."""
+    if str(path) == "none" or not path.is_file() or is_stream(path) or not is_matcher(path):
+        return None
+    return RecordMatcher.load(path)
 
 
 class Model:
@@ -87,7 +103,7 @@ class Model:
         if fitted is None:
             if not path.exists() and not is_stream(path):
                 raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
-            self.file, path = on_disk(path, "MODEL")
+            self.file, path = keep_on_disk(path, "MODEL")
             refuse_table(path, self.file)
             refuse_matcher(path, self.file)
         metric, self.facts = load_with_facts(path) if fitted is None else fitted
@@ -98,14 +114,10 @@ class Model:
         self.vector: str | None = attributes.pop("vector_column_", None)
         self.fill: Floats | None = attributes.pop("fill_values_", None)
         self.table: Any = attributes.pop("table_", None)
-        if self.table is None and self.metric_begins_with_a_table:
-            self.table, self.metric = self.metric.steps_[0], self.metric.after_table()
+        first = getattr(self.metric, "steps_", [None])[0]
+        if self.table is None and hasattr(first, "groups_"):  # a chain that begins with a table
+            self.table, self.metric = first, self.metric.after_table()
             self.names = None
-
-    @property
-    def metric_begins_with_a_table(self) -> bool:
-        """Whether the first step of a chain makes numbers of a table."""
-        return hasattr(getattr(self.metric, "steps_", [None])[0], "groups_")
 
     def check_width(self, n_columns: int, file: str) -> None:
         """Raise if rows of a file are not as wide as those that the model was learned from."""
@@ -119,6 +131,14 @@ class Model:
     def embed(self, rows: Floats) -> Floats:
         """Rows in the learned space."""
         return np.asarray(self.metric.transform(rows))
+
+    def distances(self, rows: RowStream, ends: Ints) -> Floats:
+        """Learned distance of each pair; only rows that pairs name are kept in memory."""
+        if not len(ends):
+            return np.empty(0)
+        numbers, places = np.unique(ends, return_inverse=True)
+        Z = self.embed(rows.take(numbers))
+        return np.asarray(linked_distances(Z, places.reshape(ends.shape)), dtype=np.float64)
 
     @property
     def verdicts(self) -> Verdicts:
@@ -139,7 +159,7 @@ class Model:
 
     def part(self, attribute: str) -> Any:
         """The learner that has a fitted attribute: the model itself, or a step of it."""
-        return part_with(self.metric, attribute)
+        return find_part(self.metric, attribute)
 
     @property
     def scaler(self) -> Any:

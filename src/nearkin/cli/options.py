@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from inspect import Parameter, signature
@@ -33,7 +33,7 @@ class Forms(StrEnum):
     npz = "npz"
 
 
-class MissingCells(StrEnum):
+class MissingPolicy(StrEnum):
     """What becomes of missing cells."""
 
     fill = "fill"
@@ -62,13 +62,6 @@ ModelOrMatcher: TypeAlias = Annotated[
     typer.Argument(
         show_default=False,
         help="A model that fit has written, or a matcher of records that duplicates --save has.",
-    ),
-]
-ModelOrNone: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        show_default=False,
-        help="A model that fit has written, or 'none' for the data's own Euclidean distance.",
     ),
 ]
 Columns: TypeAlias = Annotated[
@@ -121,7 +114,7 @@ Form: TypeAlias = Annotated[
     ),
 ]
 Missing: TypeAlias = Annotated[
-    MissingCells | None,
+    MissingPolicy | None,
     _input_option(
         "--missing",
         help="Missing cells: fill with the median of the column, which the model remembers; drop "
@@ -268,17 +261,7 @@ Seed: TypeAlias = Annotated[
 ]
 
 
-def misplaced(remedy: str) -> Callable[[Any], None]:
-    """For an option that is not there any more: say what took its place."""
-
-    def refuse(value: Any) -> None:
-        if value is not None:
-            raise typer.BadParameter(remedy)
-
-    return refuse
-
-
-def one_of(*names: str) -> Callable[[str], list[str]]:
+def complete(*names: str) -> Callable[[str], list[str]]:
     """For a shell that completes: the names that begin as the user has begun."""
 
     def begun(incomplete: str) -> list[str]:
@@ -287,18 +270,25 @@ def one_of(*names: str) -> Callable[[str], list[str]]:
     return begun
 
 
-def choice_of(
+def refuse(options: Mapping[str, Any], remedy: str) -> None:
+    """Raise if one of some options was given, which have no say here."""
+    option = next((name for name, value in options.items() if value not in (None, False, [])), None)
+    if option is not None:
+        raise UserError(f"{option}: {remedy}")
+
+
+def choose_columns(
     columns: list[str],
     exclude: list[str],
-    one_hot: list[str],
     id_column: str | None,
     delimiter: str | None,
     form: Forms | None = None,
-    missing: MissingCells | None = None,
-    kinds: list[str] | None = None,
+    missing: MissingPolicy | None = None,
+    one_hot: Sequence[str] = (),
+    kinds: Sequence[str] = (),
     dates: DateOrder | None = None,
 ) -> Choice:
-    """What was said of columns."""
+    """What was said of columns, checked."""
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
@@ -311,12 +301,12 @@ def choice_of(
         delimiter,
         None if form is None else form.value,
         None if missing is None else missing.value,
-        dict(map(_kind_stated, kinds or ())),
+        dict(map(_read_kind, kinds)),
         None if dates is None else f"{dates.value} first",
     )
 
 
-def _kind_stated(given: str) -> tuple[str, str]:
+def _read_kind(given: str) -> tuple[str, str]:
     """A column and what it holds."""
     from nearkin.tables.reading import KINDS  # with NumPy, for which help does not wait
 
@@ -329,20 +319,18 @@ def _kind_stated(given: str) -> tuple[str, str]:
     return name, kind
 
 
-# Learners by name, with the parameters that a user sets.
-
-
+# Classes of learners by their names on the command line.
 CLASSES = {learner.command: learner.name for learner in LEARNERS if learner.command}
 
 
-def learner_class(name: str) -> Any:
+def find_learner(name: str) -> Any:
     """The class that a name on the command line stands for."""
     if name not in CLASSES:
         raise UserError(f"--learner {name}: no such learner; " + guess(name, CLASSES))
     return getattr(nearkin, CLASSES[name])
 
 
-def parameters(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
+def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
     """Parameters from ``name=value``, checked against those that the class has."""
     known = signature(cls).parameters
     settable = [name for name in known if name != "random_state"]
@@ -358,13 +346,13 @@ def parameters(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
             raise UserError(
                 f"--set {name}: {cls.__name__} has no such parameter; " + guess(name, settable)
             )
-        found[name] = _value(value)
+        found[name] = _read_value(value)
     if "random_state" in known:
         found["random_state"] = seed
     return found
 
 
-def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
+def count_landmarks(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
     """How many landmarks to take where the user said nothing and rows are many."""
     default = signature(cls).parameters.get("n_landmarks")
     if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
@@ -374,7 +362,7 @@ def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
     return None if "n_landmarks" in found else default_n_landmarks(n_rows)
 
 
-def _value(text: str) -> Any:
+def _read_value(text: str) -> Any:
     text = text.strip()
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:

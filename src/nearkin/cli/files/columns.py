@@ -48,7 +48,9 @@ class Feature:
     value: str | None = None
 
 
-def matched(patterns: Iterable[str], known: Iterable[str], option: str, file: str) -> list[str]:
+def match_columns(
+    patterns: Iterable[str], known: Iterable[str], option: str, file: str
+) -> list[str]:
     """Columns that some patterns, or lists of them with commas, stand for; each must match."""
     known = list(known)
     found: dict[str, None] = {}
@@ -76,7 +78,7 @@ def _like(pattern: str, known: list[str]) -> list[str]:
     return [column for column in known if fnmatchcase(column, pattern)]
 
 
-def chosen_columns(
+def choose_features(
     kinds: Kinds,
     choice: Choice,
     aside: Iterable[str],
@@ -96,7 +98,7 @@ def chosen_columns(
     else:
         chosen = [column for column in kinds if column not in set(aside)]
         chosen = _worth_learning_from(chosen, kinds, choice, file, quietly)
-    left_out = set(matched(choice.exclude, kinds, "--exclude", file))
+    left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
         raise UserError(f"{file}: no columns are left to learn from.")
@@ -107,8 +109,8 @@ def _worth_learning_from(
     columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
 ) -> list[str]:
     """Without columns that name rows, look like classes, or say yes or no; these are told."""
-    spoken_of = {*matched(choice.exclude, kinds, "--exclude", file)}
-    spoken_of |= {*matched(choice.one_hot, kinds, "--one-hot", file)}
+    spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
+    spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
     aside = find_doubtful_columns({c: kinds[c] for c in columns if c not in spoken_of})
     if has_words(kinds, [c for c in columns if c not in spoken_of]):
         aside = {column: why for column, why in aside.items() if why != YES_OR_NO}
@@ -140,7 +142,7 @@ def _chosen(
             "learned from as a feature too."
         )
     hidden = {labels, choice.id_column} - outright
-    return [c for c in matched(patterns, kinds, option, file) if c not in hidden]
+    return [c for c in match_columns(patterns, kinds, option, file) if c not in hidden]
 
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
@@ -190,11 +192,11 @@ def check_agreement(
 ) -> None:
     """Raise if the user asks for other columns than those that a model was learned from."""
     used = {feature.column for feature in layout}
-    left_out = matched(choice.exclude, kinds, "--exclude", file)
+    left_out = match_columns(choice.exclude, kinds, "--exclude", file)
     for column in left_out:
         if column in used:
             raise UserError(f"--exclude {column}: {model} was learned from it and needs it.")
-    asked = matched([*choice.columns, *choice.one_hot], kinds, "--columns", file)
+    asked = match_columns([*choice.columns, *choice.one_hot], kinds, "--columns", file)
     other = [column for column in asked if column not in used and column not in left_out]
     if other:
         raise UserError(f"--columns: {model} was learned without {listed(other)}.")

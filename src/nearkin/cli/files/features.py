@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nearkin._types import Floats
 from nearkin.cli.common import UserError, listed, say
 from nearkin.cli.files.columns import Choice, Feature
-from nearkin.cli.files.formats import Source
+from nearkin.cli.files.inputs import Source
 from nearkin.errors import few
 from nearkin.rows.validation import check_dtype, rows_per_read
 from nearkin.tables.encoder import TableEncoder
@@ -81,7 +81,7 @@ class Features:
         return (rows for rows, _ in self.read(None))
 
 
-def as_text(values: Any) -> Any:
+def read_texts(values: Any) -> Any:
     """The values of an array of pyarrow as texts."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
@@ -205,7 +205,7 @@ def _mark(
     rows: Floats, column: Any, places: dict[str, int], name: str, unseen: Unseen | None
 ) -> None:
     """Set 1 where a row has a value, nothing where it has one that is not known."""
-    texts = as_text(column)
+    texts = read_texts(column)
     found = pc.index_in(texts, value_set=pa.array(list(places), pa.string()))
     at = np.array(list(places.values()))
     known = found.is_valid().to_numpy(zero_copy_only=False)
@@ -219,14 +219,11 @@ def _mark(
             unseen.setdefault(name, Others()).add(others)
 
 
-# Files with columns of words, dates and codes: encoded as rows of numbers, block by block.
-
-
 # Columns that a message names.
 _MOST_NAMED = 20
 
 
-def fitted_encoder(source: Source, columns: Sequence[str], choice: Choice) -> TableEncoder:
+def fit_encoder(source: Source, columns: Sequence[str], choice: Choice) -> TableEncoder:
     """What makes numbers of some columns of a file, which is read as a whole.
 
     Parameters

@@ -1,8 +1,12 @@
-"""What is read: files, by their names and contents, and pipes, which are kept for a while."""
+"""What is read: files of every form, pipes and folders, as columns of pyarrow."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
+import json
+import math
 import os
 import shutil
 import stat
@@ -10,13 +14,38 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from math import prod
 from pathlib import Path
-from typing import IO, Any, cast
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from nearkin.cli.common import UserError, say
+from nearkin.cli.common import UserError, import_late, listed, say
+from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
+from nearkin.errors import InputError, few
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from nearkin.records import matcher
+    from nearkin.rows import parquet, streams
+    from nearkin.studio import pictures
+    from nearkin.studio.pictures import PictureFolder
+else:
+    np, pa, matcher, parquet, streams, pictures = import_late(
+        "numpy",
+        "pyarrow",
+        "nearkin.records.matcher",
+        "nearkin.rows.parquet",
+        "nearkin.rows.streams",
+        "nearkin.studio.pictures",
+    )
 
 # Forms of files, by the name that --format has for them.
 FORMS = {
@@ -78,7 +107,7 @@ class Input:
         return _unzipped(self.path) if self.is_zipped else open(self.path, "rb")
 
 
-def form_of_name(path: Path) -> str | None:
+def detect_form(path: Path) -> str | None:
     """The form that the ending of a name stands for; None if it says nothing."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
@@ -94,7 +123,7 @@ def is_stream(path: Path) -> bool:
     )
 
 
-def on_disk(path: Path, role: str) -> tuple[str, Path]:
+def keep_on_disk(path: Path, role: str) -> tuple[str, Path]:
     """Name for messages, and a file: itself, or one that has all of a pipe."""
     if is_stream(path):
         return _streams.kept(path, role)
@@ -103,7 +132,7 @@ def on_disk(path: Path, role: str) -> tuple[str, Path]:
     return str(path), path
 
 
-def found_input(
+def find_input(
     path: Path,
     role: str,
     *,
@@ -128,17 +157,15 @@ def found_input(
     UserError
         If it is not there, empty, or something else; the message says what it seems to be.
     """
-    name, kept = on_disk(path, role)
+    name, kept = keep_on_disk(path, role)
     if kept.is_dir():
-        from nearkin.studio.pictures import holds_pictures
-
-        return Input(name, kept, PICTURES if holds_pictures(kept) else "parquet")
+        return Input(name, kept, PICTURES if pictures.holds_pictures(kept) else "parquet")
     if kept.stat().st_size == 0:
         raise UserError(f"{name} is empty.")
-    content = content_of(kept)
+    content = detect_content(kept)
     if content == "model":
         raise _no_table(name, kept)
-    said = form or (content if is_stream(path) else form_of_name(path))
+    said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
         raise _wrong_form(path, name, role, content, forms)
     _refuse_other_content(name, role, str(said), content)
@@ -147,9 +174,7 @@ def found_input(
 
 def _no_table(name: str, path: Path) -> UserError:
     """What is wrong with a file that was learned instead of one to learn from."""
-    from nearkin.records.matcher import is_matcher  # with NumPy, for which help does not wait
-
-    if not is_matcher(path):
+    if not matcher.is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")
     return UserError(
         f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, neighbors, "
@@ -157,7 +182,7 @@ def _no_table(name: str, path: Path) -> UserError:
     )
 
 
-def content_of(path: Path) -> str:
+def detect_content(path: Path) -> str:
     """What a file seems to hold by its first bytes: a form, or a name of other contents."""
     try:
         with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
@@ -190,8 +215,8 @@ def _content_of_zip(path: Path) -> str:
     return "npz" if all(name.endswith(".npy") for name in names) else "zip"
 
 
-def seems(content: str) -> str:
-    """What ``content_of`` found, in words."""
+def describe_content(content: str) -> str:
+    """What ``detect_content`` found, in words."""
     if content in ("csv", "tsv"):
         return f"text, perhaps {FORMS[content]}"
     return _OTHER_FORMS.get(content) or FORMS[content]
@@ -201,11 +226,11 @@ def _wrong_form(path: Path, name: str, role: str, content: str, forms: Sequence[
     known = "".join(f".{form}, " for form in forms[:-1]).rstrip(", ") + f" or .{forms[-1]}"
     if is_stream(path):
         allowed = " or ".join(FORMS[form] for form in forms)
-        return UserError(f"{name} looks like {seems(content)}; it must be {allowed}.")
+        return UserError(f"{name} looks like {describe_content(content)}; it must be {allowed}.")
     zipped = "; .csv, .tsv and .jsonl may have .gz after them"
-    guess = f" It looks like {seems(content)}." if content in _OTHER_FORMS else ""
+    guess = f" It looks like {describe_content(content)}." if content in _OTHER_FORMS else ""
     if content in forms and role == "DATA":
-        guess = f"\nIt looks like {seems(content)}: --format {content} if it is."
+        guess = f"\nIt looks like {describe_content(content)}: --format {content} if it is."
     return UserError(f"{path}: the name must end in {known}{zipped}.{guess}")
 
 
@@ -217,7 +242,7 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
     remedy = ""
     if content in FORMS:
         remedy = f" Rename it, or say --format {content}." if role == "DATA" else " Rename it."
-    shown = seems(content)
+    shown = describe_content(content)
     if content == "utf-16" and form in ZIPPED:
         remedy = f"\nFor example: iconv -f UTF-16 -t UTF-8 {name} > new.{form}"
         shown = "text in UTF-16, not in UTF-8"
@@ -303,7 +328,7 @@ _streams = _Streams()
 
 
 @contextmanager
-def keeping_streams() -> Iterator[None]:
+def keep_streams() -> Iterator[None]:
     """What comes through pipes is kept within this block, in files that are removed at its end."""
     try:
         yield
@@ -357,3 +382,633 @@ def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
     if source.is_dir():
         return any(_as_file(file) == target for file in source.rglob("*"))
     return _as_file(source) == target
+
+
+# Rows of a batch; vectors are wide.
+_ROWS_OF_A_BATCH, _ROWS_OF_VECTORS = 2**16, 2**12
+
+
+def _by_number(row: int) -> str:
+    return f"row {row}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's columns, and how to read some of them.
+
+    Attributes
+    ----------
+    file : str
+        For messages.
+    kinds : dict
+        Of the columns.
+    batches : callable
+        ``batches(numbers, others)`` goes through the file, some rows at a time.
+    where : callable
+        Where in the file a row is, as its user sees it.
+    matrix : array or None
+        Features that have no columns of their own.
+    direct : Input or None
+        What :func:`nearkin.open_rows` reads as well, and faster.
+    aside : list of str
+        Columns that are no features unless they are asked for.
+    """
+
+    file: str
+    kinds: Kinds
+    batches: Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
+    where: Callable[[int], str] = _by_number
+    matrix: Any = None
+    direct: Input | None = None
+    aside: Sequence[str] = ()
+
+
+def open_source(path: Path, choice: Choice, role: str) -> Source:
+    """Open a file or a pipe of rows; ``role`` is what the command line calls it."""
+    form = choice.form
+    if role != "DATA" and detect_form(path) is not None and not is_stream(path):
+        form = None  # it was said of the data
+    given = find_input(path, role, form=form)
+    if given.form in ("csv", "tsv"):
+        table = DelimitedFile(given, choice.delimiter)
+        return Source(given.name, table.kinds, table.batches, table.where)
+    if given.form == "jsonl":
+        lines = JsonLinesFile(given)
+        return Source(given.name, lines.kinds, lines.batches, lines.where)
+    read = {
+        PICTURES: _open_pictures,
+        "parquet": _open_parquet,
+        "feather": _open_feather,
+        "npy": _open_npy,
+        "npz": _open_npz,
+    }
+    return read[given.form](given)
+
+
+def _each_once(numbers: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Names of columns to read, of which some may be wanted twice."""
+    return list(dict.fromkeys([*numbers, *others]))
+
+
+def _open_parquet(given: Input) -> Source:
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    path = given.path
+    with parquet.explain_unreadable("Parquet", given.name):
+        if path.is_file():  # a dataset would say less of names that are there twice
+            refuse_twice(pyarrow.parquet.read_schema(path).names, given.name)
+        dataset = pyarrow.dataset.dataset(str(path), format="parquet")
+    written = dataset.schema.pandas_metadata or {}
+    index = written.get("index_columns", [])
+    # Parquet itself has no categories of numbers, but pandas says which they were.
+    categories = {
+        column["field_name"]
+        for column in written.get("columns", [])
+        if column.get("pandas_type") == "categorical" and column.get("field_name")
+    }
+    kinds = {
+        field.name: "text" if field.name in categories else _kind(field.type)
+        for field in dataset.schema
+    }
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        columns = _each_once(numbers, others)
+        wide = any(kinds[column] == "vector" for column in columns)
+        with parquet.explain_unreadable("Parquet", given.name):
+            for batch in dataset.to_batches(
+                columns=columns,
+                batch_size=_ROWS_OF_VECTORS if wide else _ROWS_OF_A_BATCH,
+                batch_readahead=1,
+                fragment_readahead=1,
+            ):
+                batch.validate(full=True)
+                for column in categories.intersection(columns):
+                    place = batch.schema.get_field_index(column)
+                    encoded = batch.column(column).dictionary_encode()
+                    batch = batch.set_column(place, column, encoded)
+                yield batch
+
+    return Source(
+        given.name,
+        kinds,
+        batches,
+        direct=given,
+        aside=[column for column in index if isinstance(column, str)],
+    )
+
+
+def _open_feather(given: Input) -> Source:
+    import pyarrow.feather
+    import pyarrow.ipc
+
+    path = str(given.path)
+    form = "Feather (version 2)"
+    with (
+        parquet.explain_unreadable(form, given.name),
+        pa.memory_map(path) as file,
+        pyarrow.ipc.open_file(file) as reader,
+    ):
+        schema = reader.schema
+    refuse_twice(schema.names, given.name)
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        columns = _each_once(numbers, others)
+        options = pyarrow.ipc.IpcReadOptions(
+            included_fields=[schema.get_field_index(column) for column in columns]
+        )
+        with (
+            parquet.explain_unreadable(form, given.name),
+            pa.memory_map(path) as file,
+            pyarrow.ipc.open_file(file, options=options) as reader,
+        ):
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number).select(columns)
+                batch.validate(full=True)
+                yield batch
+
+    return Source(given.name, {field.name: _kind(field.type) for field in schema}, batches)
+
+
+def _open_npy(given: Input) -> Source:
+    try:
+        X = streams.map_array_file(given.path, given.name)
+    except OSError as error:
+        raise UserError(f"{given.name} cannot be read as an array of numbers: {error}") from error
+    return Source(given.name, {}, _no_columns, matrix=X, direct=given)
+
+
+def _no_columns(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+    yield from ()
+
+
+def _open_npz(given: Input) -> Source:
+    arrays = NpzArrays(given.path, given.name)
+    matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
+    if "X" in matrices:
+        matrices = ["X"]
+    if len(matrices) != 1:
+        raise UserError(
+            f"{given.name} must have one array of rows and columns, or one named X; it has "
+            f"{listed(matrices) or 'none'}."
+        )
+    X = arrays[matrices[0]]
+    beside = {
+        name: pa.array(array)
+        for name, shape in arrays.shapes.items()
+        if shape == X.shape[:1] and (array := arrays[name]).dtype.kind in "biufU"
+    }
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        yield pa.record_batch({name: beside[name] for name in [*numbers, *others]})
+
+    return Source(given.name, dict.fromkeys(beside, "number"), batches, matrix=X)
+
+
+def _kind(kind: Any) -> str:
+    types = pa.types
+    if types.is_dictionary(kind):  # whatever its values are, they stand for kinds of things
+        return "text"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) or types.is_floating(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    if types.is_temporal(kind):
+        return "date"
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return "vector"
+    return str(kind)
+
+
+_DELIMITERS = ",;\t|"
+# Cells of one field; the csv module's own limit is small for vectors or texts.
+csv.field_size_limit(2**30)
+# Bytes that are read at a time, and what is tried where a row is longer.
+_BLOCK, _LARGE_BLOCKS = 2**20, (2**24, 2**28, 2**30)
+# What people and programs write where a number is missing.
+_MARKS = {"NA", "N/A", "n/a", "na", "NULL", "null", "None", "?", "-", ".", "missing"}
+
+
+class DelimitedFile:
+    """A file of text with a header.
+
+    Attributes
+    ----------
+    columns : list of str
+    kinds : dict
+        Of the columns, judged by the first rows.
+    """
+
+    def __init__(self, source: Input, delimiter: str | None) -> None:
+        self._source = source
+        self.name = source.name
+        self._delimiter = delimiter or ("\t" if source.form == "tsv" else ",")
+        lines = self.lines()
+        _, _, self.columns = next(lines, (0, 0, []))
+        if not self.columns:
+            raise UserError(f"{self.name} is empty.")
+        self._refuse_other_delimiter(asked=delimiter is not None)
+        refuse_twice(self.columns, self.name)
+        if next(lines, None) is None:
+            raise UserError(f"{self.name} has a header but no rows.")
+        self._types = self._inferred()
+        self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
+
+    def lines(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Number of the row, or -1 for the header, its first line in the file, and its cells."""
+        try:
+            with io.TextIOWrapper(self._source.open(), encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, delimiter=self._delimiter)
+                row, line = -1, 1
+                for cells in reader:
+                    if cells:
+                        yield row, line, cells
+                        row += 1
+                    line = reader.line_num + 1
+        except UnicodeDecodeError as error:
+            raise self._not_utf8() or self._damaged(error) from error
+        except csv.Error as error:
+            raise UserError(f"{self.name} is not a table in UTF-8 text: {error}") from error
+        except (EOFError, zlib.error, OSError) as error:
+            raise self._damaged(error) from error
+
+    def where(self, row: int) -> str:
+        """The line of a row, as an editor counts: the header is line 1."""
+        for number, line, _ in self.lines():
+            if number == row:
+                return f"line {line}"
+        return f"row {row}"
+
+    def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
+        """Some columns, those in ``texts`` as they are in the file, some rows at a time."""
+        types = {name: self._types[name][1] for name in numbers}
+        types |= {name: pa.string() for name in texts if name not in types}
+        n_read = 0
+        for block, is_last in self._blocks():
+            skipped = n_read
+            try:
+                with self._opened(types, block) as reader:
+                    for batch in reader:
+                        fresh = batch.slice(min(skipped, len(batch)))
+                        skipped -= len(batch) - len(fresh)
+                        n_read += len(fresh)
+                        yield fresh
+                return
+            except pa.ArrowInvalid as error:
+                if is_last:
+                    raise self._located(numbers, error) from error
+            except OSError as error:
+                raise self._damaged(error) from error
+
+    def _blocks(self) -> list[tuple[int, bool]]:
+        """Bytes to read at a time, and whether there is no use in more.
+
+        A row must be in two of them, and some rows have megabytes: if one cannot be read, it is
+        tried again with more.
+        """
+        size = self._source.path.stat().st_size
+        sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
+        sizes = sizes if self._source.is_zipped or size > _BLOCK else sizes[:1]
+        return [(block, block == sizes[-1]) for block in sizes]
+
+    def _opened(self, types: dict[str, Any] | None, block: int) -> Any:
+        import pyarrow.csv
+
+        compression = "gzip" if self._source.is_zipped else None
+        return pyarrow.csv.open_csv(
+            pa.input_stream(str(self._source.path), compression=compression),
+            read_options=pyarrow.csv.ReadOptions(block_size=block),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                null_values=[""],
+                strings_can_be_null=True,
+                column_types=types,
+                include_columns=None if types is None else list(types),
+            ),
+        )
+
+    def _inferred(self) -> dict[str, tuple[str, Any]]:
+        """Kind of each column, and the type to read it in, by the first rows."""
+        for block, is_last in self._blocks():
+            try:
+                with self._opened(None, block) as reader:
+                    first = reader.read_next_batch()
+                break
+            except (pa.ArrowInvalid, StopIteration) as error:
+                if is_last:
+                    raise self._located([], error) from error
+            except OSError as error:
+                raise self._damaged(error) from error
+        found: dict[str, tuple[str, Any]] = {}
+        for name, column in zip(first.schema.names, first.columns, strict=True):
+            kind = column.type
+            if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
+                raise self._not_utf8() or UserError(f"{self.name} is not in UTF-8.")
+            if pa.types.is_boolean(kind):
+                found[name] = ("boolean", kind)
+            elif pa.types.is_temporal(kind):
+                found[name] = ("date", pa.string())
+            elif pa.types.is_string(kind) and not _mostly_numbers(column):
+                found[name] = ("text", pa.string())
+            else:  # with a cell that is none, perhaps: reading will find it
+                found[name] = ("number", pa.float64())
+        return found
+
+    def _located(self, numbers: Sequence[str], error: Exception) -> UserError:
+        """Where the file is at fault, if that can be found."""
+        wanted = [(j, name) for j, name in enumerate(self.columns) if name in numbers]
+        for row, line, cells in self.lines():
+            if len(cells) != len(self.columns):
+                return UserError(
+                    f"line {line} of {self.name} has {len(cells)} cells, but the header has "
+                    f"{len(self.columns)}."
+                )
+            for j, name in wanted if row >= 0 else ():
+                if cells[j] and not _is_number(cells[j]):
+                    remedy = ": leave cells that are missing empty" * (cells[j] in _MARKS)
+                    return UserError(
+                        f"line {line}, column {name!r} of {self.name} is {cells[j][:40]!r}, not a "
+                        f"number{remedy}."
+                    )
+        return self._not_utf8() or UserError(f"{self.name} cannot be read: {error}")
+
+    def _not_utf8(self) -> UserError | None:
+        """What to say of the first line that is not in UTF-8, if there is one."""
+        with self._source.open() as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as error:
+                    odd = line[error.start : error.start + 1]
+                    return UserError(
+                        f"{self.name} is not a table in UTF-8 text: line {number} has the byte "
+                        f"{odd.hex()}, which Latin-1 and Windows-1252 have for "
+                        f"{odd.decode('cp1252', 'replace')!r}.\nFor example: iconv -f WINDOWS-1252 "
+                        f"-t UTF-8 {self.name} > new.csv"
+                    )
+        return None
+
+    def _damaged(self, error: Exception) -> UserError:
+        return UserError(f"{self.name} cannot be read to its end: {error}")
+
+    def _refuse_other_delimiter(self, *, asked: bool) -> None:
+        if len(self.columns) > 1:
+            return
+        header = self.columns[0]
+        others = [d for d in _DELIMITERS if d != self._delimiter and d in header]
+        if others:
+            most = max(others, key=header.count)
+            option = "--delimiter tab" if most == "\t" else f'--delimiter "{most}"'
+            instead = f"not by {self._delimiter!r}" if asked else "it seems"
+            raise UserError(
+                f"{self.name} has one column, {header[:60]!r}. Its cells are separated by "
+                f"{most!r}, {instead}: use {option}."
+            )
+
+
+def _mostly_numbers(column: Any) -> bool:
+    cells = [cell for cell in column.slice(0, 1000).to_pylist() if cell is not None]
+    return sum(map(_is_number, cells)) > len(cells) / 2
+
+
+def _is_number(cell: str) -> bool:
+    if cell.lower() in ("true", "false"):
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+# Rows of a batch.
+_ROWS_OF_JSON = 2**14
+
+
+def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number of the line, from 1, and the object in it; empty lines are passed over."""
+    try:
+        with source.open() as file:
+            for line, text in enumerate(file, 1):
+                if not text.strip():
+                    continue
+                try:
+                    found = json.loads(text.decode("utf-8-sig"))
+                except ValueError as error:
+                    raise UserError(f"line {line} of {source.name} is not JSON: {error}") from error
+                except RecursionError as error:
+                    raise UserError(
+                        f"line {line} of {source.name} is nested too deeply to be a row."
+                    ) from error
+                if not isinstance(found, dict):
+                    raise UserError(f"line {line} of {source.name} is not a JSON object.")
+                yield line, found
+    except (EOFError, zlib.error, OSError) as error:
+        raise UserError(f"{source.name} cannot be read to its end: {error}") from error
+
+
+class JsonLinesFile:
+    """A file of JSON lines as a table; names that a line lacks are missing there.
+
+    Attributes
+    ----------
+    kinds : dict
+        Of the columns, judged by all rows.
+    """
+
+    def __init__(self, source: Input) -> None:
+        self._source = source
+        found: dict[str, set[str]] = {}
+        n_rows = 0
+        for _, cells in read_json_lines(source):
+            n_rows += 1
+            for name, value in cells.items():
+                found.setdefault(name, set()).add(_form(value))
+        if n_rows == 0:
+            raise UserError(f"{source.name} has no rows.")
+        self._forms = {name: _common(forms) for name, forms in found.items()}
+        self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
+
+    def where(self, row: int) -> str:
+        """The line of a row."""
+        line, _ = next(islice(read_json_lines(self._source), row, None), (row + 1, {}))
+        return f"line {line}"
+
+    def batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        """Some columns, some rows at a time."""
+        types = {
+            "integer": pa.int64(), "truth": pa.bool_(), "float": pa.float64(), "text": pa.string(),
+            "vector": pa.list_(pa.float64()),
+        }  # fmt: skip
+        names = _each_once(numbers, others)
+        rows = (cells for _, cells in read_json_lines(self._source))
+        while some := list(islice(rows, _ROWS_OF_JSON)):
+            columns = {}
+            for name in names:
+                form = self._forms[name]
+                values = [cells.get(name) for cells in some]
+                if form == "float":
+                    values = [_number(v) for v in values]
+                elif form == "vector":
+                    values = [None if v is None else [_number(n) for n in v] for v in values]
+                elif form not in types:
+                    values = [None if v is None else json.dumps(v) for v in values]
+                columns[name] = pa.array(values, types.get(form, pa.string()))
+            yield pa.record_batch(columns)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # as floats of the same size are read
+        return math.inf if value > 0 else -math.inf
+
+
+_KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
+
+
+def _form(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int):
+        return "integer" if abs(value) < 2**63 else "float"
+    if isinstance(value, float):
+        return "float"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, list) and all(_KINDS.get(_form(v)) for v in value if v is not None):
+        return "vector"
+    return "other"
+
+
+def _common(forms: set[str]) -> str:
+    """What a column holds whose values have these forms."""
+    forms = forms - {"nothing"}
+    if len(forms) == 1:
+        return forms.pop()
+    if forms and all(form in _KINDS for form in forms):
+        return "float"
+    return "mixed values" if forms else "nothing"
+
+
+# Of arrays in NPZ files.
+_ENDING = ".npy"
+
+
+class NpzArrays:
+    """The arrays of a file, each unpacked when it is asked for.
+
+    What they claim to be is looked at before anything is unpacked.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        For messages.
+
+    Attributes
+    ----------
+    shapes : dict
+        Of all arrays, by their names.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._n_bytes: dict[str, int] = {}
+        with self._refusing(), zipfile.ZipFile(path) as file:
+            for member in file.infolist():
+                if member.filename.endswith(_ENDING):
+                    key = member.filename.removesuffix(_ENDING)
+                    with file.open(member) as opened:
+                        self.shapes[key], self._n_bytes[key] = _claimed(opened, member)
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        with (
+            self._refusing(),
+            zipfile.ZipFile(self._path) as file,
+            file.open(key + _ENDING) as opened,
+        ):
+            try:
+                return np.lib.format.read_array(opened, allow_pickle=False)
+            except MemoryError as error:
+                raise UserError(
+                    f"{self._name} unpacks to {self._n_bytes[key] / 1e9:.1f} GB, more memory than "
+                    "there is: write its rows to an .npy file, which is read where it lies."
+                ) from error
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except UserError:
+            raise
+        # The last two are of headers, and of ways to compress that this Python lacks.
+        except (
+            *(ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error),
+            *(SyntaxError, TokenError, TypeError, OverflowError, RuntimeError),
+        ) as error:
+            raise UserError(f"{self._name} cannot be read as NPZ: {error}") from error
+
+
+def _claimed(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:
+    """Shape and number of bytes by an array's header, which the file must have as well."""
+    version = np.lib.format.read_magic(opened)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in read_header:
+        raise InputError(f"{member.filename} is of version {version}, which has no numbers")
+    shape, _, dtype = read_header[version](opened)
+    claimed, held = prod(shape) * dtype.itemsize, member.file_size - opened.tell()
+    if claimed > held and not dtype.hasobject:
+        raise InputError(f"{member.filename} is to have {claimed} bytes, and has {held}")
+    return shape, claimed
+
+
+# Columns of a folder of pictures.
+FILE, FOLDER, PIXELS = "file", "folder", "pixels"
+
+
+def _open_pictures(given: Input) -> Source:
+    """A folder of pictures as a table: the file, the folder it is in, and its pixels."""
+    found = _read_pictures(given.path.resolve())
+    if not found.names:
+        raise UserError(f"{given.name}: none of its pictures can be read. {_problems(found)}")
+    texts = {FILE: found.names}
+    folders = [Path(name).parent.as_posix() for name in found.names]
+    if len(set(folders)) > 1:
+        texts[FOLDER] = folders
+
+    def column(name: str) -> Any:
+        if name == PIXELS:
+            width = found.X.shape[1]
+            return pa.FixedSizeListArray.from_arrays(pa.array(found.X.ravel()), width)
+        return pa.array(texts[name], pa.string())
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        yield pa.record_batch({name: column(name) for name in _each_once(numbers, others)})
+
+    kinds = {**dict.fromkeys(texts, "text"), PIXELS: "vector"}
+    return Source(given.name, kinds, batches, found.names.__getitem__)
+
+
+@lru_cache(maxsize=4)
+def _read_pictures(path: Path) -> PictureFolder:
+    """What a folder holds: a command asks more than once."""
+    found = pictures.read_pictures(path)
+    if found.problems and found.names:
+        n = len(found.problems) + len(found.names)
+        say(f"note: {len(found.problems)} of {n} pictures are left out. {_problems(found)}")
+    return found
+
+
+def _problems(found: PictureFolder) -> str:
+    return few(found.problems.values(), 2)

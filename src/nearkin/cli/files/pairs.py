@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nearkin._types import Floats, Ints, Mask
 from nearkin.cli.common import UserError, listed, say
-from nearkin.cli.files.formats import DelimitedFile, json_lines
-from nearkin.cli.files.inputs import FORMS, Input, found_input
+from nearkin.cli.files.inputs import FORMS, DelimitedFile, Input, find_input, read_json_lines
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
 from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, normalise_answer
@@ -99,7 +99,47 @@ class PairFile:
         )
 
 
-def pairs_of(
+def read_known_pairs(
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
+) -> Pairs | None:
+    """Pairs of a table's rows from a file, and triplets from another; None without either."""
+    return read_known_answers(table, path, delimiter, triplets)[0]
+
+
+def read_known_answers(
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
+) -> tuple[Pairs | None, Answers | None]:
+    """The same, and beside it who said what, where the file says so and there are no triplets."""
+    found, answers = [], None
+    if path is not None:
+        file = read_pairs_of(table, path, delimiter=delimiter)
+        answers = file.answers(table.n_rows)
+        found.append(file.pairs(table.n_rows) if answers is None else answers.pairs)
+        if not len(found[0]):
+            raise UserError(f"{path} says nothing: no pair is the same or different.")
+    if triplets is not None:
+        found.append(read_triplets_of(table, triplets, delimiter=delimiter))
+        answers = None
+    return (sum(found[1:], found[0]) if found else None), answers
+
+
+def read_judged_pairs(
+    table: NamedRows, path: Path, delimiter: str | None, purpose: str, role: str = "--known"
+) -> tuple[Ints, Mask, Floats]:
+    """Rows, answers and weights of known pairs, some of which are the same and some are not."""
+    file = read_pairs_of(table, path, delimiter=delimiter, role=role)
+    told = np.array([answer is not None for answer in file.same], dtype=bool)
+    same = np.array([answer is True for answer in file.same], dtype=bool)[told]
+    n_same, n_different = int(same.sum()), int((~same).sum())
+    if not n_same or not n_different:
+        raise UserError(
+            f"{path} has {n_same} pairs that are the same and {n_different} that are different: "
+            f"{purpose} needs both."
+        )
+    return file.ends[told], same, np.array(file.weight)[told]
+
+
+def read_pairs_of(
     table: NamedRows,
     path: Path,
     *,
@@ -153,7 +193,7 @@ def read_pairs(
         Rows, their ids and the file of a second table, if that is what the right ones are of. They
         are numbered after those of the first.
     """
-    given = found_input(path, role, forms=_FORMS)
+    given = find_input(path, role, forms=_FORMS)
     file = given.name
     wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
     known: dict[str, str] = {}  # of many pairs, the same few names
@@ -195,9 +235,9 @@ def read_pairs(
     return found if places is None else _among(found, places, file)
 
 
-def triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
+def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
     """Triplets of a table's rows, less those that name rows which are left out of it."""
-    given = found_input(path, "--triplets", forms=_FORMS)
+    given = find_input(path, "--triplets", forms=_FORMS)
     file = given.name
     wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
     columns: dict[str, list[str]] = {name: [] for name in _TRIPLET}
@@ -268,7 +308,7 @@ def _records(
                 yield line, dict(zip(file.columns, cells, strict=True))
         return
     if given.form == "jsonl":
-        for line, found in json_lines(given):
+        for line, found in read_json_lines(given):
             _check_columns(found, needed, f"line {line} of {given.name}")
             yield line, found
         return

@@ -23,26 +23,27 @@ from nearkin.cli.files.columns import (
     Feature,
     Kinds,
     check_agreement,
-    chosen_columns,
+    choose_features,
     features_of_model,
     has_words,
-    matched,
+    match_columns,
     refuse_others,
     refuse_twice,
 )
 from nearkin.cli.files.features import (
     Features,
     Unseen,
-    as_text,
     features_of_columns,
     features_of_matrix,
+    features_of_table,
     features_of_vectors,
+    fit_encoder,
+    read_texts,
     refuse_missing_policy,
     say_kinds,
     stated_kinds,
 )
-from nearkin.cli.files.formats import Source, open_source
-from nearkin.cli.files.inputs import Input
+from nearkin.cli.files.inputs import Input, Source, open_source
 from nearkin.cli.files.output import refuse_clash
 from nearkin.errors import counted
 from nearkin.records.comparisons import columns_known, columns_of_both
@@ -52,9 +53,6 @@ from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, open_npy, open_stream
 from nearkin.tables.reading import Column, read_columns
 from nearkin.tables.roles import recognise_id_name
-
-# Missing cells: counted, filled with medians, or left out with their rows.
-
 
 # Values that medians are found from, in all columns together: 64 MB.
 _MOST_VALUES = 2**23
@@ -134,7 +132,7 @@ def count_missing(
     )
 
 
-def medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
+def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
     """Median of each column's values, NaN where there are none.
 
     Of many values some are drawn at random, a thousand of each column at least.
@@ -157,30 +155,8 @@ def _median(values: Floats) -> float:
     return float(np.median(values)) if len(values) else np.nan
 
 
-def filled(rows: Floats, values: Floats) -> Floats:
-    """Rows with a column's value wherever a cell is missing."""
-    missing = np.isnan(rows)
-    return np.where(missing, values.astype(rows.dtype), rows) if missing.any() else rows
-
-
-class MissingCells(UserError):
+class MissingCellsError(UserError):
     """Cells are missing, and nobody has said what is to become of them."""
-
-
-def refusal(missing: Missing, file: str, first: str, *, can_be_filled: bool) -> MissingCells:
-    """What to say where missing cells are not wanted; ``first`` is where the first of them is."""
-    fill = (
-        "--missing fill puts the median of the column there"
-        if can_be_filled
-        else "To fill them, the model must be fitted with --missing fill"
-    )
-    return MissingCells(
-        f"{file} has missing cells: {missing.shown()}; the first is in {first}.\n{fill}; --missing "
-        "drop leaves such rows out."
-    )
-
-
-# Rows with all their cells: missing ones are filled, left out with their rows, or refused.
 
 
 @dataclass(frozen=True)
@@ -237,7 +213,7 @@ def complete_rows(
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         start = 0
         for rows, carried in features.read(None):
-            yield Block(start, rows if fill is None else filled(rows, fill), carried)
+            yield Block(start, rows if fill is None else _fill(rows, fill), carried)
             start += len(rows)
 
     return CompleteRows(_stream(read, missing.n_rows, features, source), fill=fill)
@@ -346,7 +322,7 @@ def _fill_values(features: Features, missing: Missing, file: str, model: Any) ->
                 "with --missing fill."
             )
         return np.asarray(model.fill)
-    found = medians(features.blocks(), features.columns, missing)
+    found = find_medians(features.blocks(), features.columns, missing)
     found[features.is_value] = 0
     empty = list(dict.fromkeys(np.array(features.columns)[np.isnan(found)].tolist()))
     if empty:
@@ -354,9 +330,22 @@ def _fill_values(features: Features, missing: Missing, file: str, model: Any) ->
     return found
 
 
-def _refusal(missing: Missing, source: Source, model: Any) -> UserError:
+def _fill(rows: Floats, values: Floats) -> Floats:
+    """Rows with a column's value wherever a cell is missing."""
+    missing = np.isnan(rows)
+    return np.where(missing, values.astype(rows.dtype), rows) if missing.any() else rows
+
+
+def _refusal(missing: Missing, source: Source, model: Any) -> MissingCellsError:
+    """What to say where missing cells are not wanted."""
     assert missing.first is not None
-    return refusal(missing, source.file, source.where(missing.first), can_be_filled=model is None)
+    fill = "To fill them, the model must be fitted with --missing fill"
+    if model is None:
+        fill = "--missing fill puts the median of the column there"
+    return MissingCellsError(
+        f"{source.file} has missing cells: {missing.shown()}; the first is in "
+        f"{source.where(missing.first)}.\n{fill}; --missing drop leaves such rows out."
+    )
 
 
 def _how_many(missing: Missing, file: str) -> str:
@@ -374,9 +363,6 @@ def _note_unseen(unseen: Unseen, file: str, model: Any) -> None:
             f"note: {file} has {counted(others.count, 'row')} with values of {column!r} that "
             f"{model.file} has not seen, such as {examples}: they count as none of those it knows"
         )
-
-
-# The rows of a file by their ids or numbers, and its columns as they are.
 
 
 # Columns that are shown with a question.
@@ -450,7 +436,7 @@ class NamedRows(ABC):
         """Ids of all rows of the file, also of those that are left out."""
         if self._id_column is None:
             return None
-        ids = as_text(self._values(self._id_column, "--id"))
+        ids = read_texts(self._values(self._id_column, "--id"))
         where = f"column {self._id_column!r} of {self.file}"
         if ids.null_count:
             row = int(ids.is_null().to_numpy(zero_copy_only=False).argmax())
@@ -476,7 +462,7 @@ class NamedRows(ABC):
 
     def shown(self, patterns: Sequence[str]) -> Any:
         """Some columns to show to a person, the first few by default, as a table of pyarrow."""
-        names = matched(patterns, self._source.kinds, "--show", self.file)
+        names = match_columns(patterns, self._source.kinds, "--show", self.file)
         if not names:
             names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
         batches = list(self._source.batches([], names)) if names else []
@@ -509,7 +495,7 @@ class NamedRows(ABC):
 
     def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
         """Columns that go along into an output, which has others beside them."""
-        names = matched(patterns, self._source.kinds, "--carry", self.file)
+        names = match_columns(patterns, self._source.kinds, "--carry", self.file)
         refuse_clash(names, [self.id_name, *beside])
         return names
 
@@ -597,6 +583,12 @@ class Table(NamedRows):
         """What the columns of the file hold, but for those that say where a row stands."""
         return {c: kind for c, kind in self._source.kinds.items() if c not in self._source.aside}
 
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """What a metric keeps of how its rows came from this table, beside names of columns."""
+        found = {"vector_column_": self.vector, "fill_values_": self.fill, "table_": self.encoder}
+        return {name: value for name, value in found.items() if value is not None}
+
     def batches_of(self, numbers: NDArray[np.integer], names: Sequence[str]) -> Iterator[Any]:
         """Some rows and columns as the file has them, batch by batch; ``numbers`` increase."""
         if len(self._left_out):
@@ -654,7 +646,7 @@ def open_table(
             refuse_unknown(column, source, option)
     along = list(source.kinds)
     if carry is not None:
-        along = matched(carry, source.kinds, "--carry", source.file)
+        along = match_columns(carry, source.kinds, "--carry", source.file)
     layout: list[Feature] | None = None
     encoder = None if model is None else model.table
     if source.matrix is not None:
@@ -671,14 +663,8 @@ def open_table(
             source, choice, others, labels, model, words=words, encoded=encoded
         )
         if of_words:
-            from nearkin.cli.files.features import (
-                features_of_table,
-                fitted_encoder,
-                refuse_missing_policy,
-            )
-
             if encoder is None:
-                encoder = fitted_encoder(source, [one.column for one in layout], choice)
+                encoder = fit_encoder(source, [one.column for one in layout], choice)
             refuse_missing_policy(choice)
             source = replace(source, direct=None)  # which reads numbers only
             features = features_of_table(source, encoder, along)
@@ -724,7 +710,7 @@ def _layout(
         return layout, False
     if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
         return [Feature(model.vector, model.vector)], False
-    numeric, one_hot = chosen_columns(source.kinds, choice, others, labels, source.file)
+    numeric, one_hot = choose_features(source.kinds, choice, others, labels, source.file)
     has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
     if words and model is None and has:
         columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
@@ -742,7 +728,7 @@ def _layout(
 def _distinct(source: Source, column: str) -> list[str]:
     values: set[Any] = set()
     for batch in source.batches([], [column]):
-        values |= set(pc.unique(as_text(batch.column(column))).to_pylist())
+        values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
         if len(values) > _MOST_CATEGORIES:
             raise UserError(
                 f"--one-hot {column}: the column of {source.file} has more than {_MOST_CATEGORIES} "
@@ -751,11 +737,8 @@ def _distinct(source: Source, column: str) -> list[str]:
     return sorted(values - {None})
 
 
-# Files of records: columns of words, dates and codes as they are, which are compared.
-
-
 @dataclass(frozen=True)
-class Records(NamedRows):
+class RecordTable(NamedRows):
     """A file of records, held in memory.
 
     Attributes
@@ -819,7 +802,7 @@ def open_records(
     columns: Sequence[str] | None = None,
     role: str = "DATA",
     least: int = 2,
-) -> Records:
+) -> RecordTable:
     """Open a file of records, and read the columns that are compared.
 
     Parameters
@@ -856,19 +839,27 @@ def open_records(
         )
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
-    records = Records(source.file, source, choice.id_column, nobody, cells=cells)
+    records = RecordTable(source.file, source, choice.id_column, nobody, cells=cells)
     if choice.id_column is None and (name := records.column_of_ids()):
         say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
     return records
 
 
-def columns_to_compare(records: Records, choice: Choice) -> list[Column]:
+def open_records_of(
+    matcher: RecordMatcher, path: Path, choice: Choice, role: str = "DATA", least: int = 2
+) -> RecordTable:
+    """The records of a file, with the columns that a matcher compares."""
+    compared = [column.name for column in matcher.comparisons_.columns]
+    return open_records(path, choice, columns=compared, role=role, least=least)
+
+
+def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
     """Columns with what they hold, as the user says it or as it is recognised, which is told."""
     stated = stated_kinds(choice, records.compared, records.file)
     return _told(read_columns(records.cells, stated, choice.dates))
 
 
-def columns_in_common(left: Records, right: Records, choice: Choice) -> list[list[Column]]:
+def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
     """The same of columns that two files have."""
     both = [name for name in left.compared if name in right.compared]
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
@@ -877,7 +868,9 @@ def columns_in_common(left: Records, right: Records, choice: Choice) -> list[lis
     return [_told(first), second]
 
 
-def columns_as_learned(records: Records, choice: Choice, matcher: RecordMatcher) -> list[Column]:
+def columns_as_learned(
+    records: RecordTable, choice: Choice, matcher: RecordMatcher
+) -> list[Column]:
     """Columns as a matcher knows them; only the order of dates may be another in this file."""
     for name, kind in choice.kinds.items():
         learned = matcher.kinds_.get(name, "not among its columns")
@@ -900,7 +893,7 @@ def _told(columns: list[Column]) -> list[Column]:
 
 def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
     aside = {*source.aside, choice.id_column} - {None}
-    plain, one_hot = chosen_columns(
+    plain, one_hot = choose_features(
         source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly
     )
     return [name for name in source.kinds if name in {*plain, *one_hot}]

@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearkin.cli import options as o
+from nearkin.cli.common import UserError, import_late, is_watched, say
+from nearkin.cli.files.columns import Choice
 
 if TYPE_CHECKING:
-    from nearkin.cli.files.columns import Choice
-    from nearkin.cli.files.output import Output
-    from nearkin.cli.models import Model
+    import numpy as np
+
+    from nearkin._types import Floats
+    from nearkin.cli import costs, models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import tables
+    from nearkin.rows import streams
     from nearkin.rows.streams import RowStream
-
-
-def checked_output(
-    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
-) -> Output:
-    """Where an embedding goes: a table or an array."""
-    from nearkin.cli.files.output import TABLES, Output
-
-    return Output(path, as_json=as_json, force=force, quote=quote, suffixes=(*TABLES, ".npy"))
-
-
-def on_device(rows: RowStream, device: str) -> RowStream:
-    """The same rows, worked on on a device of torch; an error if it is not there."""
-    from nearkin.rows.streams import Feed
-
-    return rows.on(Feed(device))
+    from nearkin.spaces import linalg
+else:
+    np, costs, models, outputs, tables, streams, linalg = import_late(
+        "numpy",
+        "nearkin.cli.costs",
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.tables",
+        "nearkin.rows.streams",
+        "nearkin.spaces.linalg",
+    )
 
 
 def transform(
@@ -77,19 +78,24 @@ def transform(
     vectors, files that can have one get one back.
     """
     del seed  # nothing is random
-    from nearkin.cli.models import Model
+    out = open_output(output, as_json=as_json, force=force, quote=quote)
+    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
+    learned = models.Model(model)
+    write_embedding(learned, data, out, choice, carry=carry, components=components, device=device)
 
-    out = checked_output(output, as_json=as_json, force=force, quote=quote)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
-    write_embedding(
-        Model(model), data, out, choice, carry=carry, components=components, device=device
-    )
+
+def open_output(
+    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
+) -> outputs.Output:
+    """Where an embedding goes: a table or an array."""
+    suffixes = (*outputs.TABLES, ".npy")
+    return outputs.Output(path, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
 
 
 def write_embedding(
-    learned: Model,
+    learned: models.Model,
     data: Path,
-    out: Output,
+    out: outputs.Output,
     choice: Choice,
     *,
     carry: Sequence[str] = (),
@@ -97,12 +103,6 @@ def write_embedding(
     device: str | None = None,
 ) -> None:
     """Write the rows of a file in the learned space."""
-    from nearkin.cli.common import UserError, is_watched
-    from nearkin.cli.costs import refuse_embedding_that_cannot_fit
-    from nearkin.cli.files.output import WITH_VECTORS, ending, with_carried
-    from nearkin.cli.files.tables import open_table
-    from nearkin.cli.learning import along_axes
-
     along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
     is_array = out.path is not None and out.path.suffix.lower() == ".npy"
     if is_array and along:
@@ -116,22 +116,43 @@ def write_embedding(
             f"--device: {learned.file} has several steps, such as --standardise makes, which work "
             "on the host; leave it out."
         )
-    table = open_table(data, choice, carry=along, model=learned)
+    table = tables.open_table(data, choice, carry=along, model=learned)
     if device is None:
         stream = table.rows.mapped(learned.embed, learned.output_names)
     else:
-        stream = learned.metric.transform(on_device(table.rows, device))
-    kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)
-    vector = table.vector if kind in WITH_VECTORS else None
+        stream = learned.metric.transform(table.rows.on(streams.Feed(device)))
+    kind = ".jsonl" if out.as_json else "" if out.path is None else outputs.ending(out.path)
+    vector = table.vector if kind in outputs.WITH_VECTORS else None
 
     by_axes = components is not None
     if device is None:
-        refuse_embedding_that_cannot_fit(
+        costs.refuse_embedding_that_cannot_fit(
             table.rows, stream, out.path if is_array and not by_axes else None, by_axes=by_axes
         )
     if components is not None:
-        stream = along_axes(stream, components)
+        stream = _project_on_axes(stream, components)
     if out.path is not None and (is_array or (kind == ".parquet" and vector is None)):
         stream.write(out.path, verbose=is_watched())
     else:
-        out.write(with_carried(stream, vector), len(stream), verbose=is_watched())
+        out.write(outputs.with_carried(stream, vector), len(stream), verbose=is_watched())
+
+
+def _project_on_axes(rows: RowStream, n: int) -> RowStream:
+    """Rows along their first principal axes. They are read once for these, and then again.
+
+    Memory for q × q numbers, where rows have q columns.
+    """
+    q = rows.n_columns
+    if n > q:
+        raise UserError(f"--components {n}: rows have {q} columns in the learned space.")
+    mean, covariance = rows.moments()
+    variances, vectors = np.linalg.eigh(covariance)
+    axes = linalg.fix_signs(vectors[:, ::-1][:, :n])
+    total = float(variances.sum())
+    if total > 0:
+        say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
+
+    def project(block: Floats) -> Floats:
+        return np.asarray((block - mean) @ axes, dtype=block.dtype)
+
+    return rows.mapped(project, [f"axis{j}" for j in range(n)])

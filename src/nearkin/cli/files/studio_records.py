@@ -1,11 +1,7 @@
-"""A session in the studio: from a file to a page, and what is said at its beginning and end."""
+"""Rows of a file as records for the studio, with the pairs that are known of them."""
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,31 +14,23 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
 from nearkin.cli.common import UserError, say
-from nearkin.cli.files.columns import Choice, Kinds, chosen_columns, has_words, matched
-from nearkin.cli.files.formats import FILE, PIXELS, open_source
-from nearkin.cli.files.inputs import is_stream
-from nearkin.cli.files.tables import MissingCells, Table, column_kinds, open_table
-from nearkin.cli.learning import known_pairs
-from nearkin.cli.models import remembered
-from nearkin.cli.options import landmarks_for, learner_class, parameters
-from nearkin.errors import InputError, counted, few
+from nearkin.cli.files.columns import Choice, Kinds, choose_features, has_words, match_columns
+from nearkin.cli.files.inputs import FILE, PIXELS, open_source
+from nearkin.cli.files.pairs import read_known_pairs
+from nearkin.cli.files.tables import MissingCellsError, Table, column_kinds, open_table
+from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import map_array_file
-from nearkin.studio.journal import JournalError, JournalInUse
-from nearkin.studio.lesson import Lesson
 from nearkin.studio.notebook import among_shown, with_labels
 from nearkin.studio.pictures import SIDE, FilePictures, holds_pictures
 from nearkin.studio.records import (
     MOST_SHOWN,
     RecordIdentity,
     StudioRecords,
-    records_of_digits,
     sample_numbers,
     telling_columns,
 )
-from nearkin.studio.server.encoding import page_folder, why_no_page
-from nearkin.studio.server.security import checked_names, is_this_machine, listens_everywhere
-from nearkin.studio.server.serving import THIS_MACHINE, AddressError, Serving
+from nearkin.studio.records import records_of_digits as records_of_digits
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     NOT_CHOSEN,
@@ -55,14 +43,11 @@ from nearkin.tables.choice import (
 from nearkin.tables.reading import CategoryCells
 from nearkin.tables.roles import Roles, choose_by_kinds, describe_roles, find_counters
 
-# What tells the rows of a file apart, whatever their order.
-
-
 # Whole numbers up to this are told apart as float64.
 _EXACT = 2.0**53
 
 
-def identity_of_file(
+def _identity(
     table: Table, numbers: NDArray[np.integer], id_column: str | None
 ) -> RecordIdentity | None:
     """The identity of some rows of a file: by its columns, as they are there.
@@ -97,7 +82,7 @@ def _values(column: Any, kind: str) -> Any:
     return column.to_pylist()
 
 
-def as_numbers(cells: list[Any]) -> list[Any]:
+def _as_numbers(cells: list[Any]) -> list[Any]:
     """Cells of a column of numbers, which some files have as texts."""
     try:
         return [_number(cell) if isinstance(cell, str) else cell for cell in cells]
@@ -120,9 +105,6 @@ def _matrix(column: Any) -> NDArray[Any] | None:
     if len(lengths) != 1 or flat.null_count or not len(flat):
         return None
     return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(column), -1)
-
-
-# Files as records for the studio, with the pairs that are known of them.
 
 
 _HOW = " --columns and --exclude choose others, and so does the page."
@@ -161,24 +143,38 @@ class Wishes:
     seed: int = 0
 
 
-def records_of_file(
-    path: Path, wishes: Wishes, most: int = MOST_SHOWN
+def read_records(
+    path: Path, wishes: Wishes, *, vectors: Path | None = None
 ) -> tuple[StudioRecords, Pairs | None]:
-    """Records of a file, and pairs of them that are known.
+    """Records of a file or a folder of pictures, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.tables.choice.choose_by_cells`; all columns but vectors are shown. Of
-    more rows than ``most``, an even sample is taken, and with it all rows that are named in pairs.
+    :func:`nearkin.tables.choice.choose_by_cells`; all columns but vectors are shown. Of many rows
+    an even sample is taken, and with it all rows that are named in pairs. ``vectors`` is a file of
+    those that are learned from in place of pixels.
     """
-    opened = _opened(path, wishes)
+    of_pictures = path.is_dir() and holds_pictures(path)
+    if vectors is not None and not of_pictures:
+        raise UserError(f"--vectors is for folders of pictures, and {path} is none.")
+    if of_pictures:
+        wishes = _for_pictures(wishes)
+    records, pairs = _records_at(path, wishes)
+    return (_of_pictures(records, vectors) if of_pictures else records), pairs
+
+
+def _records_at(
+    path: Path, wishes: Wishes, rows: Ints | None = None
+) -> tuple[StudioRecords, Pairs | None]:
+    """Records of a file; of some ``rows`` of the file, if these are given."""
+    opened = _open(path, wishes)
     try:
-        return _records_of(opened, path, wishes, most)
-    except MissingCells:
-        if wishes.choice.missing is not None or not opened.learned:
+        return _records_of(opened, path, wishes, rows)
+    except MissingCellsError:
+        if rows is None and (wishes.choice.missing is not None or not opened.learned):
             raise
     # Numbers with gaps: a missing cell is known as such.
-    table = _encoded_table(path, wishes, opened.learned)
-    return _records_of(replace(opened, table=table), path, wishes, most)
+    table = _open_encoded(path, wishes, opened.learned)
+    return _records_of(replace(opened, table=table), path, wishes, rows)
 
 
 @dataclass(frozen=True)
@@ -205,16 +201,16 @@ class _Opened:
 
 
 def _records_of(
-    opened: _Opened, path: Path, wishes: Wishes, most: int, rows: Ints | None = None
+    opened: _Opened, path: Path, wishes: Wishes, rows: Ints | None = None
 ) -> tuple[StudioRecords, Pairs | None]:
     """Records of a file that is open; of some ``rows`` of the file, if these are given."""
     table, roles = opened.table, opened.roles
     if table is None:
-        raise MissingCells("")
+        raise MissingCellsError("")
     n, d = table.rows.shape
     pairs = _known(table, wishes) if rows is None else None
     if rows is None:
-        most = max(2, min(most, _MOST_NUMBERS // d))
+        most = max(2, min(MOST_SHOWN, _MOST_NUMBERS // d))
         numbers = sample_numbers(n, most, wishes.seed, () if pairs is None else pairs.points)
         if len(numbers) < n:
             shown = f"{len(numbers)} of {n} rows are shown"
@@ -225,17 +221,17 @@ def _records_of(
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
     if table.encoder is not None:
         learned = [name for name in columns if table.kinds[name] == "number"]
-        columns |= {name: as_numbers(columns[name]) for name in learned}
+        columns |= {name: _as_numbers(columns[name]) for name in learned}
     ids = table.shown_ids().take(numbers).to_pylist()
     pictures = None
     if wishes.image is not None:
         named = columns if wishes.image != wishes.choice.id_column else {wishes.image: ids}
-        matched([wishes.image], named, "--image", table.file)
+        match_columns([wishes.image], named, "--image", table.file)
         names = [None if name is None else str(name) for name in named[wishes.image]]
         folder = path.resolve() if holds_pictures(path) else path.resolve().parent
         pictures = FilePictures(names, folder)
         _note_missing(pictures, names)
-    first = matched(wishes.show, columns, "--show", table.file)
+    first = match_columns(wishes.show, columns, "--show", table.file)
     records = StudioRecords(
         X=table.rows.take(numbers),
         features=_feature_names(table, d),
@@ -247,9 +243,9 @@ def _records_of(
         pictures=pictures,
         id_name=table.id_name,
         named=table.names is not None,
-        remembered=remembered(table),
+        remembered=table.remembered,
         compared=tuple(_compared(table, [*columns], roles, wishes)),
-        told_apart_by=identity_of_file(table, numbers, wishes.choice.id_column),
+        told_apart_by=_identity(table, numbers, wishes.choice.id_column),
         are_things=opened.are_things,
         is_vector=table.vector is not None,
     )
@@ -281,12 +277,7 @@ def _choice(path: Path, wishes: Wishes, table: Table, roles: Roles, numbers: Int
         stated = {name: kind for name, kind in choice.kinds.items() if name in names}
         choice = replace(choice, columns=names, exclude=(), one_hot=(), missing=None, kinds=stated)
         other = replace(wishes, choice=choice, of_words=False)
-        opened = _opened(path, other)
-        try:
-            return _records_of(opened, path, other, len(in_file), in_file)[0]
-        except MissingCells:
-            opened = replace(opened, table=_encoded_table(path, other, opened.learned))
-            return _records_of(opened, path, other, len(in_file), in_file)[0]
+        return _records_at(path, other, in_file)[0]
 
     taken = {wishes.choice.id_column: "ids", wishes.labels: "labels", wishes.image: "pictures"}
     return ColumnChoice(
@@ -305,26 +296,26 @@ def _signature(path: Path) -> list[tuple[str, int, int]]:
     return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
 
 
-def _opened(path: Path, wishes: Wishes) -> _Opened:
+def _open(path: Path, wishes: Wishes) -> _Opened:
     """A file with the columns to learn from, and why not from others."""
     choice = wishes.choice
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
     if not kinds or path.suffix.lower() == ".npz":
         if choice.states_kinds or wishes.of_words:
-            return _opened_records(path, wishes, named)
+            return _open_records(path, wishes, named)
         return _Opened(open_table(path, choice, labels=wishes.labels, aside=named, words=False))
-    one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
-    left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
+    one_hot = match_columns(choice.one_hot, kinds, "--one-hot", str(path))
+    left_out = [*named, *match_columns(choice.exclude, kinds, "--exclude", str(path))]
     left = {c: kind for c, kind in kinds.items() if c not in left_out}
     if wishes.of_words or (choice.states_kinds and not choice.columns):
-        return _opened_records(path, wishes, named)
+        return _open_records(path, wishes, named)
     if one_hot:
-        return _opened_with_one_hot(path, wishes, left, one_hot, named)
+        return _open_with_one_hot(path, wishes, left, one_hot, named)
     cells = _some_cells(path, choice, left)
     chosen: list[str] = []
     if choice.columns:
-        chosen = chosen_columns(kinds, choice, named, wishes.labels, str(path))[0]
+        chosen = choose_features(kinds, choice, named, wishes.labels, str(path))[0]
     try:
         roles = choose_by_cells(left, cells)
     except InputError as error:
@@ -341,18 +332,18 @@ def _opened(path: Path, wishes: Wishes) -> _Opened:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     plain = not has_words(kinds, roles.learned) and not choice.states_kinds
     if not plain:
-        return _Opened(_encoded_table(path, wishes, roles.learned), roles, are_things)
+        return _Opened(_open_encoded(path, wishes, roles.learned), roles, are_things)
     own = replace(choice, columns=roles.learned, exclude=())
     try:
         table = open_table(path, own, labels=wishes.labels, aside=named, words=False)
-    except MissingCells:
+    except MissingCellsError:
         if choice.missing is not None:
             raise
         return _Opened(None, roles)
     return _Opened(table, roles)
 
 
-def _opened_with_one_hot(
+def _open_with_one_hot(
     path: Path, wishes: Wishes, kinds: Kinds, one_hot: Sequence[str], named: Sequence[str]
 ) -> _Opened:
     """A file of numbers, and of columns of text that are asked for, a column for each value."""
@@ -365,7 +356,7 @@ def _opened_with_one_hot(
     return _Opened(table, Roles([*roles.learned, *one_hot], roles.left_out))
 
 
-def _encoded_table(path: Path, wishes: Wishes, columns: Sequence[str]) -> Table:
+def _open_encoded(path: Path, wishes: Wishes, columns: Sequence[str]) -> Table:
     """A file with numbers that stand for the cells of some columns, and their gaps."""
     choice = replace(wishes.choice, columns=columns, exclude=())
     aside = [name for name in (choice.id_column, wishes.image) if name is not None]
@@ -383,11 +374,11 @@ def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]
         name: CategoryCells(of) if pa.types.is_dictionary(first.schema.field(name).type) else of
         for name, of in first.slice(0, MOST_LOOKED_AT).to_pydict().items()
     }
-    numbers = {name: as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
+    numbers = {name: _as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
     return {**cells, **numbers}
 
 
-def _opened_records(path: Path, wishes: Wishes, aside: Sequence[str]) -> _Opened:
+def _open_records(path: Path, wishes: Wishes, aside: Sequence[str]) -> _Opened:
     """A file of records, with numbers that stand for all its columns."""
     table = open_table(path, wishes.choice, labels=wishes.labels, aside=aside)
     if table.encoder is None:
@@ -453,7 +444,7 @@ def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: R
 
 def _known(table: Table, wishes: Wishes) -> Pairs | None:
     """Pairs from the file of pairs, and some that follow from labels."""
-    pairs = known_pairs(table, wishes.pairs, wishes.choice.delimiter, wishes.triplets)
+    pairs = read_known_pairs(table, wishes.pairs, wishes.choice.delimiter, wishes.triplets)
     if wishes.labels is None:
         return pairs
     both = with_labels(pairs, table.labels(wishes.labels), wishes.seed)
@@ -472,15 +463,7 @@ def _note_missing(pictures: FilePictures, names: Sequence[Any]) -> None:
         )
 
 
-# Folders of pictures in the studio: what is shown of them, and vectors in place of pixels.
-
-
-def is_picture_folder(path: Path) -> bool:
-    """Whether the rows are pictures."""
-    return path.is_dir() and holds_pictures(path)
-
-
-def for_pictures(wishes: Wishes) -> Wishes:
+def _for_pictures(wishes: Wishes) -> Wishes:
     """Wishes of a user who named a folder of pictures: they are shown, and called by their names.
 
     The pixels are learned from; the folders are only shown and to colour by, unless they are named.
@@ -495,7 +478,7 @@ def for_pictures(wishes: Wishes) -> Wishes:
     )
 
 
-def of_pictures(records: StudioRecords, vectors: Path | None) -> StudioRecords:
+def _of_pictures(records: StudioRecords, vectors: Path | None) -> StudioRecords:
     """Records of pictures with what is said of their pixels, or with vectors in their place."""
     if vectors is None:
         told = (
@@ -524,204 +507,3 @@ def _with_vectors(records: StudioRecords, path: Path) -> StudioRecords:
     rows: Floats = np.asarray(X[records.numbers]).astype(wide)
     names = [f"x{j}" for j in range(rows.shape[1])]
     return replace(records, X=rows, features=names, named=False, remembered={})
-
-
-_DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
-
-
-def hold(
-    data: Path | None,
-    wishes: Wishes,
-    *,
-    vectors: Path | None = None,
-    journal: Path | None = None,
-    learner: str | None = None,
-    settings: Sequence[str] = (),
-    standardise: bool | None = None,
-    by: str | None = None,
-    port: int | None = None,
-    listen: str | None = None,
-    allow_hosts: Sequence[str] = (),
-    browser: bool = True,
-    most: int = MOST_SHOWN,
-) -> None:
-    """Serve the page of a file until Ctrl-C.
-
-    Parameters
-    ----------
-    data : Path or None
-        None for the demonstration.
-    wishes : Wishes
-    vectors : Path, optional
-        Of the pictures in a folder, in place of their pixels.
-    journal : Path, optional
-        Without: beside the data.
-    learner : str, optional
-        Its name on the command line; without, the lesson's own.
-    settings : list of str
-        Parameters of the learner, as ``name=value``.
-    standardise : bool, optional
-    by : str, optional
-        Who answers.
-    port : int, optional
-    listen : str, optional
-        An address of this machine that others reach.
-    allow_hosts : list of str
-        Names of proxies.
-    browser : bool
-        Whether to open one.
-    most : int
-        Rows to show.
-    """
-    allowed = _checked_hosts(allow_hosts)
-    if data is None:
-        _refuse_for_demo(wishes, vectors)
-        records, pairs = records_of_digits(), None
-    else:
-        if is_stream(data):
-            raise UserError(
-                f"{data}: answers are kept beside the rows, which must therefore be in a file."
-            )
-        of_folder = is_picture_folder(data)
-        if vectors is not None and not of_folder:
-            raise UserError(f"--vectors is for folders of pictures, and {data} is none.")
-        records, pairs = records_of_file(data, for_pictures(wishes) if of_folder else wishes, most)
-        if of_folder:
-            records = of_pictures(records, vectors)
-    path = journal or journal_beside(data)
-    is_new = not path.exists()
-    taught = _learner(learner, settings, len(records), wishes.seed)
-    with _lesson(
-        records,
-        pairs,
-        path,
-        learner=taught,
-        standardise=standardise,
-        by=by,
-        seed=wishes.seed,
-    ) as lesson:
-        serving = _serving(lesson, listen, port, allowed)
-        n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
-        for note in lesson.notes_on_answers:
-            say(f"note: {note}")
-        _say_how_it_begins(path, lesson.state(), n_given, listen, is_new)
-        _say_what_is_missing()
-        _say_way_through_hub(serving, allowed)
-        say("Ctrl-C ends. Open this address:")
-        if sys.stdout is not None:  # closed from the start
-            sys.stdout.write(f"{serving.url}\n")
-            sys.stdout.flush()
-        if browser:
-            address = serving.url_for_a_program()
-            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
-        serving.run()
-        lesson = serving.lesson  # columns may have been chosen anew
-        _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
-
-
-def journal_beside(data: Path | None) -> Path:
-    """Where answers about a file are kept unless another place is named."""
-    if data is None:
-        return _DEMO_JOURNAL
-    if data.name in ("", ".."):  # a folder that is not named by its own name
-        data = data.resolve()
-    return data.with_name(f"{data.name}.answers.jsonl")
-
-
-def _learner(name: str | None, settings: Sequence[str], n_rows: int, seed: int) -> Any:
-    if name is None:
-        if settings:
-            raise UserError("--set: name the learner that it is for with --learner.")
-        return None
-    cls = learner_class(name)
-    if not hasattr(cls, "partial_fit"):
-        raise UserError(f"--learner {name}: the studio teaches itml, kernel-beta or gmml.")
-    given = parameters(cls, settings, seed)
-    landmarks = landmarks_for(cls, given, n_rows)
-    return cls(**(given if landmarks is None else {**given, "n_landmarks": landmarks}))
-
-
-def _lesson(records: StudioRecords, pairs: Pairs | None, journal: Path, **options: Any) -> Lesson:
-    """A lesson that goes on where its journal ends."""
-    try:
-        return Lesson(records, journal=journal, pairs=pairs, **options)
-    except (JournalInUse, JournalError) as error:
-        raise UserError(f"{error} (--journal)") from error
-    except OSError as error:
-        raise UserError(
-            f"answers cannot be kept in {journal}: {error.strerror or error}. Name another file "
-            "with --journal."
-        ) from error
-
-
-def _refuse_for_demo(wishes: Wishes, vectors: Path | None) -> None:
-    if vectors is not None or replace(wishes, seed=0) != Wishes(Choice(), show=[]):
-        raise UserError("--demo has data of its own: options for columns and pairs are for files.")
-
-
-def _serving(
-    lesson: Lesson, listen: str | None, port: int | None, allowed: Sequence[str]
-) -> Serving:
-    try:
-        return Serving(lesson, address=listen or THIS_MACHINE, port=port, allowed=allowed)
-    except AddressError as error:
-        option = "--port" if "port" in str(error) else "--listen"
-        raise UserError(f"{option}: {error}") from error
-
-
-def _say_how_it_begins(
-    path: Path, state: dict[str, int], n_given: int, listen: str | None, is_new: bool
-) -> None:
-    if state["version"] and not is_new:
-        say(f"resumed {_answers(state, n_given)} from {path}")
-    else:
-        say(f"answers are kept in {path}")
-    if listen is not None and not is_this_machine(listen):
-        say(
-            f"warning: other machines can reach {listen}. Whoever has the address below sees the "
-            "data and can answer, and the connection is not encrypted."
-        )
-        if listens_everywhere(listen):
-            say("On other machines, put this one's address (a number) in place of 127.0.0.1.")
-
-
-def _say_what_is_missing() -> None:
-    if page_folder() is None:
-        problem, remedy = why_no_page()
-        say(f"warning: {problem} {remedy}")
-
-
-def _say_way_through_hub(serving: Serving, allowed: Sequence[str]) -> None:
-    """Say where JupyterHub shows ports, which is the only way to some machines."""
-    prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
-    if prefix is None:
-        return
-    path = f"{prefix.rstrip('/')}/proxy/{serving.port}/?token={serving.token}"
-    names = [name for name in allowed if not name.startswith("*")]
-    if names:
-        say(f"Through JupyterHub, with jupyter-server-proxy: https://{names[0]}{path}")
-    else:
-        say(
-            "Through JupyterHub, with jupyter-server-proxy: start this again with --allow-host and "
-            "the name of the hub."
-        )
-
-
-def _checked_hosts(names: Sequence[str]) -> list[str]:
-    try:
-        return checked_names(names)
-    except InputError as error:
-        raise UserError(f"--allow-host: {error}") from error
-
-
-def _say_how_it_ended(path: Path, state: dict[str, int], n_given: int) -> None:
-    say(
-        f"{_answers(state, n_given)} in {path}; known are {state['n_same']} same, "
-        f"{state['n_different']} different, {state['n_unsure']} unsure. The same command goes on."
-    )
-
-
-def _answers(state: dict[str, int], n_given: int) -> str:
-    """How many there are beside the pairs that were given, and triplets, if there are any."""
-    said = counted(max(0, state["n_answers"] - n_given), "answer")
-    return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])

@@ -1,29 +1,38 @@
-"""What info and plot do: a model in words and in pictures."""
+"""``nearkin info``: what a model is, what it comes from, how good it is and what it is good for."""
 
 from __future__ import annotations
 
-import html
+import json
 import math
 import textwrap
 from dataclasses import asdict
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import typer
 
-from nearkin import plot as pictures
-from nearkin.cli.common import UserError
-from nearkin.cli.judging import distances_of
-from nearkin.cli.models import USES, Model
-from nearkin.errors import counted, explain_missing_package, few
-from nearkin.pairs.pairs import Pairs
-from nearkin.rows.streams import RowStream
-from nearkin.scores.verdicts import read_verdicts
-from nearkin.storage.arrays import printable
-from nearkin.storage.files import whole_file
-from nearkin.storage.models import ModelInfo
-from nearkin.tables.reading import DECIMALS, ORDERS
+from nearkin.cli import options as o
+from nearkin.cli.common import MANNER, UserError, import_late
+from nearkin.errors import counted, few
+
+if TYPE_CHECKING:
+    from nearkin import RecordMatcher
+    from nearkin.cli import models
+    from nearkin.records import matcher as matchers
+    from nearkin.scores import verdicts
+    from nearkin.storage import arrays
+    from nearkin.storage import models as storage
+    from nearkin.storage.models import ModelInfo
+    from nearkin.tables import reading
+else:
+    models, matchers, verdicts, arrays, storage, reading = import_late(
+        "nearkin.cli.models",
+        "nearkin.records.matcher",
+        "nearkin.scores.verdicts",
+        "nearkin.storage.arrays",
+        "nearkin.storage.models",
+        "nearkin.tables.reading",
+    )
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {
@@ -41,7 +50,31 @@ _INDENT = 16
 _CLEAR = 0.9
 
 
-def in_words(info: ModelInfo, file: str) -> str:
+def describe_model(
+    model: o.ModelPath,
+    as_json: o.Json = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Say what a model is, what it comes from, how good it is and what it can be used for.
+
+    --debug shows its parameters and arrays too, and --json all that the file says of itself.
+    """
+    del seed  # nothing is random
+    if not model.exists():
+        raise UserError(f"{model}: there is no such file.")
+    models.refuse_table(model, str(model))
+    if matchers.is_matcher(model):
+        matcher = matchers.load_matcher(model)
+        plain = _matcher_as_json(matcher)
+        told = _describe_matcher(matcher, str(model))
+    else:
+        found = storage.describe(model)
+        plain = asdict(found)
+        told = _describe(found, str(model)) + f"\n\n{found}" * MANNER.debug
+    typer.echo(json.dumps(plain, ensure_ascii=False, default=str) if as_json else told)
+
+
+def _describe(info: ModelInfo, file: str) -> str:
     """What a model is, what it comes from, how good it is and what it is good for."""
     said = {
         "model": f"{file}: {_method(info)}",
@@ -59,10 +92,10 @@ def in_words(info: ModelInfo, file: str) -> str:
         "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
         "what is in it",
     }
-    return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+    return arrays.printable("\n".join(_entry(name, text) for name, text in said.items() if text))
 
 
-def matcher_in_words(matcher: Any, file: str) -> str:
+def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
     """What a matcher is, what it comes from, how good it is and what it is good for."""
     report = matcher.report_
     kinds = (f"{name} ({_kind_told(matcher, name)})" for name in matcher.kinds_)
@@ -77,21 +110,21 @@ def matcher_in_words(matcher: Any, file: str) -> str:
         f"{report.candidate_recall} of those that are the same",
         "how sure": f"precision {report.precision}, recall {report.recall} (90 % intervals), on "
         "the records that it was learned from",
-        "good for": f"{USES}, on records with the same columns",
+        "good for": f"{models.USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",
     }
-    return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+    return arrays.printable("\n".join(_entry(name, text) for name, text in said.items() if text))
 
 
-def matcher_as_plain_values(matcher: Any) -> dict[str, Any]:
+def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
     """What a matcher says of itself, as JSON has it."""
     known: dict[str, Any] = {"kinds": matcher.kinds_}
-    for what, readings in (("dates", ORDERS), ("decimals", DECIMALS)):
+    for what, readings in (("dates", reading.ORDERS), ("decimals", reading.DECIMALS)):
         known[what] = {name: one for name, one in matcher.orders_.items() if one in readings}
     return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
 
 
-def _kind_told(matcher: Any, name: str) -> str:
+def _kind_told(matcher: RecordMatcher, name: str) -> str:
     """What a column holds; of dates and numbers, how they are read."""
     order = matcher.orders_.get(name)
     said = str(matcher.kinds_[name]) + (f", {order}" if order else "")
@@ -181,16 +214,16 @@ def _verdicts(summary: dict[str, Any]) -> str:
     found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
     if "threshold_" not in found:
         return ""
-    verdicts = read_verdicts(SimpleNamespace(**found))
-    said = f"rows are called the same up to a distance of {verdicts.radius:.4g}"
-    near, far = verdicts.sharpness, verdicts.far_sharpness
+    judge = verdicts.read_verdicts(SimpleNamespace(**found))
+    said = f"rows are called the same up to a distance of {judge.radius:.4g}"
+    near, far = judge.sharpness, judge.far_sharpness
     if near is None or far is None:
         return said + "; how sure that is, is not known"
     if min(near, far) <= 0:
         return said + "; its examples do not tell how sure that is"
     needed = math.log(_CLEAR / (1 - _CLEAR))
-    same = verdicts.threshold * (1 - needed / near)
-    different = verdicts.threshold * (1 + needed / far)
+    same = judge.threshold * (1 - needed / near)
+    different = judge.threshold * (1 + needed / far)
     clear = f"{_CLEAR:.0%}".replace("%", " %")
     below = f"the same below {same:.4g} and " if same > 0 else ""
     return (
@@ -215,83 +248,3 @@ def _size(n_bytes: int) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000  # type: ignore[assignment]
     return f"{n_bytes:.3g} GB"
-
-
-# Pictures in files.
-
-
-FORMATS = (".png", ".svg", ".html")
-_MOST_ROWS = 20_000
-
-
-def draw(
-    kind: str,
-    model: Model,
-    rows: RowStream | None,
-    pairs: Pairs | None,
-    y: Any,
-    seed: int,
-    path: Path,
-) -> None:
-    """Draw one kind of picture to a file."""
-    with explain_missing_package("pictures need matplotlib", "plot"):
-        from matplotlib.figure import Figure
-    figure = Figure(figsize=(7, 5.5), layout="constrained")  # without a window
-    ax = figure.subplots()
-    name = Path(model.file).name
-    if kind == "spectrum":
-        metric = _part(model, "beta_", "spectrum", "kernel-beta")
-        pictures.spectrum(metric, ax=ax, title=name)
-    elif kind == "selection":
-        metric = _part(model, "report_", "selection", "auto")
-        pictures.selection(metric.report_, ax=ax)
-    elif kind == "distances":
-        assert rows is not None
-        assert pairs is not None
-        pictures.distances(
-            distances_of(model, rows, pairs.must_link),
-            distances_of(model, rows, pairs.cannot_link),
-            threshold=model.metric.threshold_,
-            ax=ax,
-            title=name,
-        )
-    else:
-        assert rows is not None
-        numbers = _shown_rows(len(rows), pairs, seed)
-        Z = model.embed(rows.take(numbers))
-        near = None if pairs is None else pairs.restrict(numbers)
-        y = None if y is None else y[numbers]
-        pictures.embedding(Z, y, pairs=near, ax=ax, title=name, legend=True)
-    _save(figure, path, f"{kind} of {name}")
-
-
-def _part(model: Model, attribute: str, kind: str, learner: str) -> Any:
-    found = model.part(attribute)
-    if found is None:
-        raise UserError(
-            f"{kind} is drawn of models of --learner {learner}; {model.file} has a "
-            f"{type(model.metric).__name__}."
-        )
-    return found
-
-
-def _shown_rows(n_rows: int, pairs: Pairs | None, seed: int) -> Any:
-    if n_rows <= _MOST_ROWS:
-        return np.arange(n_rows)
-    drawn = np.random.default_rng(seed).choice(n_rows, _MOST_ROWS, replace=False)
-    return np.unique(drawn if pairs is None else np.concatenate([drawn, pairs.points]))
-
-
-def _save(figure: Any, path: Path, title: str) -> None:
-    with whole_file(path) as unfinished:
-        if path.suffix.lower() != ".html":
-            figure.savefig(unfinished, format=path.suffix.lower()[1:], dpi=150)
-            return
-        figure.savefig(unfinished, format="svg")
-        drawn = unfinished.read_text(encoding="utf-8")
-        drawn = drawn[drawn.index("<svg") :]
-        unfinished.write_text(
-            f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">'
-            f"<title>{html.escape(title)}</title>\n{drawn}</html>\n",
-            encoding="utf-8",
-        )

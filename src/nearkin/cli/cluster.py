@@ -1,0 +1,214 @@
+"""``nearkin cluster``: a column with the cluster of each row."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import nearkin as nk
+from nearkin.cli import options as o
+from nearkin.cli.common import UserError, import_late, is_watched, say
+
+if TYPE_CHECKING:
+    import numpy as np
+    from sklearn import cluster as sklearn_cluster
+    from sklearn import frozen, preprocessing
+
+    from nearkin import Pairs
+    from nearkin._types import Ints
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import pairs as pair_files
+    from nearkin.cli.files import tables
+    from nearkin.clustering import constraints
+else:
+    np, sklearn_cluster, frozen, preprocessing = import_late(
+        "numpy", "sklearn.cluster", "sklearn.frozen", "sklearn.preprocessing"
+    )
+    models, outputs, pair_files, tables, constraints = import_late(
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.pairs",
+        "nearkin.cli.files.tables",
+        "nearkin.clustering.constraints",
+    )
+
+
+class Method(StrEnum):
+    """How to cluster."""
+
+    auto = "auto"
+    kmeans = "kmeans"
+    hdbscan = "hdbscan"
+    mpck = "mpck"
+
+
+def cluster(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            metavar="[MODEL]",
+            help="A model that fit has written; without, a metric is learned from the pairs.",
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(show_default=False, metavar="DATA", help=o.DATA_HELP),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="auto finds the number of clusters and keeps the pairs; mpck is k-means that does."
+        ),
+    ] = Method.auto,
+    number: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            metavar="NUMBER",
+            show_default=False,
+            help="How many, or the least and the most, such as 5-20; auto finds out without. Not "
+            "for hdbscan.",
+        ),
+    ] = None,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Break pairs where that costs less than keeping them.")
+    ] = False,
+    min_size: Annotated[
+        int, typer.Option("--min-size", min=2, help="Rows of a cluster at least, for hdbscan.")
+    ] = 5,
+    pairs: o.PairsPath = None,
+    name: Annotated[str, typer.Option(help="Name of the new column.")] = "cluster",
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    one_hot: o.OneHot = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Add a column with the cluster of each row; -1 is noise.
+
+    nearkin cluster rows.csv --pairs answers.csv -o clustered.csv
+
+    Their number is found by pairs that are held out, and pairs are kept. With a model, rows are
+    clustered where it puts them. The rows to cluster are held in memory.
+    """
+    bounds = _read_bounds(number)
+    by_hand = method is not Method.auto
+    if method not in (Method.auto, Method.hdbscan) and not isinstance(bounds, int):
+        raise UserError(f"--clusters: say how many clusters {method} is to make.")
+    if pairs is not None and method not in (Method.auto, Method.mpck):
+        raise UserError(f"--pairs: {method} takes none; --method auto and mpck do.")
+    if soft and by_hand:
+        raise UserError("--soft: only --method auto breaks or keeps pairs as asked.")
+    if data is None:
+        model, data = Path("none"), model
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
+    learned = models.open_model(model)
+    choice = o.choose_columns(
+        columns, exclude, id_column, delimiter, form, missing, one_hot, kinds, dates
+    )
+    table = tables.open_table(data, choice, carry=None, model=learned)
+    known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
+    rows = table.rows
+    if learned is not None:
+        rows = rows.mapped(learned.embed, learned.output_names)
+    X = rows.to_numpy()
+    least = bounds[0] if isinstance(bounds, tuple) else bounds
+    if least is not None and least > len(X):
+        raise UserError(f"--clusters {least}: there are only {len(X)} rows.")
+    notes: list[str] = []
+    if by_hand:
+        found = _cluster_by(method, X, least or 0, min_size, known, seed)
+    else:
+        mapped = learned is not None
+        found, notes = _cluster(X, bounds, known, seed, mapped=mapped, soft=soft, ids=table.ids())
+    out.write(outputs.with_column(table.rows, name, found))
+    for note in notes:
+        say(note)
+
+
+def _cluster_by(
+    method: Method, X: Any, n_clusters: int, min_size: int, pairs: Pairs | None, seed: int
+) -> Ints:
+    """Number of the cluster of each row, or -1 for none, by a method that is named."""
+    if method is Method.hdbscan:
+        if len(X) < min_size:
+            raise UserError(f"--min-size {min_size}: there are only {len(X)} rows.")
+        found = sklearn_cluster.HDBSCAN(min_cluster_size=min_size, copy=True).fit_predict(X)
+    elif method is Method.mpck:
+        found = nk.MPCKMeans(n_clusters, random_state=seed).fit_predict(X, pairs=pairs)
+    else:
+        found = sklearn_cluster.KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(X)
+    return np.asarray(found)
+
+
+def _cluster(
+    X: Any,
+    n_clusters: int | tuple[int, int] | None,
+    pairs: Pairs | None,
+    seed: int,
+    *,
+    mapped: bool,
+    soft: bool,
+    ids: Any = None,
+) -> tuple[Ints, list[str]]:
+    """Number of the cluster of each row, and what there is to say of that, line by line.
+
+    ``mapped`` says that rows are where a model puts them, so that no metric is to be learned;
+    ``ids``, an array of pyarrow, what to call rows.
+    """
+
+    def name(row: int) -> str:
+        return str(row) if ids is None else repr(ids[row].as_py())
+
+    as_it_is = frozen.FrozenEstimator(preprocessing.FunctionTransformer().fit(X[:1]))
+    found = nk.Clusters(
+        n_clusters,
+        metric=as_it_is if mapped else None,
+        keep="soft" if soft else "hard",
+        verbose=is_watched(),
+        random_state=seed,
+    )
+    try:
+        found.fit(X, pairs=pairs)
+    except constraints.PairsError as error:
+        raise UserError(error.tell(name, "--clusters ", "--soft")) from error
+    lines = [f"{found.report_.summary}. {found.report_.reason}"]
+    broken = found.broken_
+    for links, saved, should in (
+        (broken.must_link, broken.must_saved, "the same"),
+        (broken.cannot_link, broken.cannot_saved, "different"),
+    ):
+        for (left, right), cost in zip(links.tolist(), saved.tolist(), strict=True):
+            dearer = f": {cost:.2g} dearer" if np.isfinite(cost) else ""
+            rows = f"rows {name(left)} and {name(right)}"
+            lines.append(f"{rows}, {should} by the pairs, are not{dearer}.")
+    return np.asarray(found.labels_), lines
+
+
+def _read_bounds(text: str | None) -> int | tuple[int, int] | None:
+    """A number of clusters, or the least and the most, as typed: 10 or 5-20."""
+    if text is None:
+        return None
+    parts = text.split("-")
+    if len(parts) > 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise UserError(f"--clusters {text}: use a number, such as 10, or two, such as 5-20.")
+    numbers = [int(part) for part in parts]
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers[0] > numbers[1]:
+        raise UserError(f"--clusters {text}: the first number is the least, the second the most.")
+    return numbers[0], numbers[1]

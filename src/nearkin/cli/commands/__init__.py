@@ -1,1 +1,0 @@
-"""Commands: a file for each, with a function whose signature typer reads."""

@@ -1,0 +1,142 @@
+"""``nearkin neighbors``: the nearest rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import nearkin as nk
+from nearkin.cli import options as o
+from nearkin.cli.common import import_late
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from nearkin import NeighborIndex
+    from nearkin._types import Floats, Ints
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import tables
+    from nearkin.spaces import neighbors
+else:
+    np, pa, models, outputs, tables, neighbors = import_late(
+        "numpy",
+        "pyarrow",
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.tables",
+        "nearkin.spaces.neighbors",
+    )
+
+# Rows whose neighbours are looked for at a time.
+_QUERIES = 10_000
+
+
+def find_neighbors(
+    model: o.ModelOrMatcher,
+    data: o.Data,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            "-q",
+            metavar="FILE",
+            show_default=False,
+            help="Rows to find neighbours of, with the same columns. Without: all rows of the "
+            "data, each left out of its own neighbours.",
+        ),
+    ] = None,
+    n_neighbors: Annotated[
+        int, typer.Option("--neighbors", "-k", min=1, help="How many for each row.")
+    ] = 10,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Find the nearest rows in the learned distance; of records, those most likely the same.
+
+    The embedded rows of the data are held in memory. From 100 000 rows on the search is
+    approximate. By a matcher, a line has the chance that the two are the same; only records that
+    look alike are compared, so that some have few neighbours, or none.
+    """
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
+    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
+    matcher = models.open_matcher(model)
+    if matcher is not None:
+        records = of = tables.open_records_of(matcher, data, choice)
+        compared, queried = tables.columns_as_learned(records, choice, matcher), None
+        if queries is not None:
+            of = tables.open_records_of(matcher, queries, choice, "--queries", least=1)
+            queried = tables.columns_as_learned(of, choice, matcher)
+        found = matcher.neighbors(compared, n_neighbors, queries=queried)
+        out.write(_tabulate_likely(records, of, *found))
+        return
+    learned = models.Model(model)
+    table = asked = tables.open_table(data, choice, model=learned)
+    if queries is not None:
+        asked = tables.open_table(queries, choice, model=learned, role="--queries")
+    index = index_rows(learned, table, seed, n_neighbors)
+    out.write(_tabulate_nearest(index, table, asked, n_neighbors))
+
+
+def index_rows(
+    model: models.Model, table: tables.Table, seed: int, n_neighbors: int = 10
+) -> NeighborIndex:
+    """All rows of a table by their numbers."""
+    index = nk.NeighborIndex(model.metric, n_neighbors=n_neighbors, random_state=seed)
+    for block in table.rows:
+        index.add(block)
+    return index
+
+
+def _tabulate_nearest(
+    index: NeighborIndex, table: tables.Table, asked: tables.Table, n_neighbors: int
+) -> Iterator[Any]:
+    """Row, rank, neighbour and distance, the nearest first; a row is none of its own neighbours."""
+    asked_ids, ids = asked.shown_ids(), table.shown_ids()
+    among_themselves = asked is table
+    k = min(n_neighbors + among_themselves, len(table.rows))
+    start = 0
+    for block in asked.rows:
+        for first in range(0, len(block), _QUERIES):
+            distances, rows = index.query(block[first : first + _QUERIES], n_neighbors=k)
+            if among_themselves:
+                distances, rows = neighbors.drop_itself(distances, rows, start)
+            n, width = rows.shape
+            yield pa.record_batch(
+                {
+                    asked.id_name: asked_ids.take(
+                        pa.array(np.repeat(np.arange(start, start + n), width))
+                    ),
+                    "rank": pa.array(np.tile(np.arange(1, width + 1), n)),
+                    "neighbor": ids.take(pa.array(rows.ravel())),
+                    "distance": pa.array(distances.ravel()),
+                }
+            )
+            start += n
+
+
+def _tabulate_likely(
+    table: tables.NamedRows, asked: tables.NamedRows, rows: Ints, chance: Floats
+) -> Iterator[Any]:
+    """Record, rank, neighbour and chance, the likeliest first."""
+    record, rank = np.nonzero(rows >= 0)
+    found = {
+        asked.id_name: asked.shown_ids().take(pa.array(record)),
+        "rank": rank + 1,
+        "neighbor": table.shown_ids().take(pa.array(rows[record, rank])),
+        "chance": chance[record, rank],
+    }
+    return outputs.table_of(found)

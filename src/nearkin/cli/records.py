@@ -1,0 +1,512 @@
+"""``nearkin duplicates`` and ``link``: rows and records that are the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import nearkin as nk
+from nearkin.cli import options as o
+from nearkin.cli.common import UserError, import_late, listed, say
+from nearkin.cli.files.columns import Choice
+from nearkin.cli.files.inputs import detect_content, is_stream
+from nearkin.cli.neighbors import index_rows
+from nearkin.cli.same import say_expected
+from nearkin.errors import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nearkin import Pairs, RecordMatcher
+    from nearkin._types import Floats, Ints, Mask
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import pairs as pair_files
+    from nearkin.cli.files import tables
+    from nearkin.records.results import Duplicates, Links, MatchReport
+    from nearkin.scores import quality
+    from nearkin.scores.quality import Quality
+else:
+    np, models, outputs, pair_files, tables, quality = import_late(
+        "numpy",
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.pairs",
+        "nearkin.cli.files.tables",
+        "nearkin.scores.quality",
+    )
+
+_NONE = Path("none")
+
+
+def find_duplicates(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            help="A model that fit has written, or a matcher that --save has. Tables with words "
+            "need none: leave it out, or say 'none'.",
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            show_default=False,
+            help=o.DATA_HELP,
+        ),
+    ] = None,
+    pairs: o.PairsPath = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            show_default=False,
+            help="Two rows are the same up to this distance, and so are all that a chain of such "
+            "rows connects. Without: found from how near rows are to each other.",
+        ),
+    ] = None,
+    precision: o.Precision = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Share of all pairs of rows that are the same, where you know it.",
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Pairs of the same data with answers: by these it is said what precision and "
+            "recall are to be expected.",
+        ),
+    ] = None,
+    canonical: Annotated[
+        bool,
+        typer.Option(
+            "--canonical",
+            help="Of records: write one for each thing, with the cells that most of them have.",
+        ),
+    ] = False,
+    save: o.SavePath = None,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    carry: o.Carry = [],
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Find groups of rows that are the same thing: a line for each row that is in a group.
+
+    Rows of numbers are compared by a learned metric. Records, in tables with words, need no model:
+    nearkin duplicates people.csv --id id --pairs answers.csv. They are compared column by column,
+    and --pairs are answers to learn from; chance is that of a record to be the same as others of
+    its group.
+    """
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
+    _check_save(save, force=force)
+    choice = o.choose_columns(
+        columns, exclude, id_column, delimiter, form, missing, kinds=kinds, dates=dates
+    )
+    task = _find_task(model, data, choice)
+    if task is None:
+        of_records = {"--pairs": pairs, "--save": save, "--canonical": canonical}
+        remedy = f"this is for records, and {model} is a model of rows."
+        o.refuse({**of_records, "--kinds": kinds, "--dates": dates}, remedy)
+        learned = models.Model(model)
+        table = tables.open_table(data or model, choice, model=learned)
+        named: tables.NamedRows = table
+    else:
+        remedy = "this is for rows that a model has learned to compare."
+        o.refuse({"--radius": radius, "--prevalence": prevalence}, remedy)
+        named = records = open_task(task, choice)
+    beside = ["group"] if task is None else ["group", "chance"]
+    ids, along = named.shown_ids(), named.to_carry(carry, beside)
+    judged = None
+    if known is not None:
+        judged = pair_files.read_judged_pairs(named, known, choice.delimiter, "a precision")
+    chance = {}
+    if task is None:
+        index = index_rows(learned, table, seed)
+        labels = index.group_labels(radius=radius, precision=precision, prevalence=prevalence)
+        group, rows = _list_members(labels)
+        say(f"{counted(len(set(group.tolist())), 'group')} with {counted(len(rows), 'row')}")
+    else:
+        answers = pair_files.read_known_pairs(records, pairs, choice.delimiter)
+        matcher = learn_matcher(records, task, choice, answers, seed)
+        found = matcher.duplicates(precision=precision)
+        labels = found.labels
+        group, rows = _list_members(labels)
+        say(f"{counted(len(found.groups), 'group')} with {counted(len(rows), 'record')}")
+        _say_found(found, matcher.report_ if task.matcher is None else None, precision)
+        _save(matcher, save)
+        chance = {"chance": found.chance[rows]}
+    if judged is not None:
+        by_known = _estimate_quality(named.n_rows, group, rows, *judged)
+        say_expected(by_known, "known pair", precision)
+    if canonical:
+        out.write(outputs.table_of(records.one_of_each(labels)))
+        return
+    written = {"group": group, named.id_name: ids.take(rows), **chance}
+    out.write(outputs.table_of({**written, **named.carried(along, rows)}))
+
+
+@dataclass(frozen=True)
+class RecordTask:
+    """Records to be grouped.
+
+    Attributes
+    ----------
+    data : Path
+    model : Path or None
+        The file of what was learned before; None if that is to be done.
+    matcher : RecordMatcher or None
+        What is in it.
+    """
+
+    data: Path
+    model: Path | None = None
+    matcher: RecordMatcher | None = None
+
+
+def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | None:
+    """What a command line asks for; None if rows are to be compared by a learned metric.
+
+    The model may be ``none`` or a matcher; or it is left out, and the first name is that of the
+    data.
+    """
+    if data is None:
+        if model != _NONE and _is_table(model) and tables.has_records(model, choice):
+            return RecordTask(model)
+        raise UserError(
+            "Missing argument 'DATA'. The model comes first, then the rows: nearkin duplicates "
+            "model.nearkin rows.csv\nTables with words need no model: nearkin duplicates people.csv"
+        )
+    if model == _NONE:
+        return RecordTask(data)
+    learned = models.open_matcher(model)
+    return None if learned is None else RecordTask(data, model, learned)
+
+
+def _is_table(path: Path) -> bool:
+    if not path.exists() and not is_stream(path):
+        raise UserError(f"{path}: there is no such file.")
+    return is_stream(path) or path.is_dir() or detect_content(path) != "model"
+
+
+def open_task(task: RecordTask, choice: Choice) -> tables.RecordTable:
+    """The records, with the columns that a matcher compares, if there is one."""
+    if task.matcher is None:
+        return tables.open_records(task.data, choice)
+    return tables.open_records_of(task.matcher, task.data, choice)
+
+
+def learn_matcher(
+    table: tables.RecordTable, task: RecordTask, choice: Choice, known: Pairs | None, seed: int
+) -> RecordMatcher:
+    """What tells which of some records are the same: learned from them, or before.
+
+    Answers about records that it was not learned from are kept, but not learned from.
+    """
+    if task.matcher is None:
+        return _new_matcher(choice, seed).fit(tables.columns_to_compare(table, choice), known)
+    if known is not None:
+        _say_kept(task.model)
+    return task.matcher.on(tables.columns_as_learned(table, choice, task.matcher), known)
+
+
+def _new_matcher(choice: Choice, seed: int) -> RecordMatcher:
+    """What is to learn, and to remember what the user says of columns."""
+    return nk.RecordMatcher(kinds=dict(choice.kinds), dates=choice.dates, random_state=seed)
+
+
+def _say_kept(matcher: Path | None) -> None:
+    """Say that a matcher that has learned does not learn from further answers."""
+    say(
+        f"note: the answers are kept, but not learned from: {matcher} has learned already. Without "
+        "it they are learned from."
+    )
+
+
+def _list_members(labels: Ints) -> tuple[Ints, Ints]:
+    """Number of the group, from 0, and row, of each row that is in a group of two or more."""
+    counts = np.bincount(labels)
+    rows = np.flatnonzero(counts[labels] > 1)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    number = np.cumsum(counts > 1) - 1
+    return number[labels[rows]], rows
+
+
+def _estimate_quality(
+    n_rows: int, group: Ints, rows: Ints, ends: Ints, same: Mask, weight: Floats
+) -> Quality:
+    """Precision and recall of saying that rows of a group are the same, by known pairs.
+
+    Same and different are taken to be as frequent as among these.
+
+    Parameters
+    ----------
+    n_rows : int
+    group, rows : int ndarray
+        As of :func:`_list_members`.
+    ends : int ndarray of shape (k, 2)
+    same : bool ndarray of shape (k,)
+    weight : ndarray of shape (k,)
+    """
+    number = -1 - np.arange(n_rows)
+    number[rows] = group
+    apart = (number[ends[:, 0]] != number[ends[:, 1]]).astype(np.float64)
+    return quality.estimate_quality(
+        apart, same, weight, ends, 0.5, float(weight[same].sum() / weight.sum())
+    )
+
+
+def _check_save(path: Path | None, *, force: bool) -> None:
+    """Raise if a matcher cannot be written there, before work begins."""
+    if path is not None:
+        outputs.check_target(path, (), force=force)
+
+
+def _save(matcher: RecordMatcher, path: Path | None) -> None:
+    """Keep a matcher, if that is wanted."""
+    if path is not None:
+        matcher.save(path)
+        say(f"matcher: {path}")
+
+
+def _say_found(
+    found: Duplicates | Links, report: MatchReport | None, wanted: float | None = None
+) -> None:
+    """Say what is to be expected of what was found, and whether that can be promised."""
+    n_answers = 0 if report is None else report.n_same + report.n_different
+    by = f", by {counted(n_answers, 'answer')}" if n_answers else ""
+    say(f"expected: precision {found.precision}, recall {found.recall}{by} (90 % intervals)")
+    if report is None:
+        say("note: this supposes that these records are like those that the matcher learned from.")
+        return
+    per_record = 2 * report.n_candidates / max(report.n_records, 1)
+    say(
+        f"candidates: {per_record:.1f} for each record, among them a share of "
+        f"{report.candidate_recall} of the pairs that are the same"
+    )
+    if not n_answers:
+        say("note: without answers these figures are a guess; nearkin suggest none --ask asks.")
+    elif wanted is not None and found.precision.low < wanted:
+        say(f"warning: these answers do not show that {wanted:g} is reached; more may.")
+
+
+def link_files(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            help="A matcher that --save has written. Leave it out, or say 'none', to learn from "
+            "the two tables.",
+        ),
+    ],
+    left: Annotated[
+        Path,
+        typer.Argument(show_default=False, help="Records, in files as of nearkin duplicates."),
+    ],
+    right: Annotated[
+        Path | None,
+        typer.Argument(show_default=False, help="Those that they are to be found among."),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            "-p",
+            metavar="FILE",
+            show_default=False,
+            help="Answers to learn from: columns left, for a record of the first table, right, for "
+            "one of the second, and same.",
+        ),
+    ] = None,
+    many: Annotated[
+        bool,
+        typer.Option("--many", help="Link a record to as many as are the same, not to one."),
+    ] = False,
+    precision: o.Precision = None,
+    save: o.SavePath = None,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    right_id: Annotated[
+        str | None,
+        typer.Option(
+            "--right-id",
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel="Columns of the data",
+            help="Column that names rows of the second table. Without: as --id says.",
+        ),
+    ] = None,
+    carry: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            rich_help_panel="Columns of the data",
+            help="Columns that go along into the output, those of the first table as left_NAME and "
+            "those of the second as right_NAME.",
+        ),
+    ] = [],
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Find which records of one table are which of another: a line for each two.
+
+    nearkin link people.csv more.csv --id id --pairs answers.csv
+
+    Columns of the same name are compared. Without --pairs it is guessed from what all records look
+    like.
+    """
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
+    _check_save(save, force=force)
+    choice = o.choose_columns(
+        columns, exclude, id_column, delimiter, form, kinds=kinds, dates=dates
+    )
+    task = _find_link_task(model, left, right)
+    one = _open_linked(task, task.left, choice, "LEFT")
+    of_right = replace(choice, id_column=right_id or id_column)
+    other = _open_linked(task, task.right, of_right, "RIGHT")
+    ids = one.shown_ids(), other.shown_ids()
+    along = _carry_from_both(one, other, carry)
+    matcher = _learn_links(one, other, choice, pairs, seed, task)
+    found = matcher.link(one_to_one=not many, precision=precision)
+    say(counted(len(found), "link"))
+    _say_found(found, matcher.report_ if task.matcher is None else None, precision)
+    _save(matcher, save)
+    ends = [named.take(rows) for named, rows in zip(ids, found.pairs.T, strict=True)]
+    written = {"left": ends[0], "right": ends[1], "chance": found.chance}
+    out.write(outputs.table_of({**written, **along(found.pairs)}))
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """Two files of records, and perhaps what was learned before.
+
+    Attributes
+    ----------
+    left, right : Path
+    model : Path or None
+    matcher : RecordMatcher or None
+        What is in it.
+    """
+
+    left: Path
+    right: Path
+    model: Path | None = None
+    matcher: RecordMatcher | None = None
+
+
+def _find_link_task(model: Path, left: Path, right: Path | None) -> LinkTask:
+    """What a command line asks for, in which the model may be left out."""
+    if right is None:
+        if model == _NONE or models.open_matcher(model) is not None:
+            raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")
+        return LinkTask(model, left)
+    if model == _NONE:
+        return LinkTask(left, right)
+    matcher = models.open_matcher(model)
+    if matcher is None:
+        raise UserError(
+            f"{model} is no matcher of records, as nearkin link --save and duplicates --save write "
+            "it. Two tables need none: nearkin link people.csv more.csv"
+        )
+    return LinkTask(left, right, model, matcher)
+
+
+def _open_linked(task: LinkTask, path: Path, choice: Choice, role: str) -> tables.RecordTable:
+    """One of the two files, with the columns that a matcher compares, if there is one."""
+    if task.matcher is None:
+        return tables.open_records(path, choice, role=role)
+    return tables.open_records_of(task.matcher, path, choice, role, least=1)
+
+
+def _carry_from_both(
+    left: tables.RecordTable, right: tables.RecordTable, patterns: Sequence[str]
+) -> Callable[[Ints], dict[str, Any]]:
+    """Columns of two files that go along with links between them, checked before work begins."""
+    names: list[list[str]] = [[], []]
+    for given in (part for pattern in patterns for part in pattern.split(",")):
+        found = [table.named_like(given) for table in (left, right)]
+        if not any(found):
+            raise UserError(f"--carry {given}: neither {left.file} nor {right.file} has it.")
+        names = [[*before, *more] for before, more in zip(names, found, strict=True)]
+
+    def carried(links: Ints) -> dict[str, Any]:
+        return {
+            f"{side}_{name}": values
+            for side, table, chosen, rows in zip(
+                ("left", "right"), (left, right), names, links.T, strict=True
+            )
+            for name, values in table.carried(list(dict.fromkeys(chosen)), rows).items()
+        }
+
+    return carried
+
+
+def _learn_links(
+    left: tables.RecordTable,
+    right: tables.RecordTable,
+    choice: Choice,
+    pairs: Path | None,
+    seed: int,
+    task: LinkTask,
+) -> RecordMatcher:
+    """What tells which records of two files are the same: learned from them, or before."""
+    known = None if pairs is None else _read_pairs_between(left, right, pairs, choice.delimiter)
+    matcher = task.matcher
+    if matcher is not None:
+        if known is not None:
+            _say_kept(task.model)
+        one, other = (tables.columns_as_learned(table, choice, matcher) for table in (left, right))
+        return matcher.on_link(one, other, known)
+    if not {*left.compared} & {*right.compared}:
+        raise UserError(
+            f"{left.file} and {right.file} have no column in common to compare: the one has "
+            f"{listed(left.compared)}, the other {listed(right.compared)}. Rename columns that "
+            "hold the same things alike."
+        )
+    for here, there in ((left, right), (right, left)):
+        alone = [name for name in here.compared if name not in there.compared]
+        if alone:
+            say(f"note: not compared, since only {here.file} has them: {listed(alone, 10)}.")
+    first, second = tables.columns_in_common(left, right, choice)
+    return _new_matcher(choice, seed).fit_link(first, second, known)
+
+
+def _read_pairs_between(
+    left: tables.RecordTable, right: tables.RecordTable, path: Path, delimiter: str | None
+) -> Pairs:
+    found = pair_files.read_pairs(
+        path,
+        n_rows=left.n_rows,
+        ids=left.ids(),
+        rows_of=left.file,
+        delimiter=delimiter,
+        others=(right.n_rows, right.ids(), right.file),
+    )
+    return found.pairs(left.n_rows + right.n_rows)

@@ -1,0 +1,320 @@
+"""``nearkin same``: whether two rows are the same thing, how sure that is, and why."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nearkin.cli import options as o
+from nearkin.cli.common import UserError, import_late, say
+from nearkin.errors import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from nearkin._types import Floats, Ints, Mask
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import pairs as pair_files
+    from nearkin.cli.files import tables
+    from nearkin.learners import explain
+    from nearkin.learners.explain import Explanation
+    from nearkin.scores import quality, verdicts
+    from nearkin.scores.quality import Quality
+    from nearkin.scores.verdicts import Prevalence, Verdicts
+else:
+    np, pa, models, outputs, pair_files, tables, explain, quality, verdicts = import_late(
+        "numpy",
+        "pyarrow",
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.pairs",
+        "nearkin.cli.files.tables",
+        "nearkin.learners.explain",
+        "nearkin.scores.quality",
+        "nearkin.scores.verdicts",
+    )
+
+# What --prevalence takes in place of a share.
+_ESTIMATED = "estimated"
+
+
+def judge_pairs(
+    model: o.ModelOrMatcher,
+    data: o.Data,
+    pairs: Annotated[
+        Path,
+        typer.Option(
+            "--pairs",
+            "-p",
+            metavar="FILE",
+            show_default=False,
+            help="Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
+            "or .feather; - for standard input.",
+        ),
+    ],
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Pairs of the same data with answers, best such that the model has not seen: "
+            "answers and probabilities then go by them, and suppose that same and different are as "
+            "frequent as among them. Without: by the pairs it was learned from, as if both were "
+            "equally frequent.",
+        ),
+    ] = None,
+    prevalence: o.Prevalence = None,
+    precision: o.Precision = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Say why, of each pair: which columns and words set it apart. As text; with "
+            "--json or --output in a column.",
+        ),
+    ] = False,
+    taught: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="The answers that the model was learned from, about this data: --why then says "
+            "which of them pull the two together or push them apart.",
+        ),
+    ] = None,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Say of each pair how far apart it is, whether it is the same, and how likely that is.
+
+    With --precision a pair is called the same where that is at least as likely. With --known, or of
+    a model that held pairs out, it is said what precision and recall are to be expected.
+
+    By a matcher of records there is no distance, and the probability is that of two records that
+    look alike at first sight.
+    """
+    del seed  # nothing is random
+    if taught is not None and not why:
+        raise UserError("--taught is for --why: it says which answers pull a pair.")
+    chance = 0.5 if precision is None else verdicts.check_share(precision, "precision")
+    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
+    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
+    matcher = models.open_matcher(model)
+    if matcher is None:
+        learned = models.Model(model)
+        named: tables.NamedRows = (table := tables.open_table(data, choice, model=learned))
+    else:
+        o.refuse({"--prevalence": prevalence}, f"{model} knows it from its candidates.")
+        o.refuse(
+            {"--why": why, "--taught": taught},
+            f"{model} is a matcher of records, which has no distance to explain: nearkin fit makes "
+            "a model that has.",
+        )
+        named = records = tables.open_records_of(matcher, data, choice)
+    asked = pair_files.read_pairs_of(named, pairs, needs_answers=False, delimiter=choice.delimiter)
+    found: dict[str, Any] = {"left": asked.left, "right": asked.right}
+    if id_column is None:
+        numbers = named.numbers()[asked.ends]
+        found = {"left": numbers[:, 0], "right": numbers[:, 1]}
+    if known is not None:
+        purpose = "a probability" if matcher is None else "a precision"
+        ends, same, weight = pair_files.read_judged_pairs(named, known, choice.delimiter, purpose)
+    if matcher is not None:
+        compared = tables.columns_as_learned(records, choice, matcher)
+        if known is not None:
+            chances = matcher.chance_of_pairs(ends, compared)
+            by_known = estimate_quality_of_chances(chances, same, weight, ends, chance)
+            say_expected(by_known, "known pair", precision)
+        likely = matcher.chance_of_pairs(asked.ends, compared)
+        out.write(outputs.table_of({**found, "same": likely >= chance, "probability": likely}))
+        return
+    distance = learned.distances(table.rows, asked.ends)
+    judge = learned.verdicts
+    if known is not None:
+        apart = learned.distances(table.rows, ends)
+        judge = verdicts.fit_verdicts_to_answers(apart, same, weight)
+    elif judge.sharpness is None:
+        raise UserError(
+            f"{model} is of an older version, which does not say how sure its verdicts are: fit "
+            "again, or give --known PAIRS."
+        )
+    judge = _set_prevalence(judge, prevalence, distance)
+    radius = judge.distance_at(chance)
+    held_out = learned.held_out
+    if radius < 0:
+        say(f"warning: nothing is called the same: at no distance is the chance {chance:g}.")
+    elif known is not None:
+        by_known = quality.estimate_quality(apart, same, weight, ends, radius, judge.prevalence)
+        say_expected(by_known, "known pair", precision)
+    elif held_out is not None and (radius, judge.prevalence) == (held_out.radius, 0.5):
+        say_expected(held_out, "held-out pair")
+    found |= {
+        "distance": distance,
+        "same": distance <= radius,
+        "probability": judge.chance(distance),
+    }
+    if why:
+        reasons = Reasons(learned, table, taught, choice.delimiter, judge, radius)
+        explained = [reasons.explain(*ends) for ends in asked.ends.tolist()]
+        if out.is_for_people:
+            out.write_text(reasons.text(explained, found["left"], found["right"]))
+            return
+        found["why"] = [one.brief for one in explained]
+    out.write(outputs.table_of(found))
+
+
+def _set_prevalence(judge: Verdicts, said: str | None, distances: Floats) -> Verdicts:
+    """Verdicts at the prevalence that an option states, or that distances ask for."""
+    prevalence = read_prevalence(said)
+    if prevalence is None:
+        return judge
+    if prevalence == _ESTIMATED:
+        share = verdicts.estimate_prevalence(judge, distances)
+        say(f"estimated prevalence: {share:.3g} of these pairs are the same")
+        return replace(judge, prevalence=share)
+    return replace(judge, prevalence=verdicts.check_share(prevalence, "prevalence"))
+
+
+def read_prevalence(said: str | None) -> Prevalence:
+    """What the option says: a share, "estimated", or nothing."""
+    if said is None or said == _ESTIMATED:
+        return said  # type: ignore[return-value]
+    try:
+        return float(said)
+    except ValueError:
+        raise UserError(
+            f"--prevalence {said}: give the share of pairs that are the same, such as 0.1, or "
+            f"{_ESTIMATED}."
+        ) from None
+
+
+def read_share(said: str | None) -> float | None:
+    """The share that the option states, which cannot be estimated where there is no distance."""
+    prevalence = read_prevalence(said)
+    if prevalence == _ESTIMATED:
+        raise UserError(f"--prevalence {_ESTIMATED}: this goes by distances; give a share.")
+    return None if prevalence is None else verdicts.check_share(prevalence, "prevalence")
+
+
+def say_expected(found: Quality, by: str, wanted: float | None = None) -> None:
+    """Say what is to be expected of pairs called the same, and whether that can be promised."""
+    n_pairs = found.n_same + found.n_different
+    say(
+        f"expected: precision {found.precision}, recall {found.recall}, by "
+        f"{counted(n_pairs, by)} (90 % intervals, where a share of {found.prevalence:.2g} of all "
+        "pairs are the same)"
+    )
+    if wanted is None or not found.recall.value or found.precision.low >= wanted:
+        return
+    needed = quality.count_pairs_to_promise(wanted, found.prevalence, max(found.recall.value, 0.05))
+    more = f"that takes about {needed} known pairs that are different, none of them called the same"
+    if needed <= found.n_different:
+        more = "of those that are different, too many are called the same for it"
+    say(f"warning: these pairs do not show that {wanted:g} is reached: {more}.")
+
+
+def estimate_quality_of_chances(
+    chance: Floats,
+    same: Mask,
+    weight: Floats,
+    ends: Ints,
+    level: float = 0.5,
+    prevalence: float | None = None,
+) -> Quality:
+    """Precision and recall of calling pairs the same from a chance on, by what is known of them.
+
+    Same and different are taken to be as frequent as among these, unless a prevalence is stated.
+    """
+    share = float(weight[same].sum() / weight.sum()) if prevalence is None else prevalence
+    return quality.estimate_quality(1 - chance, same, weight, ends, 1 - level, share)
+
+
+class Reasons:
+    """Explains pairs of rows of a table by a model.
+
+    Parameters
+    ----------
+    model : Model
+    table : Table
+    taught : Path or None
+        Answers about this table that the model was learned from.
+    delimiter : str or None
+    judge : Verdicts
+        Which say how likely two rows are the same.
+    radius : float
+        Distance up to which rows are called the same.
+    """
+
+    def __init__(
+        self,
+        model: models.Model,
+        table: tables.Table,
+        taught: Path | None,
+        delimiter: str | None,
+        judge: Verdicts,
+        radius: float,
+    ) -> None:
+        self._model, self._table = model, table
+        self._judge, self._radius = judge, radius
+        self._metric = copy(model.metric)
+        groups = model.names if model.table is None else model.table.groups_
+        if groups is not None:
+            self._metric._names_of_columns = list(groups)
+        self._told: tuple[Any, ...] = ()
+        if taught is not None:
+            file = pair_files.read_pairs_of(table, taught, delimiter=delimiter, role="--taught")
+            pairs = file.pairs(table.n_rows)
+            if not len(pairs):
+                raise UserError(f"{taught} has no answers: --taught takes those that were learned.")
+            X = table.rows.take(np.arange(table.n_rows))
+            self._told = (self._metric._taught_again(X, pairs), X, pairs)
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Why two rows are as far apart as they are, by their numbers."""
+        ends = np.array([left, right])
+        numbers, places = np.unique(ends, return_inverse=True)
+        rows = [row[None] for row in self._table.rows.take(numbers)[places]]
+        found: Explanation = self._metric.explain(*rows)
+        chance = float(self._judge.chance(np.array(found.distance)))
+        found = replace(found, chance=chance, threshold=self._radius)
+        if self._told and found.distance:
+            metric, X, pairs = self._told
+            answers, remark = explain.strongest_pulls(metric, rows, found.distance**2, X, pairs)
+            found = replace(found, answers=answers, remark=remark)
+        elif not self._told:
+            found = replace(found, remark="Which answers pull them: --taught ANSWERS says it.")
+        return found if self._model.table is None else self._with_words(found, numbers, places)
+
+    def _with_words(self, found: Explanation, numbers: Any, places: Any) -> Explanation:
+        encoder = self._model.table
+        batches = list(self._table.batches_of(numbers, encoder.columns_))
+        cells = pa.Table.from_batches(batches)
+        rows = [cells.slice(int(place), 1) for place in places]
+        left, right = (encoder.cells(row) for row in rows)
+        values = {name: (left[name], right[name]) for name in left}
+        words = explain.word_effects(encoder, self._metric.map_, *rows) if found.distance else {}
+        return replace(found, values=values, words=words)
+
+    def text(self, explained: list[Explanation], left: Any, right: Any) -> str:
+        """Explanations one below the other, with what rows are called."""
+        names = self._table.shown_ids().to_pylist()
+        parts = [
+            f"{a} and {b}\n{one.text(names)}\n"
+            for one, a, b in zip(explained, left, right, strict=True)
+        ]
+        return "\n".join(parts)

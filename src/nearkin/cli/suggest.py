@@ -1,0 +1,549 @@
+"""``nearkin suggest``: what to ask next; or ask it in the terminal, and keep answers at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import nearkin as nk
+from nearkin.cli import options as o
+from nearkin.cli.common import UserError, complain, import_late, say
+from nearkin.cli.files.inputs import claim_standard_input
+from nearkin.cli.records import RecordTask, learn_matcher, open_task
+from nearkin.errors import counted
+from nearkin.messages import collect_notices, tell
+from nearkin.storage.files import is_written_through
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich import console, text
+    from rich import table as grids
+    from sklearn import preprocessing
+
+    from nearkin import Pairs, RecordMatcher
+    from nearkin._types import Ints
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import pairs as pair_files
+    from nearkin.cli.files import tables
+    from nearkin.questions import strategies
+    from nearkin.scores import verdicts
+    from nearkin.tables import differences
+else:
+    np, preprocessing, console, text, grids = import_late(
+        "numpy", "sklearn.preprocessing", "rich.console", "rich.text", "rich.table"
+    )
+    models, outputs, pair_files, tables, strategies, verdicts, differences = import_late(
+        "nearkin.cli.models",
+        "nearkin.cli.files.output",
+        "nearkin.cli.files.pairs",
+        "nearkin.cli.files.tables",
+        "nearkin.questions.strategies",
+        "nearkin.scores.verdicts",
+        "nearkin.tables.differences",
+    )
+
+# Pairs that are written, and that are asked about, unless another number is said.
+_WRITTEN, _ASKED = 10, 20
+# Answers, at least, between two times that a metric or a matcher is learned, which takes a second
+# or some.
+_LEARNED_EVERY = 5
+# Style of what differs between two records, and what stands for an empty cell.
+_DIFFERENT, _MISSING = "bold red", "—"
+_HEADER = ["left", "right", "same"]
+# The studio's keys, and the words and letters that answer a question.
+_KEYS = {
+    "s": True, "same": True, "y": True, "yes": True,
+    "d": False, "different": False, "n": False, "no": False,
+    "u": None, "unsure": None,
+}  # fmt: skip
+_UNDO = ("z", "undo")
+_ENOUGH = ("q", "quit")
+_PROMPT = "the same? s or y (same), d or n (different), u (unsure), z (undo), q (enough): "
+# Lines in a row that are no answer, after which nobody seems to be there.
+_MOST_WRONG = 10
+
+
+def suggest(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            help="A model that fit has written, a matcher of records that duplicates --save has, "
+            "or 'none': for rows of numbers the data's own Euclidean distance, and for records a "
+            "matcher that learns from the answers.",
+        ),
+    ],
+    data: o.Data,
+    pairs: o.PairsPath = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--number",
+            "-n",
+            min=1,
+            show_default=False,
+            help="How many pairs. Without: 10, and 20 with --ask.",
+        ),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=o.complete(
+                "neighborhoods",
+                "consolidate",
+                "clusters",
+                "uncertainty",
+                "random",
+            ),
+            help="neighborhoods, consolidate, clusters (what would change groups most), "
+            "uncertainty or random. Without: neighborhoods; "
+            "records, in tables with words, are asked about where a matcher is in doubt.",
+        ),
+    ] = None,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask",
+            help="Ask here and now. Each answer is added at once to the file that --output names, "
+            "which may exist, or to answers.csv.",
+        ),
+    ] = False,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Of records: those first whose answer would change the groups most.",
+        ),
+    ] = False,
+    show: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            help="Columns to show with a question; names or patterns. Without: the first eight.",
+        ),
+    ] = [],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Where to write to: pairs with an empty column same, to fill in; with --ask the "
+            "answers, as .csv. Without: standard output, and answers.csv with --ask.",
+        ),
+    ] = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    quote: o.Quote = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Suggest pairs whose answer, same or different, would teach the model most.
+
+    With --ask, answer s or y (same), d or n (different), u (unsure), z (take the last answer back)
+    or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
+    with status 2. After each answer a line says what the next ten are expected to gain. The rows
+    are held in memory.
+
+    For groups: nearkin suggest none rows.csv --strategy clusters --ask. A metric is learned from
+    the answers meanwhile; nearkin cluster rows.csv --pairs answers.csv then has the groups.
+
+    Records, in tables with words, need no model: nearkin suggest none people.csv --id id --ask. Two
+    are shown side by side, with what differs marked. Every five answers are
+    learned from, and a line says how good the groups of nearkin duplicates are by now. A matcher of
+    a file asks where it is in doubt about these records, and stays as it is.
+    """
+    n = n or (_ASKED if ask else _WRITTEN)
+    if ask:
+        claim_standard_input("the answers")
+    out = outputs.Output(None if ask else output, as_json=as_json, force=force, quote=quote)
+    choice = o.choose_columns(
+        columns, exclude, id_column, delimiter, form, missing, kinds=kinds, dates=dates
+    )
+    learns = str(model) == "none" and strategy is None and tables.has_records(data, choice)
+    matcher = models.open_matcher(model)
+    if matcher is not None and strategy is not None:
+        raise UserError("--strategy: a matcher asks where it is in doubt; --review is the other.")
+    of_records = learns or matcher is not None
+    asker: Asker
+    if of_records:
+        task = RecordTask(data) if matcher is None else RecordTask(data, model, matcher)
+        named: tables.NamedRows = (records := open_task(task, choice))
+        known = pair_files.read_known_pairs(named, pairs, choice.delimiter)
+        taught = learn_matcher(records, task, choice, known, seed)
+        asker = RecordAsker(taught, known, learns=learns, review=review)
+        show = show or records.compared
+    elif review:
+        raise UserError("--review: this is for records: nearkin suggest none people.csv --review.")
+    else:
+        learned = models.open_model(model)
+        named = table = tables.open_table(data, choice, model=learned)
+        known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
+        asker = RowAsker(learned, table, known, strategy or "neighborhoods", seed)
+    ids, shown = named.shown_ids(), named.shown(show)
+    if ask:
+        answers = AnswerFile(output or Path("answers.csv"), named)
+        ask_in_terminal(asker, answers, ids, shown, n, marked=of_records)
+        if learns:
+            by_id = "" if id_column is None else f" --id {id_column}"
+            say(f"next: nearkin duplicates {data}{by_id} --pairs {answers.path} -o groups.csv")
+        return
+    ends = asker.next(n)
+    left, right = (ids.take(ends[:, side]) for side in (0, 1))
+    out.write(outputs.table_of({"left": left, "right": right, "same": [""] * len(ends)}))
+
+
+class Asker(ABC):
+    """Knows what to ask next, by what was answered so far."""
+
+    def __init__(self, known: Pairs) -> None:
+        self._known = known
+        self._answers: list[tuple[int, int, bool | None]] = []
+
+    @property
+    def pairs(self) -> Pairs:
+        """All that is known: from the start, and by answers."""
+        same, different = (self._answered(answer) for answer in (True, False))
+        return self._known + nk.Pairs(same, different, n_rows=self._known.n_rows)
+
+    def _answered(self, answer: bool | None) -> list[tuple[int, int]]:
+        return [(i, j) for i, j, same in self._answers if same is answer]
+
+    def add(self, left: int, right: int, same: bool | None) -> None:
+        """Take an answer into account."""
+        self._answers.append((left, right, same))
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        del self._answers[-1]
+
+    @abstractmethod
+    def next(self, n: int) -> Ints:
+        """Pairs of row numbers, the most useful first."""
+
+    def next_one(self) -> tuple[int, int] | None:
+        """The next pair of row numbers, or None if there is nothing to ask."""
+        found = self.next(1)
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+    @abstractmethod
+    def progress(self) -> str:
+        """What is to be said after an answer, if it is new."""
+
+
+class RowAsker(Asker):
+    """Questions about the rows of a table, which are held in memory.
+
+    Questions for groups, without a model, go by a metric that is learned from the answers every now
+    and then, as :func:`nearkin.learn_actively` does.
+    """
+
+    def __init__(
+        self,
+        model: models.Model | None,
+        table: tables.Table,
+        known: Pairs | None,
+        strategy: str,
+        seed: int,
+    ) -> None:
+        self._X = table.rows.to_numpy()
+        super().__init__(nk.Pairs(n_rows=len(self._X)) if known is None else known)
+        if model is None:  # rows as they are, and the same up to the median distance
+            self._metric: Any = preprocessing.FunctionTransformer().fit(self._X)
+            usual = verdicts.measure_usual_distance(self._X, np.random.RandomState(seed))
+            self._metric.threshold_ = usual
+        else:
+            self._metric = model.metric
+        self._strategy = strategy
+        self._seed = seed
+        self._learns = model is None and strategy == "clusters"
+        self._n_learned = 0
+
+    def next(self, n: int) -> Ints:
+        """Pairs of row numbers, the most useful first."""
+        pairs = self.pairs
+        self._learn(pairs)
+        return nk.suggest_pairs(
+            self._metric,
+            self._X,
+            pairs,
+            n,
+            strategy=self._strategy,
+            exclude=self._answered(None) or None,
+            random_state=self._seed,
+        )
+
+    def _learn(self, pairs: Pairs) -> None:
+        """Learn a metric for groups where there are a quarter more answers than it has seen."""
+        is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
+        if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
+            told = strategies.balance_inferred(pairs, np.random.RandomState(self._seed))
+            with collect_notices():  # of a metric that is there for the questions only
+                self._metric = nk.MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
+            self._n_learned = len(pairs)
+
+    def progress(self) -> str:
+        """What further answers are expected to gain."""
+        return f"more answers? {nk.outlook(self._X, self.pairs, random_state=self._seed)}"
+
+
+class RecordAsker(Asker):
+    """Questions about the records of a table, from a matcher that learns while it asks.
+
+    Parameters
+    ----------
+    matcher : RecordMatcher
+        With the table, and with what is known from the start.
+    known : Pairs or None
+        That.
+    learns : bool
+        Whether answers are learned from, or only kept.
+    review : bool
+        Whether questions come in the order of what an answer would change, instead of that by
+        which a matcher learns most.
+    """
+
+    def __init__(
+        self, matcher: RecordMatcher, known: Pairs | None, *, learns: bool, review: bool
+    ) -> None:
+        super().__init__(nk.Pairs() if known is None else known)
+        self._matcher = matcher
+        self._learns = learns
+        self._review = review
+        self._n_learned: int | None = None
+        self._progress = ""
+        self._waiting: list[tuple[int, int]] = []
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        super().take_back()
+        self._n_learned = min(self._n_learned or 0, len(self._answers))
+
+    def next_one(self) -> tuple[int, int] | None:
+        """The next pair of row numbers, or None if there is nothing to ask."""
+        self._learn()
+        open_ = [pair for pair in self._waiting if frozenset(pair) not in self._asked()]
+        open_ = open_ or [(int(i), int(j)) for i, j in self.next(_LEARNED_EVERY)]
+        self._waiting = open_[1:]
+        return open_[0] if open_ else None
+
+    def next(self, n: int) -> Ints:
+        """Pairs of row numbers, in the order in which they are to be asked."""
+        self._learn()
+        asked = self._asked()
+        some = n + len(asked)
+        found = self._matcher.review(some)[0] if self._review else self._matcher.suggest(some)
+        fresh = [pair for pair in found.tolist() if frozenset(pair) not in asked]
+        return np.array(fresh[:n], dtype=np.int64).reshape(-1, 2)
+
+    def progress(self) -> str:
+        """How good the groups are by now, as far as that is known."""
+        self._learn()
+        return self._progress
+
+    def _learn(self) -> None:
+        """Learn from what was answered, if that is enough to be worth it."""
+        due = 1 if self._n_learned is None else self._n_learned + _LEARNED_EVERY
+        self._n_learned = self._n_learned or 0
+        if len(self._answers) < due:
+            return
+        pairs = self.pairs
+        if self._learns:
+            self._matcher.teach(pairs)
+        else:
+            self._matcher = self._matcher.on(pairs=pairs)
+        found = self._matcher.duplicates()
+        self._progress = (
+            f"after {counted(len(pairs), 'answer')}: precision {found.precision}, recall "
+            f"{found.recall} are expected (90 % intervals)"
+        )
+        self._n_learned = len(self._answers)
+        self._waiting = []
+
+    def _asked(self) -> set[frozenset[int]]:
+        return {frozenset((i, j)) for i, j, _ in self._answers}
+
+
+class AnswerFile:
+    """A CSV file of pairs that answers are added to; those in it are known from the start."""
+
+    def __init__(self, path: Path, table: tables.NamedRows) -> None:
+        if path.suffix.lower() != ".csv":
+            raise UserError(f"{path}: answers go to a .csv file.")
+        if is_written_through(path):
+            raise UserError(f"{path}: answers are added to a file, not to a pipe or a device.")
+        self.path = path
+        self.given: list[tuple[int, int, bool | None]] = []
+        # Where lines that were added now begin and end.
+        self._added: list[tuple[int, int]] = []
+        if not path.exists() or path.stat().st_size == 0:
+            path.touch()
+            self._add(_HEADER)
+            return
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = [cells for cells in csv.reader(file) if cells]
+        if lines[0] != _HEADER:
+            raise UserError(f"{path} has other columns than left, right and same: name a new file.")
+        if len(lines) > 1:
+            found = pair_files.read_pairs_of(table, path, role="--output")
+            self.given = [
+                (int(left), int(right), same)
+                for (left, right), same in zip(found.ends, found.same, strict=True)
+            ]
+
+    def add(self, left: Any, right: Any, same: bool | None) -> None:
+        """Write an answer; it is on the disk when this returns."""
+        self._add([left, right, "" if same is None else str(same).lower()])
+
+    def take_back(self) -> None:
+        """Remove the last answer that was added, from the disk too when this returns."""
+        begin, end = self._added[-1]
+        with self._opened() as file:
+            if file.seek(0, os.SEEK_END) != end:
+                raise UserError(
+                    f"{self.path} was changed by another program: the answer is not taken back."
+                )
+            file.truncate(begin)
+            _settle(file)
+        del self._added[-1]
+
+    def _add(self, cells: list[Any]) -> None:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        with self._opened() as file:
+            end = file.seek(0, os.SEEK_END)
+            if end:
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    file.write(b"\n")
+            file.write(line.getvalue().encode())
+            _settle(file)
+            self._added.append((end, file.tell()))
+
+    def _opened(self) -> IO[bytes]:
+        """The file as it is there; another in its place would have only a part of the answers."""
+        try:
+            return open(self.path, "r+b")
+        except FileNotFoundError as error:
+            raise UserError(
+                f"{self.path} is gone, and with it the answers that were in it: the last one is "
+                "not kept."
+            ) from error
+
+
+def _settle(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def ask_in_terminal(
+    asker: Asker,
+    answers: AnswerFile,
+    ids: Any,
+    shown: Any,
+    most: int,
+    *,
+    marked: bool = False,
+) -> None:
+    """Ask until there are enough answers, or the user has had enough.
+
+    What differs between the two is marked if it is ``marked``.
+    """
+    for left, right, same in answers.given:
+        asker.add(left, right, same)
+    asked: list[tuple[int, int]] = []
+    said = ""
+    again: tuple[int, int] | None = None
+    try:
+        while len(asked) < most:
+            rows = again or asker.next_one()
+            if rows is None:
+                break
+            names = ids[rows[0]].as_py(), ids[rows[1]].as_py()
+            _show(f"{len(asked) + 1} of {most}", names, rows, shown, marked)
+            word = _read_answer(can_undo=bool(asked))
+            if word in _ENOUGH:
+                break
+            if word in _UNDO:
+                answers.take_back()
+                asker.take_back()
+                again = asked.pop()
+                continue
+            answers.add(*names, _KEYS[word])
+            asker.add(*rows, _KEYS[word])
+            asked.append(rows)
+            again = None
+            if (progress := asker.progress()) != said:
+                said = progress
+                say(said)
+    finally:
+        say(f"{counted(len(asked), 'answer')} added to {answers.path}")
+
+
+def _show(
+    heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: Any, marked: bool
+) -> None:
+    grid = grids.Table("", *(str(name) for name in names), title=heading)
+    for name in shown.schema.names:
+        values = [shown.column(name)[row].as_py() for row in rows]
+        if marked:
+            grid.add_row(*mark_differences(name, *values))
+        else:
+            grid.add_row(name, *(f"{v:.4g}" if isinstance(v, float) else str(v) for v in values))
+    console.Console(stderr=True).print(grid)
+
+
+def _read_answer(*, can_undo: bool) -> str:
+    """What was said, once it is an answer; "q" at the end of the input."""
+    for n_wrong in range(1, _MOST_WRONG + 1):
+        tell(_PROMPT)
+        line = sys.stdin.readline()
+        word = line.strip().lower()
+        if not line:
+            tell("\n")
+            return "q"
+        if word in _KEYS or word in _ENOUGH or (word in _UNDO and can_undo):
+            return word
+        if word in _UNDO:
+            complain("there is no answer of now to take back.")
+        elif n_wrong < _MOST_WRONG:
+            complain(f"{line.strip()[:40]!r} is no answer.")
+    raise UserError(
+        f"--ask: {_MOST_WRONG} lines in a row were no answer: answer s, d, u, z or q. What was "
+        "answered before is kept."
+    )
+
+
+def mark_differences(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
+    """A line of a grid: the name of a column, and its two cells, as texts of rich.
+
+    A name has ≠ before it if the cells differ, for whoever sees no colours; what has no
+    counterpart in the other cell is in colour. Upper case and spaces around make no difference.
+    """
+    a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
+    shown = text.Text(a), text.Text(b)
+    if left is None or right is None or differences.fold_text(a) == differences.fold_text(b):
+        return text.Text(f"  {name}"), *shown
+    for cell, spans in zip(shown, differences.find_differences(a, b), strict=True):
+        for span in spans:
+            cell.stylize(_DIFFERENT, *span)
+    return text.Text(f"≠ {name}"), *shown
