@@ -34,7 +34,7 @@ from nearkin.solvers.local_metrics import (
     majority_vote,
     mean_metric_at,
     mixture_density_weights,
-    most_metrics,
+    most_averaged_rows,
     predict_left_out_classes,
 )
 from nearkin.spaces.linalg import leading_components
@@ -307,7 +307,7 @@ class Generative(MetricMixin, BaseEstimator):
         else:
             some = known
             if isinstance(known, np.ndarray):
-                some = known[draw_rows(len(known), most_metrics(models), rng)]
+                some = known[draw_rows(len(known), most_averaged_rows(models), rng)]
             metric = mean_metric_at(some, classes, mean, _moved(models, -mean), interpolation)
 
         self.metric_ = metric

@@ -102,7 +102,7 @@ def count_near_pairs(distances: Floats) -> NearPairs:
 
 
 def duplicate_radius(pairs: NearPairs, precision: float | None = None) -> float:
-    """Radius within which copies are found best.
+    """Choose the radius within which copies are found best.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _means(Z: Any, labels: Ints, size: Floats) -> Any:
 
 
 def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
-    """Which edges are the shortest at both ends; of equals, that of the lower numbers."""
+    """Mark edges that are the shortest at both ends; of equals, that of the lower numbers."""
     rank = np.empty(len(edges), dtype=np.int64)
     rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
     first = np.full(n, len(edges))
@@ -285,6 +285,7 @@ def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.boo
 
 
 def _squared_distances(means: Any, edges: Ints) -> Floats:
+    """Squared distances of means at the ends of edges, block by block."""
     found = np.empty(len(edges))
     for part in split_range(len(edges), max(1, _BLOCK_SIZE // means.shape[1])):
         step = means[edges[part, 0]] - means[edges[part, 1]]

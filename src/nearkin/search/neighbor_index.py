@@ -643,7 +643,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._there = None
 
     def _embed(self, X: Any, name: str) -> Floats:
-        """Rows as the metric sees them, checked, and C-contiguous."""
+        """Embed rows by the metric, and check them; the result is C-contiguous."""
         metric = self.metric
         Z: Floats
         if metric is None and _is_plain_array(X):
@@ -704,6 +704,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
+        """Raise unless rows have as many columns as the vectors of the index."""
         q = self._vectors[0].shape[1]
         if Z.shape[1] == q:
             return
@@ -752,10 +753,12 @@ class NeighborIndex(WholeState, BaseEstimator):
         return None if value is None else float(value)
 
     def _check_not_empty(self) -> None:
+        """Raise unless there are rows."""
         if not len(self):
             raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
 
     def _refuse_sparse(self, what: str) -> None:
+        """Raise if vectors are sparse, which files cannot hold."""
         if is_sparse(self._vectors[0]):
             raise InputError(
                 f"{what} writes dense vectors, but those of this index are sparse: give it a "
@@ -818,6 +821,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return distances, backends.to_numpy(rows)
 
     def _is_approximate(self) -> bool:
+        """Whether queries look into near cells only."""
         if self.device is not None:
             return False
         if self.search == "auto":
@@ -902,11 +906,12 @@ def _is_plain_array(X: Any) -> bool:
 
 
 def _stack(parts: list[Any]) -> Any:
-    """Vectors below one another."""
+    """Stack vectors below one another."""
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 def _set_read_only(array: Any) -> Any:
+    """Make an array read-only, of a sparse matrix all its arrays."""
     for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
         part.flags.writeable = False
     return array
@@ -967,6 +972,7 @@ def _unpack_ids(arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
 
 
 def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None:
+    """Write vectors and ids as columns of a Parquet file."""
     with explain_missing_package("export to .parquet needs pyarrow", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq

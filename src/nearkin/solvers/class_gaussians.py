@@ -84,7 +84,7 @@ class ClassModels:
         return found
 
     def moved(self, like: Any) -> ClassModels:
-        """These Gaussians where a foreign array is, in its type."""
+        """Copy these Gaussians to the device and type of a foreign array."""
         return replace(
             self,
             means=backends.move_to(self.means, like),
@@ -117,7 +117,7 @@ def fit_class_models(
     regularization: str | float = "auto",
     random_state: Any = 0,
 ) -> ClassModels:
-    r"""Mean and covariance of every class.
+    r"""Estimate the mean and covariance of every class.
 
     .. math::
 
@@ -196,7 +196,7 @@ def identity_share(n_rows: int, n_columns: int, regularization: str | float) -> 
 
 
 def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity: float) -> Floats:
-    """``(1 − s) A + s tr(A)/d I`` with ``A = (1 − a) S_c + a S``."""
+    """Shrink a covariance, ``(1 − s) A + s tr(A)/d I`` with ``A = (1 − a) S_c + a S``."""
     mixed = (1 - share) * own + share * pooled
     mean_variance = np.trace(mixed) / len(mixed)
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
@@ -205,7 +205,7 @@ def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity:
 def _assign_folds(
     X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Each row's class and fold as one number; −1 stays.
+    """Assign rows of each class to folds; class and fold as one number, −1 for unknown.
 
     The rows of a class, the innermost first, get the folds by a draw for each n_folds of them.
     Whichever order the rows came in, and however all are turned, the same are left out together.
@@ -224,7 +224,7 @@ def _assign_folds(
 
 
 def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
-    """What rows are put in order by: how far along a direction, after how far from the mean.
+    """Keys that order rows: squared distance from the mean, then place along a direction.
 
     The latter is coarse enough that rows equally far out are so up to rounding. One number for each
     row comes home, wherever X is.
@@ -237,17 +237,19 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
     mean = access.reduce_rows(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
+        """Row numbers and both keys of a block's rows."""
         block = _precise(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
         return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
 
-    def joined(one: Parts, other: Parts) -> Parts:
+    def join_blocks(one: Parts, other: Parts) -> Parts:
+        """Join what was found for two blocks."""
         return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
 
     with np.errstate(over="ignore"):
-        parts = access.reduce_rows(X, of_block, np.arange(X.shape[0]), combine=joined)
+        parts = access.reduce_rows(X, of_block, np.arange(X.shape[0]), combine=join_blocks)
         _, along, squared = (part[np.argsort(parts[0])] for part in parts)
         return along, squared.astype(np.float32)
 
@@ -266,9 +268,11 @@ class _Moments(NamedTuple):
 
 
 def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
+    """Moments of each group of rows, wherever the rows are."""
     d = X.shape[1]
 
     def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+        """Moments of each group within a block."""
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         for g, members in _members(number):
             found[0][g] = len(members)
@@ -279,7 +283,7 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
 
 
 def _merge_moments(one: Parts, other: Parts) -> Parts:
-    """Moments of each group from those in two sets of rows; a group may be missing in one."""
+    """Merge the moments of each group in two sets of rows; a group may be missing in one."""
     (n_one, mean, scatter), (n_other, other_mean, other_scatter) = one, other
     n = n_one + n_other
     share = n_other / np.maximum(n, 1)
@@ -291,7 +295,7 @@ def _merge_moments(one: Parts, other: Parts) -> Parts:
 
 
 def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Groups that occur, and the positions of their members."""
+    """Iterate over the groups that occur, with the positions of their members."""
     order = np.argsort(number, kind="stable")
     present, start = np.unique(number[order], return_index=True)
     for g, members in zip(present.tolist(), np.split(order, start[1:]), strict=True):
@@ -305,6 +309,7 @@ def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
 
 
 def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
+    """Mean and scatter of rows, exactly zero scatter for equal ones."""
     shifted = X - X[0, :]  # equal rows now differ by exactly zero
     mean = backends.namespace(X).mean(shifted, axis=0)
     centered = shifted - mean
@@ -329,14 +334,14 @@ def _pooled_shares(
     scatters: Floats,
     identity: Floats,
 ) -> Floats:
-    """Share of the covariance within all classes for each class; 1 where that is fixed."""
+    """Choose each class's share of the covariance within all classes; 1 where it is fixed."""
     free = np.flatnonzero(fixed == 0)
     counts = groups.n.reshape(-1, _FOLDS).sum(axis=1)
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
     trials = {
         c: trial
         for c, others in _scatters_of_others(scatters, np.sort(largest).tolist()).items()
-        if (trial := _trial(groups, c, others, float(identity[c]))) is not None
+        if (trial := _left_out_models(groups, c, others, float(identity[c]))) is not None
     }
     shares = np.ones(len(fixed))
     if not trials:
@@ -381,7 +386,7 @@ def _pooled_shares(
 
 
 def _scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
-    """For some classes, the sum of the scatters of all others.
+    """Sum up the scatters of all other classes, for some classes.
 
     Added up from both sides: of a difference to the sum of all, a row far out would leave rounding.
     """
@@ -395,10 +400,10 @@ def _scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Float
     return found
 
 
-def _trial(
+def _left_out_models(
     groups: _Moments, c: int, others: Floats, identity: float
 ) -> list[tuple[Floats, list[Floats]]] | None:
-    """For each fold the mean of the others, and a factor of the covariance for each share.
+    """Mean and covariance factors (one for each share) of a class without each of its folds.
 
     None where the class has too few rows, or no spread without one of its folds.
     """

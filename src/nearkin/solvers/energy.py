@@ -137,6 +137,7 @@ def intrusion_hinges(
 
 @compiled()
 def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
+    """Write squared distances to the nearest rows of each class."""
     k = out.shape[2]
     for r in range(squared.shape[0]):
         for c in range(out.shape[1]):
@@ -156,6 +157,7 @@ def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
 def _impostor_hinges(
     squared: Any, own: Any, in_order: Any, starts: Any, margins: Any, out: Any
 ) -> None:
+    """Write hinges of impostors, for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
             _impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
@@ -220,6 +222,7 @@ def _impostors(
 def _intrusion_hinges(
     squared: Any, starts: Any, nearest: Any, reach: Any, left_out: Any, margins: Any, out: Any
 ) -> None:
+    """Write hinges of intrusions, for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
             _intrusions(squared[r], starts, nearest, reach, left_out[r], margins[b], out[b, r])
@@ -276,7 +279,7 @@ class Members:
     squared: Any
 
     def beside(self, X: Any) -> Members:
-        """The same where other rows are."""
+        """Copy the members to where other rows are."""
         arrays = (backends.move_kept(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
@@ -302,7 +305,7 @@ class Members:
 
 
 class Sums(Protocol):
-    """Where sums come from."""
+    """Source of nearest distances and hinge sums for blocks of points."""
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
         """Call ``work`` on every block of points."""
@@ -311,11 +314,11 @@ class Sums(Protocol):
         """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """The same, and hinges of impostors and of intrusions, (n_margins, n_points, n_classes)."""
+        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
 
 
 def compute_sums(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
-    """What a function makes of sums: by kernels if they can be, or else by a table."""
+    """Call a function with sums of hinges: by Triton's kernels if they can, or else by a table."""
     if backends.is_foreign(Z) and device_math.can_use_kernels(backends.widen(Z), "float64"):
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
 
@@ -362,7 +365,7 @@ class _Table:
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
-        """From some points to all members, with ∞ for what is left out."""
+        """Squared distances from some points to all members, ∞ for what is left out."""
         block, Z = backends.widen(points), self.members.Z
         if sparse_rows.is_sparse(block):
             squared: Any = sparse_rows.sparse_distances(block, Z) ** 2
@@ -377,7 +380,7 @@ class _Table:
 
 
 class _Kernels:
-    """Sums by kernels, in memory for the points alone."""
+    """Sums by Triton's kernels, which need memory for the points alone."""
 
     def __init__(self, members: Members) -> None:
         from nearkin.solvers.triton_kernels import ClassSortedRows
@@ -400,13 +403,13 @@ class _Kernels:
     def nearest(self, points: Any, absent: Any) -> Any:
         from nearkin.solvers import triton_kernels
 
-        found = triton_kernels.find_nearest_by_class_triton(*self._given(points, absent))
+        found = triton_kernels.find_nearest_by_class_triton(*self._to_tensors(points, absent))
         return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
         from nearkin.solvers import triton_kernels
 
-        block, rows, left_out = self._given(points, absent)
+        block, rows, left_out = self._to_tensors(points, absent)
         own = triton_kernels.find_nearest_by_class_triton(block, rows, left_out)
         there = device_math.to_tensor(backends.move_to(margins, self.like, "float64"))
         sums = triton_kernels.sum_hinges_triton(
@@ -417,7 +420,8 @@ class _Kernels:
         )
         return own, pushed, intrusions
 
-    def _given(self, points: Any, absent: Integers | None) -> Any:
+    def _to_tensors(self, points: Any, absent: Integers | None) -> Any:
+        """Points, rows and left-out numbers as tensors."""
         nobody = np.full(points.shape[0], -1) if absent is None else absent
         block = device_math.to_tensor(backends.widen(points)).contiguous()
         return block, self.rows, device_math.to_tensor(backends.move_to(nobody, self.like))
@@ -427,7 +431,7 @@ class _Kernels:
 
 
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
-    """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
+    """Sort rows by class, with each row's nearest others of its class; and their order."""
     order = np.argsort(number, kind="stable")
     Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
@@ -436,7 +440,7 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
 
 
 def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
-    """Nearest other rows of the same class, then −1, and their squared distances, then ∞."""
+    """Find nearest other rows of the same class, then −1, and their squared distances, then ∞."""
     if not backends.is_foreign(Z):
         nearest = find_nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
@@ -549,7 +553,7 @@ def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
 def choose_margin(
     members: Members, push: float, rng: np.random.RandomState
 ) -> tuple[float, Floats]:
-    r"""The margin with the fewest errors on training rows, each left out in turn.
+    r"""Choose the margin with the fewest errors on training rows, each left out in turn.
 
     With :math:`\gamma` the median over rows of the squared distance to the nearest row of another
     class, less that to the nearest of the same, candidates are βγ for the β in ``FACTORS``. Of
@@ -586,6 +590,6 @@ def choose_margin(
 
 
 def _drop_lonely(judged: Integers, number: Integers, members: Members) -> tuple[Integers, Integers]:
-    """Without the only rows of their classes, which nothing could get right."""
+    """Drop rows that are alone in their classes, which nothing could get right."""
     kept = np.diff(members.starts)[number] > 1
     return judged[kept], number[kept]

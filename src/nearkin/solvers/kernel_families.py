@@ -109,7 +109,7 @@ class SpectralFamily:
         return np.diag(self.weights)
 
     def nearest_to(self, B: Floats) -> Self:
-        r"""The weights of the diagonal of B, put in order.
+        r"""Take the diagonal of B as weights, put in order.
 
         At a fixed product :math:`\sum_i b_i / \alpha_i` is all that counts, and its minimiser is
         the same up to a factor: with μ the multiplier of :math:`\sum_i \log \alpha_i`, pooled
@@ -124,14 +124,14 @@ class SpectralFamily:
 
     @cached_property
     def _tell_apart(self) -> NDArray[np.bool_]:
-        """Which columns are not constant: the weights of others do not matter to any distance."""
+        """Mark columns that are not constant: weights of the others matter to no distance."""
         lengths = np.sqrt((self.coordinates**2).mean(axis=0))
         found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
         return found if found.any() else ~found
 
 
 def order_weights(diagonal: Floats) -> Floats:
-    r"""Decreasing weights whose diagonal matrix is nearest to one with this diagonal.
+    r"""Find decreasing weights whose diagonal matrix is nearest to one with this diagonal.
 
     .. math::
 
@@ -185,7 +185,7 @@ class DataDependentFamily:
         eigenvectors: Floats,
         beyond: float = 1.0,
     ) -> Self:
-        """Start where roughness is what the graph says, and weighs as much as S.
+        """Make the member whose roughness is that of a graph and weighs as much as S.
 
         Parameters
         ----------
@@ -222,21 +222,23 @@ class DataDependentFamily:
 
     def nearest_to(self, B: Floats) -> Self:
         """The penalty of least divergence: a convex problem."""
-        return replace(self, increments=self._least(B))
+        return replace(self, increments=self._least_divergent(B))
 
     def _precision(self, increments: Floats) -> Floats:
+        """Inverse of the prior for given increments."""
         precision = np.tensordot(increments, self.roughness, 1)
         precision.flat[:: len(precision) + 1] += 1
         return np.asarray((precision + precision.T) / 2)
 
-    def _least(self, B: Floats) -> Floats:
-        """Convex in δ: the divergence is convex in M⁻¹, which is linear in δ."""
+    def _least_divergent(self, B: Floats) -> Floats:
+        """Find the increments δ of least divergence, which is convex: M⁻¹ is linear in δ."""
         # In units that make each R_j of the size of the identity, δ is of the order of one.
         sizes = np.trace(self.roughness, axis1=1, axis2=2) / self.roughness.shape[1]
         units = 1 / np.where(sizes > 0, sizes, 1.0)
         of_B = np.einsum("jab,ab->j", self.roughness, B)
 
         def value_and_slope(scaled: Floats) -> tuple[float, Floats]:
+            """Divergence and its gradient in scaled increments."""
             increments = scaled * units
             factor = cho_factor(self._precision(increments), lower=True)
             inverse = cho_solve(factor, np.eye(len(B)))
@@ -302,6 +304,7 @@ def alternate(
     """
 
     def projected(family: SomeFamily) -> LogDetResult:
+        """Project from a member onto the bounds."""
         coordinates, prior = family.coordinates, family.prior
         tol = tolerance_for(sweep_tol, pairs)
         return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
@@ -320,7 +323,7 @@ def alternate(
 
 
 def _gain(family: Family, moved: Family, B: Floats) -> float:
-    """By how much moving M lowers the divergence of a fixed K."""
+    """Fall of the divergence of a fixed K when M moves."""
     before, after = family.coordinates, moved.coordinates
     B_moved = B
     if before is not after:
@@ -367,7 +370,7 @@ class RbfFamily:
         return np.asarray(self.size * np.eye(len(self.squared) - 1))
 
     def nearest_to(self, B: Floats) -> Self:
-        """The best size is a closed form, which leaves one variable."""
+        """Find the best width by a line search, and for each width the best size in closed form."""
         if not self.moves:
             return replace(self, size=float(np.trace(B)) / len(B))
         factor = self._factor(self.gamma)
@@ -375,12 +378,14 @@ class RbfFamily:
         r = len(K)
 
         def best_size(gamma: float) -> tuple[float, Floats]:
+            """Best size for a width, and the factor of its kernel."""
             other = self._factor(gamma)
             half = solve_triangular(other, K, lower=True)
             ratio = solve_triangular(other, half.T, lower=True)
             return float(np.trace(ratio)) / r, other
 
         def distance(log_gamma: float) -> float:
+            """Divergence at a width, but for a constant."""
             size, other = best_size(float(np.exp(log_gamma)))
             return float(r * np.log(size) + 2 * np.log(np.diag(other)).sum())
 
@@ -420,6 +425,7 @@ class RbfFamily:
         return np.asarray(helmert(len(self.squared)))
 
     def _factor(self, gamma: float) -> Floats:
+        """Cholesky factor of the centred kernel matrix of a width."""
         inner = self._centred @ np.exp(-gamma * self.squared) @ self._centred.T
         inner.flat[:: len(inner) + 1] += _RIDGE
         return np.asarray(np.linalg.cholesky((inner + inner.T) / 2))
@@ -427,7 +433,7 @@ class RbfFamily:
 
 @one_blas_thread()
 def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternated[RbfFamily]:
-    """The rbf kernel that comes nearest to what pairs ask for.
+    """Find the rbf kernel that comes nearest to what pairs ask for.
 
     The problem is not convex in the width: of many widths the one with the least objective is
     where alternation starts.

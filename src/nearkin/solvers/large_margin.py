@@ -67,7 +67,7 @@ _MORE_ROUNDINGS = 4
 
 @dataclass(frozen=True)
 class Classes:
-    """Which rows are alike and which are not.
+    """Classes of rows, and which classes differ.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Classes:
 
 
 def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
-    """Labels, and components of must-links, as classes.
+    """Find classes: labels, and components of must-links.
 
     A component takes the label of its rows, or else is a class of its own, which differs from
     those that a cannot-link says it differs from. Labels outweigh links that contradict them, and
@@ -115,7 +115,7 @@ def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 @one_blas_thread()
 def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
-    """The nearest other rows of the same class; X may be sparse.
+    """Find each row's nearest others of the same class; X may be sparse.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """What is to be pulled together and what pushed apart, but for the metric.
+    """Objective of large margin nearest neighbours for given targets.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class MarginProblem:
         return squared
 
     def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
-        """All pairs of unlike rows of which one is, or nearly is, an impostor of the other.
+        """Find all pairs of unlike rows of which one is, or nearly is, an impostor of the other.
 
         Parameters
         ----------
@@ -294,6 +294,7 @@ class MarginProblem:
 
 @compiled()
 def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> None:
+    """Write squared distances to the targets of rows ``start`` to ``stop``."""
     for i in range(start, stop):
         for t in range(targets.shape[1]):
             j = targets[i, t]
@@ -302,6 +303,7 @@ def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> N
 
 @compiled()
 def _differ(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
+    """Whether two classes are known to differ."""
     if a == b:
         return False
     if a < n_labels and b < n_labels:
@@ -386,6 +388,7 @@ def _push(
 
 @compiled(fastmath=REORDER)
 def _pull(Z: Any, targets: Any, weight: Any, force: Any) -> None:
+    """Add the pull of targets to the force on each row."""
     for i in range(targets.shape[0]):
         for t in range(targets.shape[1]):
             j = targets[i, t]
@@ -441,6 +444,7 @@ def minimize_margin_objective(
     n_terms = int((problem.targets >= 0).sum())
 
     def mean_objective(flat: Any, left: Any, right: Any) -> tuple[float, Any]:
+        """Objective and gradient for each target, for SciPy."""
         value, gradient = problem.objective(flat.reshape(shape), (left, right))
         return value / n_terms, gradient.ravel() / n_terms
 
@@ -575,6 +579,7 @@ def learn_large_margin_metric(
 def _unite(
     a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
 ) -> tuple[Integers, Integers]:
+    """Pairs that are in one of two lists or in both."""
     keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))
     return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
 

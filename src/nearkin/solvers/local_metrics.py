@@ -103,7 +103,7 @@ def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
 
 
 def _iterate_sign(sign: Array, scales: list[float]) -> Array:
-    """Steps of these scales."""
+    """Take steps of the sign iteration with these scales."""
     for stretch in scales:
         square = sign @ sign
         if library(sign) == "torch":  # the same in one pass over the result
@@ -116,7 +116,7 @@ def _iterate_sign(sign: Array, scales: list[float]) -> Array:
 
 
 def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
-    """The same by kernels, in about single precision; None where there are none."""
+    """Take the same steps by Triton's kernels in about single precision; None without these."""
     if not device_math.can_use_kernels(
         namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))
     ):
@@ -171,7 +171,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
 
 
 def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
-    """Orthonormal bases of the two largest eigenvectors, the matrices there, and what is left."""
+    """Find bases of the two leading eigenvectors, the matrices in these, and the residuals."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
     span = _orthonormalize_two(matrices @ backends.move_to(start, matrices))
     for _ in range(_TURNS):
@@ -182,10 +182,11 @@ def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
 
 
 def _orthonormalize_two(columns: Array) -> Array:
-    """Two columns, (n, d, 2), made orthogonal and of length 1, or 0."""
+    """Orthonormalise two columns, (n, d, 2); columns of zeros stay."""
     xp = namespace(columns)
 
     def unit(column: Array) -> Array:
+        """Divide a column by its length, unless that is 0."""
         length = frobenius_norms(column)
         return column / xp.where(length > 0, length, xp.ones_like(length))
 
@@ -411,7 +412,7 @@ def mean_local_metric(
         return np.asarray((mean + mean.T) / 2)
     part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
     parts = np.zeros((-(-n // part_rows), d, d))
-    at_a_time = rows_at_a_time(models)
+    at_a_time = metrics_at_a_time(models)
 
     def work(rows: slice) -> None:
         part = parts[rows.start // part_rows]
@@ -427,19 +428,20 @@ def mean_local_metric(
     return np.asarray((mean + mean.T) / 2)
 
 
-def rows_at_a_time(models: ClassModels) -> int:
-    """How many local metrics to compute in one go."""
+def metrics_at_a_time(models: ClassModels) -> int:
+    """Number of local metrics to compute at a time."""
     c, d = models.means.shape
     return rows_per_block(8 * (5 * d * d + 4 * c * d))
 
 
-def most_metrics(models: ClassModels) -> int:
-    """At how many rows metrics are found at most: as many as take some seconds on a core."""
+def most_averaged_rows(models: ClassModels) -> int:
+    """Number of rows at most whose metrics are averaged: those that take seconds on a core."""
     c, d = models.means.shape
     return max(_LEAST_SAMPLE, int(_WORK // (_EIGENVECTOR_WORK * d**3 + _DENSITY_WORK * c * d**2)))
 
 
 def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
+    """Sum local metrics over rows, weighted if weights are given."""
     values, vectors = metric_eigenpairs(bias_matrices(X, models))
     if weights is not None:
         values = values * weights[:, None]
@@ -450,7 +452,7 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
 
 
 def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
-    """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
+    """Sum metrics on X's device, Φ in float64, all else in float64 unless float32 is faster."""
     xp = backends.namespace(X)
     c, d = models.means.shape
     precise = models.moved(backends.widen(X[:0, :]))
@@ -635,7 +637,7 @@ def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
     """Weights proportional to the density of the mixture of all classes, of sum 1."""
     priors = np.log(models.counts / models.counts.sum())
     logs = models.log_densities(X) + priors
-    return _normalized(np.logaddexp.reduce(logs, axis=1))
+    return _normalize_weights(np.logaddexp.reduce(logs, axis=1))
 
 
 def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
@@ -685,16 +687,16 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
     run_in_blocks(work, n, rows_per_block(16 * len(references)))
-    return _normalized(logs)
+    return _normalize_weights(logs)
 
 
 def draw_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
-    """Numbers of all rows, or of so many at random, increasing."""
+    """Draw at most so many row numbers, increasing."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
-    """From some rows to others; infinite from a row to itself."""
+    """Squared distances from some rows to others; infinite from a row to itself."""
     squared = squared_distances(Z[rows], Z[references])
     squared[rows[:, None] == references] = np.inf
     return np.asarray(squared)
@@ -706,14 +708,15 @@ def _log_sums(exponents: Floats) -> Floats:
     return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
 
 
-def _normalized(logs: Floats) -> Floats:
+def _normalize_weights(logs: Floats) -> Floats:
+    """Weights of sum 1 from their logarithms."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
 @one_blas_thread()
 def predict_left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
-    """Class of every row by its nearest neighbours among the others."""
+    """Predict the class of every row by its nearest neighbours among the others."""
     k = min(n_neighbors, len(Z) - 1)
     indices = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
     return majority_vote(classes[indices])
@@ -732,7 +735,7 @@ def density_weighted_metric(
     interpolation: float,
     n_iter: int,
 ) -> tuple[Floats, Floats, int]:
-    """Algorithm 1: weights by a density that is estimated under the metric they give.
+    """Iterate Algorithm 1: metrics weighted by a density, which is estimated under the metric.
 
     Parameters
     ----------
@@ -763,7 +766,7 @@ def density_weighted_metric(
         def work(rows: slice) -> None:
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
-        run_in_blocks(work, n, rows_at_a_time(models))
+        run_in_blocks(work, n, metrics_at_a_time(models))
     metric: Floats = np.eye(d)
     n_rounds = 0
     at_rest = False

@@ -144,7 +144,7 @@ class TripletDifferences:
 
     @classmethod
     def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
-        """Of coordinates in which cannot-links are to be one apart."""
+        """Make differences from coordinates in which cannot-links are to be one apart."""
         a, b, c = triplets.rows.T
         cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
         return cls(F[a] - F[b], F[a] - F[c], cap)
@@ -155,11 +155,11 @@ class TripletDifferences:
         return replace(self, near=near, far=far)
 
     def precision(self, duals: Floats) -> Any:
-        """What dual variables add to the inverse of B."""
+        """Term of the inverse of B, for dual variables."""
         return self.near.T @ (duals[:, None] * self.near) - self.far.T @ (duals[:, None] * self.far)
 
     def cost(self, B: Floats) -> float:
-        """What the triplets add to the objective of B."""
+        """Hinges of the triplets in the objective of B."""
         near = np.einsum("tr,tr->t", self.near @ B, self.near)
         far = np.einsum("tr,tr->t", self.far @ B, self.far)
         return float(self.cap @ np.maximum(MARGIN + near - far, 0))
@@ -279,7 +279,7 @@ def divergence(B: Floats, B0: Floats) -> float:
 def logdet_objective(
     B: Floats, B0: Floats, slacks: Floats, targets: Floats, slack: float, weight: Floats
 ) -> float:
-    r"""What is minimised: distance from the prior, and of the bounds from where they should be.
+    r"""Objective: divergence from the prior, and of slacks from their targets.
 
     .. math::
 
@@ -300,7 +300,7 @@ def logdet_objective(
 
 
 def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
-    """ξ that serves B best: the target where a pair holds, else the pair's squared distance.
+    """Best slacks ξ for B: the target where a pair holds, else the pair's squared distance.
 
     With it, the objective of any B can be told.
 
@@ -407,7 +407,7 @@ class _Problem:
     triplets: TripletDifferences
 
     def metric(self, duals: Floats, of_triplets: Floats) -> tuple[Floats, float]:
-        """B of dual variables, and its log-determinant."""
+        """Metric B for dual variables, and its log-determinant."""
         precision = self.Z.T @ ((self.sign * duals)[:, None] * self.Z)
         if len(of_triplets):
             precision += self.triplets.precision(of_triplets)
@@ -460,6 +460,7 @@ def _solve(
     scratch = np.zeros((2, r))
 
     def done() -> bool:
+        """Whether the objective is near enough to its minimum."""
         kept = not strict or missed <= tol
         return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
 
@@ -543,7 +544,7 @@ def _scalar_divergence(ratio: Floats) -> Floats:
 
 
 def _factor(B0: Floats) -> Floats:
-    """L with ``B0 = L Lᵀ``, of as many columns as B0 has directions."""
+    """Factor ``B0 = L Lᵀ``, with as many columns as B0 has directions."""
     values, vectors = np.linalg.eigh(B0)
     if len(values) == 0 or values[-1] <= 0 or values[0] < _NEGATIVE * values[-1]:
         raise InputError(
@@ -567,7 +568,7 @@ def _span(Z: Floats, points: Floats) -> Any:
 
 
 def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
-    """Pairs with bounds on their distances, which are not squared here, and triplets."""
+    """Join pairs and triplets with bounds on distances, which are not squared here."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     upper, lower = bounds
     return BoundedPairs(
@@ -583,12 +584,12 @@ def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Boun
 
 
 def tolerance_for(tol: float, pairs: BoundedPairs) -> float:
-    """The tolerance to stop at: with triplets, whose dual variables rest slowly, at least 1e-4."""
+    """Tolerance to stop at: at least 1e-4 with triplets, whose dual variables converge slowly."""
     return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
 
 
 def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
-    """The learner's parameter ``bounds``: None, or two distances in the right order."""
+    """Check the learner's parameter ``bounds``: None, or two distances in the right order."""
     if bounds is None:
         return None
     values = np.asarray(bounds)
@@ -608,7 +609,7 @@ def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
 
 
 def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
-    """Random pairs of rows, as an array of shape (2, k)."""
+    """Draw random pairs of rows, as an array of shape (2, k)."""
     return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
 
 
@@ -618,7 +619,7 @@ def estimate_bounds(
     B0: Floats,
     percentiles: tuple[float, float] = PERCENTILES,
 ) -> tuple[float, float]:
-    """Bounds on distances: a small and a large one between random rows, under the prior.
+    """Estimate bounds: a small and a large distance between random rows under the prior.
 
     Rows that coincide say nothing and are left out. Where all others are equally far apart,
     must-links are to halve the distance.
@@ -645,7 +646,7 @@ def estimate_bounds(
 
 
 def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: str) -> None:
-    """Say what is wrong after rounds of projecting and moving within a family of kernels.
+    """Warn of what went wrong in rounds of projecting and moving within a family of kernels.
 
     Parameters
     ----------
@@ -667,7 +668,7 @@ def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: 
 
 
 def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:
-    """Say how far from its minimum the objective may be, and what would help."""
+    """Warn how far the objective may be from its minimum, and what would help."""
     if solution.converged:
         return
     short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)

@@ -45,7 +45,7 @@ _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 
 
 class AnySprings(Protocol):
-    """What :mod:`nearkin.solvers.stress` asks of springs, however they are stored."""
+    """Springs as the solvers of this module need them, however they are stored."""
 
     @property
     def n_points(self) -> int:
@@ -144,6 +144,7 @@ class Springs:
         )
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
+        """The product of weights' Laplacian with points."""
         out = np.empty_like(Y)
 
         def work(rows: slice) -> None:
@@ -222,7 +223,7 @@ def join_springs(
     rest: Floats,
     strut: NDArray[np.bool_],
 ) -> Springs:
-    """Springs from a list of their ends; two between the same points stay two.
+    """Make springs from a list of their ends; two between the same points stay two.
 
     Parameters
     ----------
@@ -235,15 +236,16 @@ def join_springs(
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
     others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
 
-    def doubled(values: Any) -> Any:
+    def copy_to_both_ends(values: Any) -> Any:
+        """Values of springs at both their ends, in order of the first."""
         return np.concatenate([values, values])[order]
 
     return Springs(
         starts.astype(np.int64),
         others.astype(np.int32),
-        doubled(np.asarray(weight, dtype=np.float64)),
-        doubled(np.asarray(rest, dtype=np.float64)),
-        doubled(np.asarray(strut, dtype=bool)),
+        copy_to_both_ends(np.asarray(weight, dtype=np.float64)),
+        copy_to_both_ends(np.asarray(rest, dtype=np.float64)),
+        copy_to_both_ends(np.asarray(strut, dtype=bool)),
     )
 
 
@@ -269,13 +271,14 @@ def all_squared_distances(Y: Floats) -> Floats:
 
 
 def _laplacian_times(weight: Floats, Y: Floats) -> Floats:
+    """The product of weights' Laplacian with points."""
     Y = Y - Y[0]  # exact zeros where all points coincide
     return np.asarray(weight.sum(axis=1)[:, None] * Y - weight @ Y)
 
 
 @compiled(fastmath=REORDER)
 def squared_distance(Y: Any, i: int, j: int) -> float:
-    """Between two rows of Y, for compiled loops."""
+    """Squared distance of two rows of Y, for compiled loops."""
     squared = 0.0
     for t in range(Y.shape[1]):
         difference = Y[i, t] - Y[j, t]
@@ -328,6 +331,7 @@ def _pull_rows(
     Y: Any,
     pull: Any,
 ) -> float:
+    """Write weights of Q(Y) for the springs of some rows; their stress, each end counted."""
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):
@@ -343,6 +347,7 @@ def _laplacian_rows(
     start: int, stop: int, starts: Any, others: Any, weight: Any, Y: Any, out: Any
 ) -> None:
     # Copies of two rows, which no other array overlaps: the innermost loop takes many at a time.
+    """Write rows of the product of a Laplacian with points."""
     own, total = np.empty(Y.shape[1]), np.empty(Y.shape[1])
     for i in range(start, stop):
         own[:], total[:] = Y[i], 0.0
@@ -357,7 +362,7 @@ def _laplacian_rows(
 
 
 def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, Floats]:
-    """The nearest lengths, none below zero, of which each second is longer by the margin."""
+    """Lengths nearest to given ones of which each second is longer by the margin."""
     miss = np.maximum(near - far + margin, 0)
     short = np.maximum(near - miss / 2, 0)
     return short, np.where(miss > 0, np.maximum(short + margin, far), far)
@@ -447,6 +452,7 @@ class OrderedSprings:
         return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
+        """The product of weights' Laplacian with points."""
         i, j = self._ends.T
         moved = weight[:, None] * (Y[i] - Y[j])
         out = np.zeros_like(Y)
@@ -484,7 +490,7 @@ class Relaxed:
 
 
 def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
-    """Let a configuration go where its springs pull it.
+    """Minimise the stress of points by majorisation.
 
     Parameters
     ----------
@@ -528,7 +534,7 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
 def relax_along(
     springs: AnySprings, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
 ) -> Relaxed:
-    """Let a configuration go where its springs pull it, as far as it can: ``Y = X + basis @ B``.
+    """Minimise the stress over configurations ``Y = X + basis @ B``.
 
     Parameters
     ----------
@@ -581,7 +587,7 @@ def _descend(
     n_iter: int,
     tol: float,
 ) -> Relaxed:
-    """Repeat ``step(pull, Y)``, and keep the stress before the first and after each."""
+    """Repeat ``step(pull, Y)`` until the stress falls no more."""
     pull, value = springs.pull(Y)
     history, converged = [value], False
     while len(history) <= n_iter and not converged:
@@ -593,7 +599,7 @@ def _descend(
 
 
 def stress(springs: AnySprings, Y: Floats) -> float:
-    """J of a configuration."""
+    """Stress J of a configuration."""
     return springs.pull(np.ascontiguousarray(Y, dtype=np.float64))[1]
 
 
@@ -601,7 +607,7 @@ Displacement = Callable[[Floats, Floats], Floats]
 
 
 def _by_factorisation(springs: AnySprings) -> Displacement:
-    """``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
+    """Make ``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
     system = springs.laplacian()
     component = _components(system)
     inertia = _inertia(springs)
@@ -609,14 +615,15 @@ def _by_factorisation(springs: AnySprings) -> Displacement:
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
     def displacement(force: Floats, Y: Floats) -> Floats:
+        """How far points move under a force."""
         moved = cho_solve(factor, force, check_finite=False)
-        return _around_centres(moved, component)
+        return _keep_centres(moved, component)
 
     return displacement
 
 
 def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
-    """``displacement(force, Y)`` by conjugate gradients, with points moved singly and in groups.
+    """Make ``displacement(force, Y)`` by preconditioned conjugate gradients.
 
     What holds gradients up are groups of points that are joined well among themselves and badly
     to others. Hence the preconditioner adds to the diagonal a small dense system in which each
@@ -637,22 +644,25 @@ def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
         return springs.times(D) + inertia * D
 
     def preconditioned(R: Floats) -> Floats:
+        """Apply the preconditioner."""
         return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
 
     def displacement(force: Floats, Y: Floats) -> Floats:
+        """How far points move under a force."""
         goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
         moved = _conjugate_gradients(times, preconditioned, force, goal)
-        return _around_centres(moved, component)
+        return _keep_centres(moved, component)
 
     return displacement
 
 
 def _inertia(springs: AnySprings) -> float:
+    """Weight that is added to the diagonal of P."""
     return _INERTIA * (float(springs.degree.mean()) or 1.0)
 
 
 def _components(laplacian: Floats) -> NDArray[np.integer]:
-    """Number of the connected component of each point, by a flood that reads each row once."""
+    """Number the connected components of points, reading each row once."""
     component = np.full(len(laplacian), -1)
     for point in range(len(laplacian)):
         if component[point] < 0:
@@ -664,8 +674,8 @@ def _components(laplacian: Floats) -> NDArray[np.integer]:
     return component
 
 
-def _around_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
-    """Displacements that leave the centre of every connected component where it was.
+def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
+    """Correct displacements so that the centre of every connected component stays.
 
     Inertia alone would do so but for rounding, which it is too weak to withstand.
     """
@@ -676,7 +686,7 @@ def _around_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
 
 
 def _group_points(weights: Any) -> NDArray[np.integer]:
-    """Number of the group of each point: each joins the nearest of some random points.
+    """Group points: each joins the nearest of some random points.
 
     Strong springs are short ways. Points that none of these can reach make one group more.
     """
@@ -741,13 +751,13 @@ class _Window:
             self.weight = springs.weight
 
     def distances(self, Y: Floats) -> Floats:
-        """Between the ends of each."""
+        """Distances between the ends of each spring of the window."""
         if isinstance(self._springs, Springs):
             return linked_distances(Y, self._ends)
         return np.asarray(np.sqrt(all_squared_distances(Y)))
 
     def resting_at(self, distances: Floats) -> AnySprings:
-        """All springs, those of the window with other lengths at rest."""
+        """Make all springs anew, those of the window with other lengths at rest."""
         if isinstance(self._springs, Springs):
             rest = self._springs.rest.copy()
             rest[self._held] = distances
@@ -768,7 +778,7 @@ class _Window:
 def best_gains(
     must: Floats, held: Floats, kept: Floats, scale: Floats, total: float, gains: Floats
 ) -> Floats:
-    r"""Gains that lower J for fixed points: the least of a function above it that touches it.
+    r"""Find gains that lower J for fixed points, by minimising a majorising function.
 
     By Cauchy and Schwarz :math:`-d_g \le -\sum_r g_r g^0_r \delta_r^2 / d_{g^0}`, so that the
     least of :math:`\sum_r (D_r + G_r) g_r^2 - 2 g_r g^0_r H_r` at a fixed sum is no higher.

@@ -64,7 +64,7 @@ class ClassSortedRows(NamedTuple):
 def find_nearest_by_class_triton(
     points: torch.Tensor, rows: ClassSortedRows, absent: torch.Tensor
 ) -> torch.Tensor:
-    """Squared distances to the nearest rows of each class, then ∞: (n_points, n_classes, k)."""
+    """Find squared distances to the nearest rows of each class: (n_points, n_classes, k)."""
     n, k = len(points), rows.n_neighbors
     found = torch.empty((n, rows.n_classes, k), dtype=torch.float64, device=points.device)
     _nearest_by_class[(triton.cdiv(n, _POINTS), rows.n_classes)](
@@ -83,7 +83,7 @@ def sum_hinges_triton(
     margins: torch.Tensor,
     some_absent: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Hinges of rows as impostors, and of points as impostors of rows.
+    """Sum hinges of rows as impostors, and of points as impostors of rows.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _nearest_by_class(
     points, lengths, rows, row_lengths, starts, left_out, found, n, d, n_classes,
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """The K nearest rows of one class: each slot of a tile keeps K."""
+    """Find the K nearest rows of one class: each slot of a tile keeps K."""
     point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
     slot = tl.arange(0, TILE)
     absent = tl.load(left_out + point, point < n, -1)
@@ -190,7 +190,7 @@ def _hinges(
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, CLASSES: tl.constexpr,
     K: tl.constexpr, SOME_ABSENT: tl.constexpr,
 ):  # fmt: skip
-    """Both sums over the rows of one class."""
+    """Sum both kinds of hinges over the rows of one class."""
     point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
     there = point < n
     slot = tl.arange(0, TILE)
@@ -251,7 +251,7 @@ def _hinges(
 
 
 class HalfPrecisionMatrices(NamedTuple):
-    """Symmetric matrices as sums of two of half precision, with zeros around them.
+    """Symmetric matrices as sums of two in half precision, padded with zeros.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.T
 
 
 def split_halves(matrices: torch.Tensor) -> HalfPrecisionMatrices:
-    """Matrices (n, d, d) as halves."""
+    """Split matrices (n, d, d) into two of half precision."""
     n, d, _ = matrices.shape
     side = -(-d // _ALIGNED) * _ALIGNED
     upper = torch.zeros((n, side, side), dtype=torch.float16, device=matrices.device)
@@ -295,7 +295,7 @@ def split_halves(matrices: torch.Tensor) -> HalfPrecisionMatrices:
 
 
 def join_halves(halves: HalfPrecisionMatrices, d: int) -> torch.Tensor:
-    """The matrices (n, d, d) in float32."""
+    """Join halves to matrices (n, d, d) in float32."""
     upper, lower = (part[:, :d, :d].to(torch.float32) for part in halves)
     return upper.add_(lower, alpha=1.0 / _LIFT)
 
@@ -307,7 +307,7 @@ def multiply_halves(
     factor: float = 1.0,
     kept: float = 0.0,
 ) -> None:
-    """``factor * A @ B + kept * A`` for matrices that commute, into ``target``."""
+    """Write ``factor * A @ B + kept * A`` for matrices that commute into ``target``."""
     n, side = len(A.upper), A.side
     blocks = triton.cdiv(side, _BLOCK)
     _multiply[(blocks * (blocks + 1) // 2, n)](
@@ -322,7 +322,7 @@ def _multiply(
     a_upper, a_lower, b_upper, b_lower, upper, lower, factor, kept, lift,
     SIDE: tl.constexpr, BLOCK: tl.constexpr, PART: tl.constexpr, KEEPS: tl.constexpr,
 ):  # fmt: skip
-    """One block on or below the diagonal, and its mirror image."""
+    """Compute one block on or below the diagonal, and its mirror image."""
     number = tl.program_id(0)
     i = 0
     for line in tl.static_range(1, (SIDE + BLOCK - 1) // BLOCK):

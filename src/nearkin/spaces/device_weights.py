@@ -38,14 +38,14 @@ _TIE_BREAK = 2.0**-26
 
 
 class Local(Protocol):
-    """What is known of the landmarks; :class:`nearkin.spaces.feature_space.LocalExtension`."""
+    """Landmarks and neighbours: a :class:`nearkin.spaces.feature_space.LocalExtension`."""
 
     landmarks: KernelLandmarks
     n_neighbors: int
 
     @property
     def center_and_scale(self) -> tuple[Floats, float]:
-        """What rows are moved and multiplied by before they are compared."""
+        """What is subtracted from rows, and what they are multiplied by then, before distances."""
 
     @property
     def among(self) -> Floats:
@@ -53,7 +53,7 @@ class Local(Protocol):
 
 
 def embed(local: Local, X: Any, coordinates: Floats) -> Any:
-    """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every foreign row x.
+    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w.
 
     By blocks of about a gigabyte, on the host a few megabytes.
     """
@@ -67,6 +67,7 @@ def embed(local: Local, X: Any, coordinates: Floats) -> Any:
 
 
 def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = False) -> Any:
+    """Map rows by fused kernels; rows that these leave undecided more precisely."""
     from nearkin.rows.triton_search import PRECISIONS
 
     k, precision = local.n_neighbors, PRECISIONS[precise]
@@ -102,7 +103,7 @@ def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = 
 
 
 def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
-    """The same by functions of the array standard, in the type of X."""
+    """Map rows by functions of the array standard, in the type of X."""
     coordinates = backends.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
     by_kernel: Any = _get_prepared(local, X, kind)
@@ -116,7 +117,7 @@ def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
 
 
 def _get_prepared(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
-    """What was made of the landmarks for such rows, as long as the landmarks are there."""
+    """Landmarks prepared for rows of this library, device and type; kept as long as they are."""
     made = _made.setdefault(local, {})
     key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
     if key not in made:
@@ -146,7 +147,7 @@ class _Euclidean:
 
     @cached_property
     def kernels(self) -> tuple[Any, Any]:
-        """A fused search, and the systems of its results unless they are too large."""
+        """Triton's search among landmarks, and its solver of weights unless these are too many."""
         from nearkin.rows.triton_search import Search
         from nearkin.spaces.triton_weights import Systems
 
@@ -163,7 +164,7 @@ class _Euclidean:
         return search, Systems(search, among, self.saturating, numbers)
 
     def as_compared(self, X: Any) -> Any:
-        """Rows that are moved and multiplied yet."""
+        """Rows before they are moved and multiplied, which the search does itself."""
         return unit_rows(X) if self.is_cosine else X
 
     def among(self) -> Any:
@@ -176,7 +177,7 @@ class _Euclidean:
         return -xp.expm1(-squared) if self.saturating else 0.5 * squared
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
-        """Weighted sums of coordinates for a block of rows."""
+        """Map a block of rows to weighted sums of coordinates."""
         xp = backends.namespace(X)
         prepared = self._prepared(X)
         ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
@@ -187,7 +188,7 @@ class _Euclidean:
         return self.combined(X, neighbors, coordinates)
 
     def combined(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
-        """The same where the nearest landmarks are known."""
+        """Map rows whose nearest landmarks are known."""
         xp = backends.namespace(X)
         away = device_math.gather(self.points, neighbors) - self._prepared(X)[:, None, :]
         inner = backends.widen(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
@@ -211,7 +212,7 @@ class _AnyKernel:
         self.bytes_per_row = 32 * len(local.landmarks) + 32 * local.n_neighbors**2
 
     def embed(self, X: Any, coordinates: Any, start: int) -> Any:
-        """Weighted sums of coordinates for a block of rows."""
+        """Map a block of rows to weighted sums of coordinates."""
         xp, landmarks = backends.namespace(X), self.local.landmarks
         found, rounding = landmarks.distances_to(X)
         refuse_overflow(found, "row", start)
@@ -227,7 +228,7 @@ class _AnyKernel:
 
 
 def _break_ties_by_position(xp: Any, distances: Any) -> Any:
-    """Distances (n, m) in the order that compiled loops see them in.
+    """Change distances (n, m) by so little that sorting them breaks ties as compiled loops do.
 
     What is equal in single precision is equal; of these, the first comes first.
     """
@@ -251,7 +252,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:
-    """Weights of many points at once, on the device of their distances.
+    """Solve for the local weights of many points at once, on the device of their distances.
 
     Parameters
     ----------
@@ -282,7 +283,7 @@ def solve_local_weights(e: Any, gram: Any) -> Any:
 
 
 def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
-    """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
+    """Sums ``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
     out: Any = 0.0
     for a in range(neighbors.shape[1]):
         out = out + weights[a, :][:, None] * device_math.gather(coordinates, neighbors[:, a])
@@ -295,7 +296,7 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
 def expand_kernel(
     landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Floats | None
 ) -> Any:
-    """Kernel values against the landmarks, centred if their means are given, times coefficients.
+    """Multiply kernel values against the landmarks, centred if means are given, with coefficients.
 
     None where it has to be found in another way: without a device or a Gaussian kernel, or if
     coefficients of both signs are so large that their sum needs more digits.
@@ -322,6 +323,7 @@ def expand_kernel(
 def _expand_by_triton(
     landmarks: KernelLandmarks, X: Any, coefficients: Floats, constant: Floats
 ) -> Any:
+    """Multiply by a fused kernel, block by block."""
     from nearkin.rows.triton_search import Search
     from nearkin.spaces import triton_weights
 

@@ -84,7 +84,7 @@ class Extension(Protocol):
     landmarks: KernelLandmarks
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -100,7 +100,7 @@ class LocalExtension:
         self.n_neighbors = min(n_neighbors, len(landmarks))
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
         if backends.is_foreign(X):
             found: Floats = device_weights.embed(self, X, coordinates)
             return found
@@ -114,18 +114,18 @@ class LocalExtension:
         def work(rows: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
             combine(neighbors, weights, coordinates, out[rows])
 
-        self._for_each_block(work, X)
+        self._run_in_blocks(work, X)
         return out
 
     def weights(self, X: Rows) -> sp.csr_array:
-        """The weights themselves, n×m with ``n_neighbors`` stored entries a row."""
+        """Weights over the landmarks, n×m with ``n_neighbors`` stored entries a row."""
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
         def work(rows: slice, near: NDArray[np.int32], own: Floats) -> None:
             neighbors[rows], weights[rows] = near, own
 
-        self._for_each_block(work, X)
+        self._run_in_blocks(work, X)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
         W = sp.csr_array(
             (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
@@ -133,7 +133,7 @@ class LocalExtension:
         W.sort_indices()
         return W
 
-    def _for_each_block(
+    def _run_in_blocks(
         self, work: Callable[[slice, NDArray[np.int32], Floats], None], X: Rows
     ) -> None:
         """Call ``work`` with rows of X, their nearest landmarks and weights, on every core."""
@@ -141,6 +141,7 @@ class LocalExtension:
         if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
 
             def by_kernel(rows: slice) -> None:
+                """Weights from kernel values."""
                 work(rows, *self._weights_by_kernel(X[rows], rows.start))
 
             access.for_each_block(by_kernel, X, bytes_per_row)
@@ -148,6 +149,7 @@ class LocalExtension:
         near, by_pivots = self._near, self._near.pivots_pay(X)
 
         def by_rows(rows: slice) -> None:
+            """Weights from distances between rows."""
             work(rows, *near.weights(X[rows], by_pivots))
 
         if by_pivots:
@@ -173,7 +175,7 @@ class LocalExtension:
 
     @cached_property
     def _preparation(self) -> Preparation:
-        """What makes rows whose Euclidean distances determine the kernel.
+        """How rows are moved and scaled so that their Euclidean distances determine the kernel.
 
         For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
         does not matter; it and the centre keep float32 accurate whatever the data's own.
@@ -185,7 +187,7 @@ class LocalExtension:
 
     @cached_property
     def center_and_scale(self) -> tuple[Floats, float]:
-        """What rows are moved and multiplied by before they are compared."""
+        """What is subtracted from rows, and what they are multiplied by then, before distances."""
         center = self.landmarks.middle
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
@@ -195,6 +197,7 @@ class LocalExtension:
 
     @cached_property
     def _near(self) -> NearLandmarks:
+        """The landmarks, prepared for the search of the nearest."""
         return NearLandmarks(
             to_dense(self.landmarks.rows),
             self._preparation,
@@ -203,12 +206,12 @@ class LocalExtension:
         )
 
     def prepared_landmarks(self, dtype: Any) -> Floats:
-        """The landmarks as rows whose Euclidean distances determine the kernel."""
+        """The landmarks, moved and scaled so that Euclidean distances determine the kernel."""
         return self._near.points.astype(dtype)
 
     @cached_property
     def among(self) -> Floats:
-        """Half squared distances among the landmarks."""
+        """Half squared feature-space distances among the landmarks."""
         K = self.landmarks.kernel_matrix()
         return distances_from_kernel(K, K.diagonal(), K.diagonal())[0]
 
@@ -228,7 +231,7 @@ class NystroemExtension:
         self.eigenvectors = eigenvectors
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
         projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
         return _expand_kernel(self.landmarks, X, projection, self.landmarks.column_means)
 
@@ -244,14 +247,14 @@ class KernelExpansion:
         self.landmarks = landmarks
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
-        """``z(x) = Σ_j k(x, x_j) · coordinates[j]`` for every row x, in the type of X."""
+        """Map every row x to ``z(x) = Σ_j k(x, x_j) · coordinates[j]``, in the type of X."""
         return _expand_kernel(self.landmarks, X, coordinates)
 
 
 def _expand_kernel(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
-    """Kernel values against the landmarks, centred if their means are given, times coefficients."""
+    """Multiply kernel values against landmarks, centred if means are given, by coefficients."""
     by_kernel: Floats | None = device_weights.expand_kernel(
         landmarks, X, coefficients, column_means
     )
@@ -315,7 +318,7 @@ class FeatureSpace:
         return self.directions * np.sqrt(self.eigenvalues)
 
     def coordinates(self, X: Rows, n_neighbors: int) -> Floats:
-        """Coordinates of the rows that the landmarks are of, in float64."""
+        """Feature-space coordinates of the rows that landmarks were chosen from, in float64."""
         if len(self.rows) == X.shape[0]:  # every row is a landmark, at its own place
             return self.weighted_directions[np.argsort(self.rows)]
         F = self.extension("local", n_neighbors).embed(X, self.weighted_directions)
@@ -411,14 +414,14 @@ def _check_positive(K: Floats, eigenvalues: Floats, kernel: Kernel) -> None:
 
 
 def take_landmarks(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:
-    """Some rows of X as landmarks."""
+    """Take some rows of X, or of its kernel matrix, as landmarks."""
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
     return KernelLandmarks(kernel, access.take_to_host(X, rows))
 
 
 def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
-    """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
+    """Check that the learner's kernel can take X, and return it in float32 or float64."""
     kernel = learner.kernel
     if backends.is_remote(X) and kernel == "precomputed":
         raise InputTypeError(
@@ -445,14 +448,14 @@ def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
 
 
 def set_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
-    """What scikit-learn is told of a learner with this kernel."""
+    """Tell scikit-learn what rows a learner with this kernel takes."""
     tags.input_tags.sparse = kernel != "precomputed"
     tags.input_tags.pairwise = kernel == "precomputed"
     return tags
 
 
 def default_n_landmarks(n_rows: int) -> int | None:
-    """How many landmarks there are where nobody says it; None if every row is one."""
+    """Default number of landmarks; None where every row is one."""
     return None if n_rows <= EXACT_ROWS else USUAL_LANDMARKS
 
 
@@ -464,7 +467,7 @@ def choose_landmark_rows(
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Numbers of the rows that are landmarks, increasing.
+    """Choose the rows that are landmarks: those of pairs, and others by the learner's strategy.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
 
 
 def check_weights(W: Any) -> sp.csr_array:
-    """A graph's weights as float64 csr_array without diagonal, or an error that says what is wrong.
+    """Check weights of a graph, and return them as a symmetric float64 csr_array without diagonal.
 
     Weights that differ from their mirror images by rounding are made the same.
     """
@@ -212,7 +212,7 @@ def check_weights(W: Any) -> sp.csr_array:
 def find_neighbor_rows(
     X: Rows, n_neighbors: int, *, search: SearchMode = "exact", random_state: Any = None
 ) -> Integers:
-    """Numbers of each row's nearest others in Euclidean distance, n×k with k at most n − 1."""
+    """Find each row's nearest others in Euclidean distance, n×k row numbers with k below n."""
     if n_neighbors < 1:
         raise InputError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n = X.shape[0]
@@ -225,14 +225,14 @@ def find_neighbor_rows(
 def deduplicate_pairs(
     first: Integers, second: Integers, n: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Lower and higher row of each pair, in their order, and how often it was named."""
+    """Sort pairs of rows, each once, lower row first; and count how often each was named."""
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
     number, named = np.unique(low * n + high, return_counts=True)  # counting sorts: no hashing
     return number // n, number % n, named
 
 
 def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
-    """Rows whose Euclidean distances are those of the metric, and which of them have any."""
+    """Check rows, and scale them for the cosine metric; return which of them are not zero."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
@@ -254,6 +254,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise unless a parameter has one of its values."""
     if value not in choices:
         raise InputError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
 
@@ -261,7 +262,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
-    """Graph of the named pairs (i, j), or only of those named from both ends."""
+    """Build a graph of the named pairs (i, j), or only of those named from both ends."""
     n = X.shape[0]
     low, high, named = deduplicate_pairs(first, second, n)
     if both:
@@ -274,7 +275,7 @@ def _build_graph(
 
 
 def _compact(W: sp.csr_array) -> sp.csr_array:
-    """With sorted indices, of 32 bits if these can hold them: some routines know no longer ones."""
+    """Sort indices, and store them in 32 bits if these can hold them, as some routines need."""
     W.sort_indices()
     if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
@@ -282,6 +283,7 @@ def _compact(W: sp.csr_array) -> sp.csr_array:
 
 
 def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats:
+    """Weights of edges, by the rows that they join."""
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":
@@ -301,6 +303,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
 
 
 def _around_middle(X: Rows) -> Rows:
+    """Rows less their middle."""
     return centre(X, middle(X))
 
 
@@ -317,7 +320,7 @@ def _row_sums(X: Rows) -> Floats:
 
 
 def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
-    """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart.
+    """Replace coordinates of equal rows of X by their mean: no metric can tell such rows apart.
 
     Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
     """
@@ -339,7 +342,7 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
 
 
 def _number_equal_rows(X: Any) -> NDArray[np.integer]:
-    """A number for each row, the same for equal rows, from 0; sparse ones in canonical form."""
+    """Number rows from 0, equal rows alike; sparse rows are in canonical form."""
     if not sp.issparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()

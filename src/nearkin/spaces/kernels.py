@@ -62,7 +62,7 @@ _KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 )
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with all its parameters settled.
+    """A kernel function with fixed parameters.
 
     Attributes
     ----------
@@ -104,15 +104,15 @@ class Kernel:
             )
         if self.function is not None:
             return _call_function(self.function, A, B)
-        found: Floats = self.values(_Rows(A, B))
+        found: Floats = self.values(_BetweenArrays(A, B))
         return found
 
     def values(self, between: Between) -> Any:
-        """Kernel values from how rows lie to each other, in whatever arithmetic that is given."""
+        """Kernel values from distances or products, in any arithmetic that provides these."""
         if self.name == "rbf":
-            return self._decayed(between, between.squared_distances())
+            return self._decay(between, between.squared_distances())
         if self.name == "laplacian":
-            return self._decayed(between, between.city_block_distances())
+            return self._decay(between, between.city_block_distances())
         if self.name == "poly":
             return self.polynomial(between.products(self.gamma))
         if self.name == "cosine":
@@ -121,7 +121,7 @@ class Kernel:
             return between.products()
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
-    def _decayed(self, between: Between, distances: Any) -> Any:
+    def _decay(self, between: Between, distances: Any) -> Any:
         """Exponentials of distances times −γ, which may be overwritten."""
         distances *= -self.gamma
         return between.exp(distances)
@@ -151,7 +151,7 @@ class Kernel:
 
 
 class Between(Protocol):
-    """How the rows of two sets lie to each other: what kernels are formulas of."""
+    """Distances and products between two sets of rows, from which kernels are computed."""
 
     def squared_distances(self) -> Any:
         """Squared Euclidean distances between all of the one and all of the other."""
@@ -170,8 +170,8 @@ class Between(Protocol):
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Of arrays or sparse matrices, in one place."""
+class _BetweenArrays:
+    """Distances and products between arrays or sparse matrices in one place."""
 
     A: Rows
     B: Rows
@@ -211,7 +211,7 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
 
 
 def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
-    """What half squared feature-space distances grow with, and the rounding of these.
+    """Numbers that half squared feature-space distances increase with, and their rounding.
 
     For rbf and laplacian kernels the exponents x of ``1 − exp(−x)``, which tell near from far where
     all distances are 1 up to rounding; for all others the half squared distances themselves.
@@ -234,7 +234,7 @@ def saturate(exponents: Any) -> Any:
 
 
 def unit_rows(X: Rows) -> Rows:
-    """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
+    """Rows divided by their lengths; rows of zeros stay. Entries of any size are safe."""
     if is_sparse(X):
         return normalize(normalize(X, norm="max"))
     # Own code, since scikit-learn's leaves rows alone that are short but not zero.
@@ -246,7 +246,7 @@ def unit_rows(X: Rows) -> Rows:
 
 
 def normalize_rows(X: Rows) -> Rows:
-    """Rows of length one to the last bit of scikit-learn's, which leaves very short ones alone.
+    """Divide rows by their lengths, with the very digits that scikit-learn's ``normalize`` gives.
 
     Rows of zeros stay. What a row is divided by first is a power of two, which rounds nothing.
     """
@@ -280,7 +280,7 @@ def bind_kernel(
     coef0: float = 1,
     random_state: Any = None,
 ) -> Kernel:
-    """Settle the parameters of a kernel on the data X."""
+    """Make a kernel from its name and parameters; rules such as ``gamma="mean"`` look at X."""
     if callable(kernel):
         return Kernel("callable", function=kernel)
     if kernel not in KERNEL_NAMES:
@@ -299,7 +299,7 @@ def bind_kernel(
 def resolve_gamma(
     gamma: str | float, X: Rows, *, manhattan: bool = False, random_state: Any = None
 ) -> float:
-    """Inverse bandwidth from a rule or a number.
+    """Inverse bandwidth, from a rule or a number.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
 
 
 def _call_function(function: KernelFunction, A: Rows, B: Rows) -> Floats:
-    """A user's kernel function, checked for the shape and values every kernel has."""
+    """Call a user's kernel function, and check the shape and the values that it gives."""
     K = np.asarray(function(A, B))
     if K.shape != (A.shape[0], B.shape[0]):
         raise InputError(
@@ -400,7 +400,7 @@ def _call_function(function: KernelFunction, A: Rows, B: Rows) -> Floats:
 
 
 def check_kernel_matrix(K: Floats) -> None:
-    """Refuse a matrix that no kernel can have produced, and say where it shows.
+    """Refuse a matrix that no kernel can have produced, and name an entry that shows it.
 
     Symmetry and the Cauchy–Schwarz inequality ``k(x,y)² <= k(x,x) k(y,y)`` are checked: a
     distance matrix given by mistake has a zero diagonal and fails the second.

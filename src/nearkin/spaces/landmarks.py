@@ -58,7 +58,7 @@ def choose_landmarks(
     include: NDArray[np.integer],
     random_state: Any = None,
 ) -> NDArray[np.int64]:
-    """Row numbers of the landmarks, in increasing order.
+    """Choose landmarks among rows; their numbers, in increasing order.
 
     Parameters
     ----------
@@ -125,6 +125,7 @@ def choose_landmarks(
 
 
 def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Check landmarks that were given as row numbers, and sort them."""
     named = np.asarray(rows)
     if named.ndim != 1 or len(named) == 0 or named.dtype.kind not in "iu":
         raise InputError(
@@ -154,7 +155,7 @@ def _choose_spread_out(
     strategy: str,
     rng: np.random.RandomState,
 ) -> NDArray[np.integer]:
-    """Add one candidate at a time, far from the landmarks so far.
+    """Choose candidates one at a time, far from the landmarks so far.
 
     Scikit-learn's ``kmeans_plusplus`` would do for one of the two, but it works in input space
     and cannot start from given rows.
@@ -206,6 +207,7 @@ def _leverage_scores(
     top = max(float(values[-1]), np.finfo(float).tiny)
 
     def excess(log_ridge: float) -> float:
+        """Effective dimension under a ridge, less the one that is wanted."""
         return float((values / (values + np.exp(log_ridge))).sum()) - goal
 
     low, high = np.log(top) + np.log(_LEAST_RIDGE), np.log(top) + _MOST_LOG_RIDGE
@@ -222,6 +224,7 @@ def _leverage_scores(
 
 
 def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
+    """Kernel values between some rows of X and some others."""
     if kernel.name == "precomputed":
         return X[np.ix_(rows, to)]
     return kernel(X[rows], X[to])
@@ -229,7 +232,7 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
 
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 class KernelLandmarks:
-    """Landmark rows seen through a kernel.
+    """Landmark rows and a kernel: kernel values and feature-space distances to them.
 
     Parameters
     ----------
@@ -281,10 +284,11 @@ class KernelLandmarks:
 
     @cached_property
     def _precise_rows(self) -> Rows:
+        """Landmark rows in float64."""
         return self.rows.astype(np.float64, copy=False)
 
-    def _rows_where(self, X: Rows) -> Rows:
-        """The landmarks where X is, which is in float64 if its device knows that."""
+    def _rows_beside(self, X: Rows) -> Rows:
+        """The landmarks on the device of X, in float64 if the device has that."""
         foreign = backends.is_foreign(X)
         return backends.move_to(to_dense(self.rows), X) if foreign else self._precise_rows
 
@@ -294,7 +298,7 @@ class KernelLandmarks:
         return middle(self.rows)
 
     def _around_middle(self, X: Rows) -> Rows:
-        """Rows less the landmarks' middle, if the kernel is linear: others see where rows are."""
+        """Rows less the landmarks' middle if the kernel is linear, otherwise as they are."""
         return centre(X, self.middle) if self.kernel.name == "linear" else X
 
     def kernel_to(self, X: Rows) -> Floats:
@@ -303,22 +307,22 @@ class KernelLandmarks:
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
         with ignore_overflow():
-            return self.kernel(self._around_middle(X), self._around_middle(self._rows_where(X)))
+            return self.kernel(self._around_middle(X), self._around_middle(self._rows_beside(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """What the distances of rows to landmarks in feature space grow with, and the rounding.
+        """Numbers that distances of rows to landmarks in feature space increase with, and rounding.
 
         See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
         if self.columns is None:
             with ignore_overflow():
                 X = backends.widen(X)
-                return unsaturated_distances(self.kernel, X, self._rows_where(X))
+                return unsaturated_distances(self.kernel, X, self._rows_beside(X))
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
 
     def _least_own(self, K: Floats) -> Floats:
-        """``k(x, x)`` of rows known by their kernel values only: the least that is possible.
+        """The least ``k(x, x)`` that rows can have which are known by kernel values only.
 
         It is the squared length of the row's projection on the span of the landmarks. The part
         outside is the same for all weights, so that they do not depend on it but for their
@@ -333,18 +337,19 @@ class KernelLandmarks:
 
     @cached_property
     def _whitener(self) -> Floats:
+        """Eigenvectors of the landmarks' kernel matrix, divided by the roots of eigenvalues."""
         with one_blas_thread():  # as for the matrix itself
             values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=_NUMERICAL_RANK)
         return np.asarray(vectors / np.sqrt(values))
 
 
 def ignore_overflow() -> np.errstate:
-    """Kernel values may overflow without a word here: :func:`refuse_overflow` has the last."""
+    """Let kernel values overflow without a warning, until :func:`refuse_overflow` looks."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
-    """Kernel values can overflow where the data do not: name the first such row."""
+    """Raise if kernel values are not finite, and name the first row that has such values."""
     xp = backends.namespace(values)
     finite = xp.isfinite(values)
     if not bool(xp.all(finite)):

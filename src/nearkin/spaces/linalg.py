@@ -113,7 +113,7 @@ def principal_axes(covariance: Floats, n_axes: int | None = None) -> Floats:
 
 
 def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
-    """L with ``B = Lᵀ L``, rows along the principal axes of the learned configuration.
+    """Factor a metric ``B = Lᵀ L``, rows of L along the principal axes of the mapped rows.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def leading_components(B: Floats, covariance: Floats, n_components: int | None) 
 
 
 def along_principal_axes(L: Floats, X: Floats) -> Floats:
-    """The same metric, with rows of L along the principal axes of the mapped rows of X."""
+    """Rotate rows of L onto the principal axes of the mapped rows of X; the metric is the same."""
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)
     return np.ascontiguousarray(principal_axes(Z.T @ Z).T @ L)
@@ -144,7 +144,7 @@ def leading_coordinates(
     at: Floats,
     n_components: int | None,
 ) -> Floats:
-    """Some coordinates along the principal axes that rows have under a metric.
+    """Coordinates of points along the principal axes that rows have under a metric.
 
     Axes along which the rows hardly vary are left out, but for the first.
 
@@ -208,7 +208,7 @@ def leading_eigenpairs(
 
 
 def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, Floats]:
-    """At least those above ``rank_tol`` of the largest, in any order."""
+    """Eigenpairs above ``rank_tol`` of the largest, and perhaps more, in any order."""
     n = len(matrix)
     if n > _FULL_EIGH_ROWS:
         factor = low_rank_factor(matrix, _LOW_RANK, noise)
@@ -236,7 +236,7 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
 
 
 def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats] | None:
-    """Those above ``rank_tol`` of the largest, or None where LAPACK does not find them.
+    """Eigenpairs above ``rank_tol`` of the largest, or None where LAPACK does not find them.
 
     As ``eigh`` has them, but that it is the vectors wanted which are turned back, and no value is
     found by bisection, which is slow.
@@ -289,7 +289,7 @@ def _largest_of_tridiagonal(
 
 
 def _estimate_rank(leading: Floats, rank_tol: float) -> float:
-    """Which eigenvalue would be ``rank_tol`` of the largest, if they fell on by a power law.
+    """Estimate how many eigenvalues exceed ``rank_tol`` of the largest, by a power law.
 
     Spectra of smooth kernels fall faster in the end: it is an upper estimate for them.
     """
@@ -299,7 +299,7 @@ def _estimate_rank(leading: Floats, rank_tol: float) -> float:
 
 
 def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[Floats, Floats]:
-    """Eigenpairs of a symmetric matrix from one place to another, in increasing order.
+    """Eigenpairs number ``first`` to ``last`` of a symmetric matrix, in increasing order.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[
 
 
 def low_rank_factor(matrix: Floats, most_columns: int, noise: float) -> Floats | None:
-    """R with ``R Rᵀ = matrix`` up to noise, or None if it takes more columns.
+    """Factor ``matrix = R Rᵀ`` up to noise; None if R needs more columns than allowed.
 
     Cholesky's factorisation, where each step takes out the row that is left with the largest
     diagonal entry: no other entry of what is left is larger.

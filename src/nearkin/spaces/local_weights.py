@@ -83,7 +83,7 @@ _SHARE_LEFT = 0.6
 
 @compiled(fastmath={"nnan", "nsz"})
 def _least_of_eight(values: Any, minima: Any) -> None:
-    """Minima of numbers as far apart as there are minima."""
+    """Write the minima of eight numbers each, which stand as far apart as there are minima."""
     n = minima.shape[0]
     a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
     values = values[4 * n :]
@@ -95,7 +95,7 @@ def _least_of_eight(values: Any, minima: Any) -> None:
 
 @compiled(fastmath={"nnan", "nsz"})
 def _least_of_four(values: Any, minima: Any) -> None:
-    """The same of four numbers each."""
+    """Write the minima of four numbers each."""
     n = minima.shape[0]
     a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
     for j in range(n):
@@ -112,7 +112,7 @@ def _put_in_order(low: Any, high: Any) -> None:
 
 @compiled()
 def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
-    """Bounds of the K-th smallest number of each row, from above.
+    """Bound the K-th smallest number of each row from above.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
 
 @compiled()
 def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) -> Any:
-    """Positions of the numbers of a row that are no larger than a bound, in no order.
+    """Find the positions of the numbers of a row that are no larger than a bound, in no order.
 
     Parameters
     ----------
@@ -178,6 +178,7 @@ def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) ->
 
 @compiled(fastmath={"nnan", "nsz"})
 def _chunk_minima(values: Any, minima: Any) -> None:
+    """Write the minimum of each chunk of a row."""
     for c in range(minima.shape[0]):
         lowest = values[c * CHUNK]
         for t in range(1, CHUNK):
@@ -208,7 +209,7 @@ def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest
 
 @compiled()
 def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
-    """Positions of the K smallest values, in increasing order, ties by position.
+    """Find the positions of the K smallest values, in increasing order, ties by position.
 
     The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K
     chunks need a closer look; the minima themselves vectorise.
@@ -228,6 +229,7 @@ def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> No
 
 @compiled(fastmath=REORDER)
 def _squared_distance(a: Any, b: Any) -> Any:
+    """Squared Euclidean distance of two rows, in their own type."""
     total = a[0] * 0  # of the rows' own type: float32 sums run twice as fast
     for t in range(a.shape[0]):
         difference = a[t] - b[t]
@@ -239,7 +241,7 @@ def _squared_distance(a: Any, b: Any) -> Any:
 def prepare_rows(
     rows: Any, center: Any, scale: float, far: float, coarse: Any, lengths: Any
 ) -> None:
-    """``(rows − center) · scale``, no farther from zero than ``far`` in any column.
+    """Move and scale rows, ``(rows − center) · scale``, clipped to ``far`` in every column.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ def _find_nearest(
     smallest: Any,
     minima: Any,
 ) -> None:
-    """Positions of the K nearest landmarks, in increasing order, ties by position.
+    """Find the positions of the K nearest landmarks, in increasing order, ties by position.
 
     ``ranking`` only says which distances are worth taking from differences. These are compared in
     single precision, so that landmarks that are equally far up to rounding are equally far.
@@ -307,7 +309,7 @@ def _find_nearest(
 
 @compiled()
 def _sort(numbers: Any) -> None:
-    """Sort a few numbers, without a branch to guess."""
+    """Sort a few numbers in place, without branches."""
     for a in range(1, numbers.shape[0]):
         number = numbers[a]
         for b in range(a):
@@ -320,7 +322,7 @@ def _sort(numbers: Any) -> None:
 def _find_all_nearest(
     rows: Any, landmarks: Any, ranking: Any, lengths: Any, slack: Any, neighbors: Any
 ) -> None:
-    """Positions of the K nearest landmarks of every row, sorted.
+    """Find the positions of the K nearest landmarks of every row, sorted by position.
 
     Where the ranking leaves no doubt it is taken at its word.
     """
@@ -365,13 +367,13 @@ def _find_all_nearest(
 
 @compiled()
 def _entry(a: Any, b: Any) -> Any:
-    """Where the entry (a, b), b ≤ a, of a symmetric matrix is, row by row."""
+    """Place of the entry (a, b), b ≤ a, in the lower triangle stored row by row."""
     return a * (a + 1) // 2 + b
 
 
 @compiled()
 def _take_angles(half: Any, root: Any, ratio: Any) -> None:
-    """Cosines between the differences in place of distances, and how near the nearest is."""
+    """Replace distances by cosines between differences, and find ratios to the nearest."""
     k, n = root.shape
     nearest = half[0].copy()
     for a in range(1, k):
@@ -397,7 +399,7 @@ def _take_angles(half: Any, root: Any, ratio: Any) -> None:
 
 @compiled()
 def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
-    """Set the a-th neighbour at right angles to those before where no kernel has such distances.
+    """Set the a-th neighbour at right angles to those before where distances fit no kernel.
 
     Numbers would grow otherwise.
     """
@@ -410,7 +412,7 @@ def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
 
 @compiled()
 def _solve(half: Any, weights: Any) -> None:
-    """Weights of many points at once, from half squared distances to and among neighbours.
+    """Solve for the weights of many points, from half squared distances to and among neighbours.
 
     Parameters
     ----------
@@ -466,7 +468,7 @@ def _solve(half: Any, weights: Any) -> None:
 
 @compiled()
 def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -> None:
-    """Squared distances to and among neighbours, as :func:`_solve` has them."""
+    """Compute squared distances to and among neighbours, in the layout of :func:`_solve`."""
     for i in range(rows.shape[0]):
         row, near = rows[i], neighbors[i]
         for a in range(near.shape[0]):
@@ -477,13 +479,13 @@ def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -
                 squared[_entry(a, b), i] = _squared_distance(one, landmarks[near[b]])
 
 
-def empty_squares(n: int, k: int, part_rows: int) -> Doubles:
-    """Room for squared distances of n rows to and among k neighbours, by parts of so many rows."""
+def allocate_squares(n: int, k: int, part_rows: int) -> Doubles:
+    """Allocate squared distances of n rows to and among k neighbours, in parts of rows."""
     return np.zeros((-(-n // part_rows), _entry(k, 0), part_rows))
 
 
 @compiled()
-def neighbors_of_rows(
+def find_neighbors(
     rows: Any,
     center: Any,
     scale: float,
@@ -495,7 +497,7 @@ def neighbors_of_rows(
     neighbors: Any,
     squared: Any,
 ) -> None:
-    """Neighbours under a Euclidean kernel, and what :func:`weights_from_squares` makes weights of.
+    """Find neighbours under a Euclidean kernel, and squared distances to and among them.
 
     By parts of rows whose distances to all landmarks stay in cache, without Python in between.
 
@@ -512,7 +514,7 @@ def neighbors_of_rows(
     rounding : float
         By how much ranks may be wrong, as a share of squared lengths.
     neighbors : int ndarray of shape (n, K), written
-    squared : ndarray from :func:`empty_squares`, written
+    squared : ndarray from :func:`allocate_squares`, written
     """
     (n, d), size, dtype = rows.shape, squared.shape[2], factor.dtype
     lengths, slack = np.empty(size), np.empty(size)
@@ -529,11 +531,11 @@ def neighbors_of_rows(
 
 
 def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
-    """Weights from squared distances to and among neighbours.
+    """Compute weights from squared distances to and among neighbours.
 
     Parameters
     ----------
-    squared : ndarray from :func:`empty_squares`, overwritten
+    squared : ndarray from :func:`allocate_squares`, overwritten
     saturating : bool
         Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
     weights : float ndarray of shape (n, K), written
@@ -549,6 +551,7 @@ def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> No
 
 @compiled()
 def _solve_by_parts(half: Any, weights: Any) -> None:
+    """Solve for the weights of all rows, part by part."""
     size = half.shape[2]
     for part in range(half.shape[0]):
         _solve(half[part], weights[part * size : (part + 1) * size])
@@ -562,7 +565,7 @@ def weights_from_distances(
     neighbors: Any,
     weights: Any,
 ) -> None:
-    """Neighbours and weights under any kernel, from half squared feature-space distances.
+    """Find neighbours and weights under any kernel, from half squared feature-space distances.
 
     Parameters
     ----------
@@ -577,7 +580,7 @@ def weights_from_distances(
     weights : float ndarray of shape (n, K), written
     """
     n, k = neighbors.shape
-    half = empty_squares(n, k, min(n, PART_ROWS))
+    half = allocate_squares(n, k, min(n, PART_ROWS))
     _take_given(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
     _solve_by_parts(half, weights)
 
@@ -586,7 +589,7 @@ def weights_from_distances(
 def _take_given(
     to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, half: Any
 ) -> None:
-    """Nearest landmarks, and half squared distances as :func:`_solve` has them."""
+    """Find nearest landmarks, and copy half squared distances to the layout of :func:`_solve`."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
     smallest, minima = np.empty(k), np.empty(m // CHUNK)
     # In single precision: what is equally far up to rounding is equally far then.
@@ -612,7 +615,7 @@ def _take_given(
 
 @compiled()
 def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
-    """``out[i] = Σ_a weights[i, a] · coordinates[neighbors[i, a]]``."""
+    """Write ``out[i] = Σ_a weights[i, a] · coordinates[neighbors[i, a]]``."""
     k = neighbors.shape[1]
     for i in range(neighbors.shape[0]):
         target = out[i]
@@ -638,7 +641,7 @@ Places: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What makes rows of rows whose Euclidean distances determine a kernel.
+    """How rows are moved and scaled so that their Euclidean distances determine a kernel.
 
     Attributes
     ----------
@@ -654,15 +657,15 @@ class Preparation:
     scale: float
     to_unit_length: bool = False
 
-    def begun(self, X: Floats) -> Doubles:
-        """A copy of rows in float64, for compiled loops to do the rest."""
+    def copy_rows(self, X: Floats) -> Doubles:
+        """Copy rows in float64, of unit length if wanted, for compiled loops to move and scale."""
         rows = np.array(X, dtype=np.float64, order="C")
         return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
 
 @dataclass(frozen=True)
 class _Points:
-    """What rows are compared with: vectors, and what ranks them by their distance from a row u.
+    """Points, and the factor of a product that ranks them by their distance from a row u.
 
     That is ``‖l‖² − 2 u·l``, where a column of ones after u meets ‖l‖².
     """
@@ -671,18 +674,19 @@ class _Points:
     factor: Floats  # of shape (d + 1, m), in the type of the rows
 
     @classmethod
-    def of(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
-        """Vectors, for rows of some type."""
+    def from_vectors(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
+        """Make points of vectors, for rows of some type."""
         factor = np.vstack([-2 * vectors.T, row_norms(vectors, squared=True)])
         return cls(vectors, factor.astype(dtype))
 
-    def some(self, chosen: NDArray[np.intp]) -> _Points:
-        """Some of the points."""
+    def take(self, chosen: NDArray[np.intp]) -> _Points:
+        """Take some of the points."""
         factor = self._by_point.take(chosen, axis=0).T
         return _Points(self.vectors.take(chosen, axis=0), np.ascontiguousarray(factor))
 
     @cached_property
     def _by_point(self) -> Floats:
+        """The factor, one row for each point."""
         return self.factor.T.copy()
 
 
@@ -696,13 +700,13 @@ class _Pivots:
     kth: Doubles
 
     def n_left(self, pivot: int, radius: Any) -> Any:
-        """How many landmarks may be among the nearest to rows no farther than that from a pivot."""
+        """Number of landmarks that may be nearest to rows within a radius of a pivot."""
         limit = (2 * radius + self.kth[pivot]) * (1 + _TIES)
         return np.searchsorted(self.distances[pivot], limit, side="right")
 
 
 class NearLandmarks:
-    """Landmarks under a Euclidean kernel, to find those that are near.
+    """Search for the nearest landmarks of rows under a Euclidean kernel, and their weights.
 
     Parameters
     ----------
@@ -723,7 +727,7 @@ class NearLandmarks:
     ) -> None:
         self._preparation, self._n_neighbors = preparation, n_neighbors
         self._saturating = saturating
-        self.points = preparation.begun(rows)
+        self.points = preparation.copy_rows(rows)
         lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
         prepare_rows(self.points, preparation.center, preparation.scale, FAR, coarse, lengths)
         self._reach = float(lengths.max())
@@ -733,13 +737,13 @@ class NearLandmarks:
         n, m = X.shape[0], len(self.points)
         if n < _MANY_ROWS or m < _MANY_LANDMARKS:
             return False
-        cells, radii = self._shared_out(X[evenly_spaced(n, _SAMPLE)])
+        cells, radii = self._assign_to_pivots(X[evenly_spaced(n, _SAMPLE)])
         left = [self._pivots.n_left(one, radii[cells == one]).sum() for one in np.unique(cells)]
         return bool(sum(left) < _SHARE_LEFT * m * len(cells))
 
     @staticmethod
     def shared_rows(n_rows: int) -> int:
-        """How many rows are best shared out among pivots at once."""
+        """Number of rows to assign to pivots at once."""
         least, most = _SHARED_ROWS
         return max(least, min(most, n_rows // (_SHARES_EACH_CORE * int(cpu_count()))))
 
@@ -750,15 +754,15 @@ class NearLandmarks:
         m = len(self.points)
         fitting = _PART_BYTES // (m * X.dtype.itemsize)
         size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // 16 * 16 + 8  # see PART_ROWS
-        squared = empty_squares(len(X), self._n_neighbors, min(size, len(X)))
+        squared = allocate_squares(len(X), self._n_neighbors, min(size, len(X)))
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
-        self._search(X, self._landmarks(X.dtype), neighbors, squared)
-        return neighbors, self._solved(squared, X)
+        self._search(X, self._landmark_points(X.dtype), neighbors, squared)
+        return neighbors, self._solve_weights(squared, X)
 
     def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
-        """The same, where rows are compared with the landmarks that their pivots leave."""
-        pivots, landmarks = self._pivots, self._landmarks(X.dtype)
-        cells, radii = self._shared_out(X)
+        """Nearest landmarks and weights, among the landmarks that a row's pivot leaves."""
+        pivots, landmarks = self._pivots, self._landmark_points(X.dtype)
+        cells, radii = self._assign_to_pivots(X)
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
         weights = np.empty(neighbors.shape, X.dtype)
         # By cells, and the nearest rows of each first: these are left the fewest landmarks.
@@ -768,21 +772,21 @@ class NearLandmarks:
         starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
         for pivot in range(len(pivots.vectors)):
             own = order[starts[pivot] : starts[pivot + 1]]
-            squared = empty_squares(len(own), self._n_neighbors, PART_ROWS)
+            squared = allocate_squares(len(own), self._n_neighbors, PART_ROWS)
             near = np.empty((len(own), self._n_neighbors), np.int32)
             for number, some in enumerate(split_range(len(own), PART_ROWS)):
                 n_left = pivots.n_left(pivot, radii[own[some]].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
                 rows = X.take(own[some], axis=0)
-                self._search(rows, landmarks.some(left), near[some], squared[number : number + 1])
+                self._search(rows, landmarks.take(left), near[some], squared[number : number + 1])
                 near[some] = left.take(near[some])
-            neighbors[own], weights[own] = near, self._solved(squared, X[: len(own)])
+            neighbors[own], weights[own] = near, self._solve_weights(squared, X[: len(own)])
         return neighbors, weights
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
-        """Places of the nearest among some landmarks, and squared distances."""
-        neighbors_of_rows(
-            self._preparation.begun(X),
+        """Write places of the nearest among some landmarks, and squared distances."""
+        find_neighbors(
+            self._preparation.copy_rows(X),
             self._preparation.center,
             self._preparation.scale,
             FAR,
@@ -794,18 +798,19 @@ class NearLandmarks:
             squared,
         )
 
-    def _solved(self, squared: Doubles, X: Floats) -> Floats:
+    def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
+        """Weights from squared distances, in the type of X."""
         weights = np.empty((len(X), self._n_neighbors), X.dtype)
         weights_from_squares(squared, self._saturating, weights)
         return weights
 
-    def _shared_out(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
-        """The nearest pivot of every row, and how far it may be."""
-        preparation, pivots = self._preparation, _Points.of(self._pivots.vectors, X.dtype)
+    def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
+        """Assign rows to their nearest pivots; each row's pivot, and a bound of its distance."""
+        preparation, pivots = self._preparation, _Points.from_vectors(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
             _nearest(
-                preparation.begun(X[part]),
+                preparation.copy_rows(X[part]),
                 preparation.center,
                 preparation.scale,
                 pivots.factor,
@@ -818,6 +823,7 @@ class NearLandmarks:
 
     @cached_property
     def _pivots(self) -> _Pivots:
+        """Pivots by k-means of the landmarks."""
         from sklearn.cluster import KMeans  # which few need
 
         n_pivots = min(_MOST_PIVOTS, round(len(self.points) ** 0.5))
@@ -831,20 +837,21 @@ class NearLandmarks:
         kth = distances[:, self._n_neighbors - 1]
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
-    def _landmarks(self, dtype: DTypeLike) -> _Points:
+    def _landmark_points(self, dtype: DTypeLike) -> _Points:
+        """The landmarks as points, for rows of some type."""
         return self._double if dtype == np.float64 else self._single
 
     @cached_property
     def _single(self) -> _Points:
-        return _Points.of(self.points, np.float32)
+        return _Points.from_vectors(self.points, np.float32)
 
     @cached_property
     def _double(self) -> _Points:
-        return _Points.of(self.points, np.float64)
+        return _Points.from_vectors(self.points, np.float64)
 
 
 def _rounding(X: Floats) -> float:
-    """By how much ranks of points may be wrong, as a share of squared lengths."""
+    """Rounding of ranks of points, as a share of squared lengths."""
     return float(_RANK_ROUNDING * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
 
 
@@ -859,7 +866,7 @@ def _nearest(
     places: Any,
     distances: Any,
 ) -> None:
-    """The nearest point of every row, and a distance that it has at most."""
+    """Find the nearest point of every row, and an upper bound of its distance."""
     n, d = rows.shape
     coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
     prepare_rows(rows, center, scale, FAR, coarse, lengths)

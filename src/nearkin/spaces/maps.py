@@ -60,7 +60,7 @@ MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLe
 @stored()
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """Rows as they are.
+    """Leave rows as they are.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class ThroughLandmarks:
 @stored(anchors=floats("a d"), displacements=floats("a d"), origin=floats("d"), width=positive)
 @dataclass(frozen=True, eq=False)
 class Displaced:
-    r"""Rows that go along with anchors near them: :math:`x + \sum_j e^{-\|x - a_j\|^2 / σ^2} b_j`.
+    r"""Move rows along with near anchors: :math:`x + \sum_j e^{-\|x - a_j\|^2 / σ^2} b_j`.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class Displaced:
 
 
 def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
-    r"""How much each row moves with each anchor, :math:`\exp(-\|u_i - a_j\|^2)`.
+    r"""Gaussian weights of anchors at rows, :math:`\exp(-\|u_i - a_j\|^2)`.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
 @stored()
 @dataclass(frozen=True, eq=False)
 class UnitLength:
-    """Rows divided by their lengths, so that only directions matter; rows of zeros stay.
+    """Divide rows by their lengths, so that only directions matter; rows of zeros stay.
 
     Examples
     --------
@@ -302,7 +302,7 @@ class Transformed:
     transformer: Any
 
     def apply(self, X: Any) -> Any:
-        """What its ``transform`` gives: perhaps a data frame, or of another type than X."""
+        """The transformer's output: perhaps a data frame, or of another type than X."""
         fitted = self.transformer
         if backends.is_foreign(X) and isinstance(fitted, PCA) and not fitted.whiten:
             # Its own method wants the rows of fit to have been there.
@@ -310,7 +310,7 @@ class Transformed:
         return fitted.transform(X)
 
     def named(self, X: Any) -> Any:
-        """What another map gave, with the names of columns that the transformer knows them by.
+        """Name the columns of another map's output as the transformer knows them.
 
         Examples
         --------
@@ -336,7 +336,7 @@ class Transformed:
 @stored(maps=many(MAP))
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """One map after the other.
+    """Apply one map after the other.
 
     Attributes
     ----------
@@ -395,20 +395,21 @@ class Joined:
         """
         is_dense = isinstance(X, np.ndarray) and X.dtype.kind == "f"
         if not is_dense or len(X) <= _BLOCK_ROWS:
-            return self._beside_each_other(X)
-        first = self._beside_each_other(X[:1])
+            return self._join_outputs(X)
+        first = self._join_outputs(X[:1])
         if is_sparse(first):
-            return self._beside_each_other(X)
+            return self._join_outputs(X)
         out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
 
         def work(rows: slice) -> None:
             with one_core():  # the others have blocks of their own
-                out[rows] = self._beside_each_other(X[rows])
+                out[rows] = self._join_outputs(X[rows])
 
         run_in_blocks(work, len(X), _BLOCK_ROWS)
         return out
 
-    def _beside_each_other(self, X: Any) -> Any:
+    def _join_outputs(self, X: Any) -> Any:
+        """Apply all maps, and join their outputs as columns."""
         parts = [one.apply(_check_entering(one, X)) for one in self.maps]
         if backends.is_foreign(X):
             scaled = zip(self.factors.tolist(), parts, strict=True)
@@ -437,17 +438,17 @@ Map: TypeAlias = (
 
 
 def compose(*maps: Map) -> Map:
-    """One map after the other, which of one map is that map."""
+    """Make one map of several, one after the other."""
     return maps[0] if len(maps) == 1 else Composed(maps)
 
 
 def compose_after_scaling(scale: Floats | None, learned: Map) -> Map:
-    """A map that was learned from rows whose columns were divided, for rows as they are given."""
+    """Make a map for rows as they are given of one learned from rows with scaled columns."""
     return learned if scale is None else compose(Scaled(scale), learned)
 
 
 def _check_entering(one: Map, X: Any) -> Any:
-    """Rows from elsewhere as a map takes them: finite numbers, unless a transformer sees them."""
+    """Check rows that enter a map: finite numbers, unless a transformer takes anything."""
     if isinstance(one, Transformed):
         return one.named(X)
     if backends.is_foreign(X) or _takes_any_rows(one):
@@ -457,7 +458,7 @@ def _check_entering(one: Map, X: Any) -> Any:
 
 
 def _takes_any_rows(one: Map) -> bool:
-    """Whether rows are first seen by a transformer, which may take words and gaps."""
+    """Whether rows first meet a transformer, which may take words and missing values."""
     match one:
         case Transformed():
             return True

@@ -160,7 +160,7 @@ def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.floa
 
 
 def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
-    """Distance of each query from the rows that are proposed for it, to the last bit as others'."""
+    """Distances of queries from the rows proposed for them, by differences."""
     squared = np.empty(found.shape)
 
     def work(some: slice) -> None:
@@ -172,14 +172,14 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
 
 
 def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
-    """Nearest others of rows ``start``, ``start + 1``, … of which each is among its own nearest."""
+    """Drop from the nearest of rows ``start``, ``start + 1``, … the rows themselves."""
     others = are_others(rows, np.arange(start, start + len(rows)))
     shape = (len(rows), rows.shape[1] - 1)
     return distances[others].reshape(shape), rows[others].reshape(shape)
 
 
 def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
-    """Which of the nearest of rows with these numbers are others: all but one for each.
+    """Mark the nearest that are not the row itself: all but one for each.
 
     Where equal rows stand before the row itself, the last of all is left out.
     """
@@ -281,7 +281,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
 
 
 def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
-    """Rows and columns of a tile to compare: not those of one group, if it has most rows."""
+    """Rows and columns of a tile to compare; a group that has most rows is left out."""
     some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
     groups, counts = np.unique(labels[rows], return_counts=True)
     if 2 * counts.max() <= len(some):
@@ -293,20 +293,20 @@ def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, In
 
 
 def merge_labels(labels: Ints, edges: Ints) -> Ints:
-    """Labels after those that edges connect have become one."""
+    """Merge labels that edges connect."""
     n = int(labels.max()) + 1
     graph = sp.coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), (n, n))
     return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
 
 
 def number_by_first_row(labels: Ints) -> Ints:
-    """The same groups, numbered from 0 in the order of their first rows."""
+    """Number groups from 0 in the order of their first rows."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
 
 
 def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
-    """Positions in A and in B of all pairs no farther apart than ``radius``."""
+    """Find positions in A and in B of all pairs no farther apart than ``radius``."""
     near_B, near_A = (rows.astype(np.float64, copy=False) for rows in _near_zero(B, A))
     squared = euclidean_distances(near_A, near_B, squared=True)
     reach = squared_lengths(near_A).max() + squared_lengths(near_B).max()
@@ -320,7 +320,7 @@ def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
 
 
 def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
-    """Edges between labels that connect what the pairs connect: fewer than there are rows."""
+    """Reduce pairs to edges between labels that connect the same: fewer than there are rows."""
     new = labels_a[first] != labels_b[second]
     if not new.any():
         return np.empty((0, 2), dtype=np.int64)
@@ -333,7 +333,7 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
 
 
 def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
-    """Both sets of rows moved to zero, if Z is far from it, where squares would lose their digits.
+    """Move both sets of rows to zero if Z is far from it, where squares lose their digits.
 
     In float64 then, in which their distances stay what they are.
     """
@@ -345,7 +345,7 @@ def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
 
 
 def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
-    """How far squared distances taken by a product, in float64, and rounded ones may differ."""
+    """Bound how far squared distances by a product differ from rounded exact ones."""
     by_product = _PRODUCT_ROUNDING * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
     return by_product + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
 
@@ -354,7 +354,7 @@ def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
 
 
 class CellCodes(NamedTuple):
-    """Rows, cell by cell.
+    """Rows of cells, coded in one byte a number.
 
     Attributes
     ----------
@@ -388,7 +388,7 @@ class CellCodes(NamedTuple):
 
 
 def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
-    """Rows of Z in their cells.
+    """Encode the rows of Z cell by cell.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
 
 
 def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
-    """Numbers of the k nearest rows among those of each query's cells; −1 where these have fewer.
+    """Find the k nearest rows among those of each query's cells; −1 where these have fewer.
 
     Parameters
     ----------
@@ -449,7 +449,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
 
 
 def readonly_view(array: Any) -> Any:
-    """A view that cannot be written to: one kind of array fewer to compile for."""
+    """View that cannot be written to, so that loops are compiled for one kind of array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -470,7 +470,7 @@ def _encode(
     lengths: Any,
     codes: Any,
 ) -> None:
-    """Fill in what is known of cells ``first`` to ``last``."""
+    """Encode the rows of cells ``first`` to ``last``."""
     q = Z.shape[1]
     largest = np.empty(q)
     for cell in range(first, last):
@@ -528,7 +528,7 @@ def _add_products(codes: Any, start: int, n: int, factors: Any, totals: Any) -> 
 def _look_closely(
     waiting: Any, at_least: Any, n: int, bound: float, Z: Any, query: Any, exact: Any, rows: Any
 ) -> float:
-    """Take n rows that wait among the best, by their true distances; the k-th best distance."""
+    """Merge n waiting rows into the best by their exact distances; return the k-th best."""
     last = len(rows) - 1
     for w in range(n):
         if at_least[w] > bound:
@@ -550,7 +550,7 @@ def _look_closely(
 
 @compiled(fastmath=REORDER)
 def _kth_smallest(smallest: Any, value: float) -> Any:
-    """The last of the k smallest values, sorted, after one more has come."""
+    """Merge a value into the k smallest, which are sorted; return the last of them."""
     j = len(smallest) - 1
     if value < smallest[j]:
         while j > 0 and smallest[j - 1] > value:
@@ -620,7 +620,7 @@ def _scan(
 
 
 def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
-    """Means of at most so many groups of rows, less the origin.
+    """Find means of at most so many groups of rows by k-means, less the origin.
 
     Parameters
     ----------
@@ -646,7 +646,7 @@ def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.Rand
 
 
 def order_along_path(centers: Floats) -> Ints:
-    """Order in which most centres follow one that is near, by halving along the widest column."""
+    """Order centres so that most follow a near one, by halving along the widest column."""
     path: list[Ints] = []
     pending = [np.arange(len(centers))]
     while pending:
@@ -662,7 +662,7 @@ def order_along_path(centers: Floats) -> Ints:
 
 
 def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
-    """Number of the mean nearest to each row, up to rounding of a product in Z's dtype.
+    """Find the mean nearest to each row, up to rounding of a product in Z's dtype.
 
     Notes
     -----
@@ -716,7 +716,7 @@ def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
 
 
 class CellIndex:
-    """Rows in cells, to be searched.
+    """Index of rows in cells, for approximate search.
 
     Parameters
     ----------
@@ -754,7 +754,7 @@ class CellIndex:
     ) -> None:
         self.Z = Z = np.ascontiguousarray(Z)
         self.n_rows = n = len(Z)
-        cell = None if earlier is None else self._grown(earlier)
+        cell = None if earlier is None else self._assign_to_earlier(earlier)
         if cell is None:
             self._n_means_rows = n
             self._origin = middle(Z, if_far=True)
@@ -769,8 +769,8 @@ class CellIndex:
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
 
-    def _grown(self, earlier: CellIndex) -> Ints | None:
-        """Cell of each row where earlier means serve; None where they do not."""
+    def _assign_to_earlier(self, earlier: CellIndex) -> Ints | None:
+        """Assign rows to an earlier index's means, or None where these do not serve any more."""
         n, means = self.n_rows, earlier._means
         if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
             return None
@@ -785,6 +785,7 @@ class CellIndex:
         return np.concatenate([earlier._cell_of_rows(), later])
 
     def _cell_of_rows(self) -> Ints:
+        """Cell of each row."""
         cell = np.empty(self.n_rows, dtype=np.int64)
         cell[self._codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self._codes.starts))
         return cell
@@ -795,7 +796,7 @@ class CellIndex:
         return self._codes.order
 
     def n_probes(self, k: int) -> int:
-        """Into how many cells a query for k neighbours looks.
+        """Number of cells that a query for k neighbours looks into.
 
         As many as hold the target's share of the neighbours of a sample, the rows themselves left
         out. It is measured once for every power of two.
@@ -812,6 +813,7 @@ class CellIndex:
         return self._n_probes[k]
 
     def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
+        """Find the cells nearest to each query, the nearest first."""
         queries = readonly_view(np.ascontiguousarray(centre(Q, self._origin)))
         found = np.empty((len(Q), n_probes), dtype=np.int64)
 
@@ -822,7 +824,7 @@ class CellIndex:
         return found
 
     def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
-        """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
+        """Propose the rows that are probably nearest, and some more; −1 where cells hold fewer."""
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
         found = np.empty((len(Q), wide), dtype=np.int64)
         for part in split_range(len(Q), _CELL_QUERIES):
@@ -917,6 +919,7 @@ def find_nearest_others(
 
 
 def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
+    """Find each row's nearest others, block by block of rows that lie near each other."""
     found = np.empty((len(X), k), dtype=np.int64)
     for part in split_range(len(X), _CELL_QUERIES):
         some = cells.row_order[part]

@@ -84,7 +84,7 @@ class Grid(NamedTuple):
 
 
 def coarsen(L: Any, null: Any) -> Grid:
-    """Levels of aggregates, down to a matrix that is decomposed."""
+    """Build the levels of multigrid by aggregation, down to a matrix that is decomposed."""
     A = L
     # What must be exact on every level: the null vectors of all components in one.
     smooth = np.asarray(null.sum(axis=1)).ravel()
@@ -146,7 +146,7 @@ def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
 
 
 def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
-    """Of ``inverse_diagonal × A``: by the power method with a margin, at most by row sums."""
+    """Bound the largest eigenvalue of ``inverse_diagonal × A``: power method and row sums."""
     row_sums = np.asarray(abs(A).sum(axis=1)).ravel() * inverse_diagonal.ravel()
     v = np.random.RandomState(0).standard_normal((A.shape[0], 1))
     length = 1.0
@@ -157,7 +157,7 @@ def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
 
 
 def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
-    """Approximate solution of ``A Z = B``: relax, correct on the coarser level, relax."""
+    """Solve ``A Z = B`` approximately: relax, correct on the coarser level, relax."""
     if depth == len(grid.levels):
         return np.asarray(grid.vectors @ ((grid.vectors.T @ B) / grid.values[:, None]))
     level = grid.levels[depth]
@@ -168,7 +168,7 @@ def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
 
 
 def _relax(level: Level, R: Floats) -> Floats:
-    """Steps from zero towards the solution for R: Chebyshev's for the upper eigenvalues."""
+    """Take Chebyshev steps from zero towards the solution for R, for the upper eigenvalues."""
     high, low = level.largest, _RELAXED_SHARE * level.largest
     middle, half = (high + low) / 2, (high - low) / 2
     ratio = half / middle
@@ -183,7 +183,7 @@ def _relax(level: Level, R: Floats) -> Floats:
 
 
 def multiply_sparse(A: Any, X: Floats) -> Floats:
-    """``A @ X`` for a sparse matrix and a block of vectors, on all cores."""
+    """Multiply a sparse matrix with a block of vectors, on all cores."""
     X = np.ascontiguousarray(X)
     out = np.empty_like(X)
 
@@ -198,6 +198,7 @@ def multiply_sparse(A: Any, X: Floats) -> Floats:
 def _rows_times(
     start: int, stop: int, starts: Any, others: Any, entries: Any, X: Any, out: Any
 ) -> None:
+    """Multiply rows ``start`` to ``stop`` of a sparse matrix with a block of vectors."""
     for i in range(start, stop):
         for t in range(X.shape[1]):
             out[i, t] = 0.0
@@ -208,7 +209,7 @@ def _rows_times(
 
 
 def symmetrize(A: Floats) -> Floats:
-    """A matrix made equal to its mirror image, from which it differs by rounding."""
+    """Make a matrix symmetric which is so but for rounding."""
     return np.asarray((A + A.T) / 2)
 
 
@@ -232,7 +233,7 @@ def null_vectors(W: Any, normalized: bool) -> Any:
 
 
 def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
-    """First eigenpairs of L in the complement of its known null vectors."""
+    """Find the first eigenpairs of L in the complement of its null vectors, by LAPACK."""
     if not wanted:
         return np.empty(0), np.empty((L.shape[0], 0))
 
@@ -252,11 +253,11 @@ def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]
 def iterate_eigenvectors(
     L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
 ) -> tuple[Floats, Floats]:
-    """As :func:`decompose_laplacian`, by block iteration; see the top of this file."""
+    """Find the same by locally optimal block iteration (LOBPCG) with multigrid."""
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
-    X = _make_start(grid, null, wanted + _GUARD_VECTORS, random)
+    X = _start_vectors(grid, null, wanted + _GUARD_VECTORS, random)
     values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     X = X @ rotation
     LX = multiply_sparse(L, X)
@@ -300,6 +301,7 @@ def iterate_eigenvectors(
 
 
 def _gram(basis: tuple[Floats, ...], images: tuple[Floats, ...]) -> Floats:
+    """Inner products between a basis and its images."""
     return np.block([[B.T @ image for image in images] for B in basis])
 
 
@@ -313,11 +315,12 @@ def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
 
 
 def _project_out(Z: Floats, null: Any) -> Floats:
+    """Subtract the components along null vectors."""
     return np.asarray(Z - null @ (null.T @ Z))
 
 
 def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
-    """Basis of what Z adds to other orthonormal vectors, by Gram–Schmidt, twice for rounding."""
+    """Orthonormal basis of what Z adds to others, by Gram–Schmidt, twice for rounding."""
     for _ in range(2):
         Z = _project_out(Z, null)
         for other in others:
@@ -330,8 +333,8 @@ def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
     return Z
 
 
-def _make_start(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
-    """Eigenvectors of the coarsest level, carried to the finest, and random ones."""
+def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
+    """Start with eigenvectors of the coarsest level, carried to the finest, and random ones."""
     X = grid.vectors[:, : size - _GUARD_VECTORS]
     for level in reversed(grid.levels):
         X = level.prolong @ X
@@ -544,6 +547,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     means = squared.mean(axis=0)
 
     def inner_products() -> Floats:
+        """Inner products whose distances are the geodesic ones."""
         return np.asarray(-(squared - means - means[:, None] + means.mean()) / 2)
 
     wanted = min(n_vectors - 1, n - 1)
@@ -557,6 +561,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 
 
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
+    """Check rows and the number of vectors; centred rows, and at most as many vectors."""
     if n_vectors < 1:
         raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
     X = validation.check_input(X)
@@ -564,6 +569,7 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
 
 
 def _warn_of_parts(n_parts: int, method: str) -> None:
+    """Warn if a graph falls into parts."""
     if n_parts > 1:
         notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
@@ -619,7 +625,7 @@ def diffusion(
 
 
 def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Equal weights for all functions but those that are constant on each part of the graph."""
+    """Equal weights for all functions that are not constant on each part of the graph."""
     return np.asarray(~_constant(eigenvalues), dtype=np.float64)
 
 
@@ -642,7 +648,7 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
 def improved_order_alignment(
     eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
 ) -> Floats:
-    """The same, but functions that are constant on each part of the graph are in no order.
+    """Decreasing weights, but of functions that are constant on each part of the graph.
 
     In plain order these come first, so that no other can have more weight. They tell no points of a
     part from each other, and may weigh nothing here: the improved order of Zhu et al.
@@ -673,7 +679,7 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 
 
 def _constant(eigenvalues: Floats) -> NDArray[np.bool_]:
-    """Which functions are constant on each part of the graph."""
+    """Mark functions that are constant on each part of the graph."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
@@ -684,7 +690,7 @@ def _terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
 
 
 def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Coefficients, none negative, of the combination nearest to the kernel of the classes."""
+    """Non-negative coefficients of the combination nearest to the kernel of the classes."""
     known = classes[classes >= 0]
     n_classes = len(np.unique(known))
     if n_classes < 2:

@@ -224,7 +224,7 @@ def _pass_on(
     rows: Any,
     values: Any,
 ) -> None:
-    """The largest influences of each point, largest first, into ``rows`` and ``values``."""
+    """Write the largest influences of each point, largest first, into ``rows`` and ``values``."""
     n = len(root)
     waiting, arrived = np.zeros(n), np.zeros(n)
     queued, is_reached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
@@ -291,6 +291,7 @@ def _signed_weights(pairs: Pairs) -> sp.csr_array:
 
 
 def _check_number(value: Any, name: str, *, below: float) -> float:
+    """Check a number that is 0 or more and below a limit."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputTypeError(f"{name} must be a number, not {value!r}")
     if not 0 <= (number := float(value)) < below:

@@ -87,7 +87,7 @@ def _weigh(
     found, squared, limit, among, numbers, neighbors, weights, is_open, n, m, nearly,
     BLOCK: tl.constexpr, K: tl.constexpr, SIZE: tl.constexpr, SATURATING: tl.constexpr,
 ):  # fmt: skip
-    """The nearest of each list and their weights, one row for each thread."""
+    """Find the nearest of each list and their weights, one row for each thread."""
     row = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.int64)
     there = row < n
     epsilon = tl.load(numbers)
@@ -201,7 +201,7 @@ def _combine(
 def expand_kernel_triton(
     X: torch.Tensor, search: Search, coefficients: torch.Tensor, constant: torch.Tensor
 ) -> torch.Tensor:
-    """``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant`` for every row, moved and scaled to u.
+    """Expand rows, prepared as u: ``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant``.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _expand(
     ROWS: tl.constexpr, TILE: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
     WIDTH: tl.constexpr,
 ):  # fmt: skip
-    """One block of rows and columns of the result."""
+    """Compute one block of rows and columns of the result."""
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     target = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     slot = tl.arange(0, TILE)
