@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from nearkin import estimates, open_rows
-from nearkin.cli import costs
+from nearkin.cli.common import UserError
+from nearkin.cli.transform import refuse_without_room
 
 
 @pytest.fixture
@@ -35,16 +36,16 @@ def test_what_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
 def test_who_looks_on_is_told_how_long_it_takes(run, rows, monkeypatch):
     monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 10)
     cost = estimates.Estimate(20.0, 10.0, 40.0, 10**8, 2, 10**10)
-    monkeypatch.setattr(estimates, "estimate", lambda learner, **job: cost)
+    monkeypatch.setattr("nearkin.estimate", lambda learner, **job: cost)
     assert "about" not in fit(run, rows, "--learner", "gmml").err
-    monkeypatch.setattr(costs, "is_watched", lambda: True)
-    monkeypatch.setattr(costs, "_MANY_NUMBERS", 10)
+    monkeypatch.setattr("nearkin.cli.fit.is_watched", lambda: True)
+    monkeypatch.setattr("nearkin.cli.fit._MANY_NUMBERS", 10)
     assert "about 20 s, 0.1 GB, 2 passes over the rows" in fit(run, rows, "--learner", "gmml").err
 
     def fail(*given, **more):
         raise RuntimeError
 
-    monkeypatch.setattr(estimates, "estimate", fail)
+    monkeypatch.setattr("nearkin.estimate", fail)
     assert "about" not in fit(run, rows, "--learner", "gmml").err
 
 
@@ -72,8 +73,8 @@ def test_an_embedding_that_cannot_fit_is_refused_with_the_remedy(run, rows, monk
 def test_blocks_of_a_file_are_counted_as_they_are_read(monkeypatch):
     monkeypatch.setattr(estimates, "available_memory", lambda: 10_000)
     blocks = open_rows([np.ones((20, 4)) for _ in range(10)])
-    costs.refuse_embedding_that_cannot_fit(blocks, blocks, None, by_axes=False)
-    with pytest.raises(costs.UserError, match="20 of them"):
-        costs.refuse_embedding_that_cannot_fit(
+    refuse_without_room(blocks, blocks, None, by_axes=False)
+    with pytest.raises(UserError, match="20 of them"):
+        refuse_without_room(
             blocks, blocks.mapped(lambda X: np.ones((len(X), 80)), ["z"] * 80), None, by_axes=False
         )

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
-from nearkin.cli.fit import Part, hold_out
+from nearkin.cli.fit import Part, hold_out_rows
 from nearkin.learners.selection import Candidate, SelectionReport, SelectionSample
 from nearkin.rows.streams import RowStream, open_rows
 from nearkin.scores.verdicts import read_verdicts
@@ -326,7 +326,7 @@ def test_rows_kept_apart_are_not_learned_from(run, files, sample):
     assert (record["judged_by"], record["measure"], record["seen"]) == ("pairs", "pair_auc", "0")
     assert 0 <= float(record["euclidean"]) <= 1
     # Judged again, by those that were kept apart: the rows that the model has no marks of.
-    learned, test = hold_out(Part(open_rows([sample.X]), None, sample.pairs), 0.2, 0)
+    learned, test = hold_out_rows(Part(open_rows([sample.X]), None, sample.pairs), 0.2, 0)
     assert len(learned.rows) == told["rows"]
     found = nearkin.load("new.nearkin")
     del found.feature_names_in_
@@ -357,7 +357,7 @@ def test_groups_that_pairs_tie_together_stay_together(sample):
     pairs = Pairs(triples[:, :2], triples[:, 1:], n_rows=120)
     whole = Part(open_rows([sample.X[:50], sample.X[50:]]), sample.y, pairs)
     for seed in range(5):
-        learn, test = hold_out(whole, 0.2, seed)
+        learn, test = hold_out_rows(whole, 0.2, seed)
         assert (len(test.rows), len(test.pairs), len(learn.pairs)) == (24, 16, 64)
         rows = {tuple(row) for row in test.rows.to_numpy()}
         assert not rows & {tuple(row) for row in learn.rows.to_numpy()}

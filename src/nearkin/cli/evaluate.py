@@ -104,13 +104,13 @@ def evaluate(
     share, qualities = read_prevalence(prevalence), {}
     known = pair_files.read_known_pairs(table, pairs, choice.delimiter, triplets)
     if known is not None and pairs is not None:
-        found += score_pairs(learned, table.rows, known, str(pairs))
+        found += score_by_pairs(learned, table.rows, known, str(pairs))
         qualities["pairs"] = _estimate_quality(learned, table.rows, share, seed, pairs=known)
     if known is not None and triplets is not None:
-        found += score_triplets(learned, table.rows, known)
+        found += score_by_triplets(learned, table.rows, known)
     if labels is not None:
         y = table.labels(labels)
-        found += score_labels(learned, table.rows, y, seed)
+        found += score_by_labels(learned, table.rows, y, seed)
         qualities["labels"] = _estimate_quality(learned, table.rows, share, seed, y=y)
     _warn_of_seen(found, str(model))
     for by, quality in qualities.items():
@@ -152,7 +152,7 @@ def _evaluate_matcher(
     return _tabulate_lines(lines)
 
 
-def score_pairs(
+def score_by_pairs(
     model: models.Model, rows: RowStream, pairs: Pairs, file: str
 ) -> list[models.Score]:
     """By pairs, which need rows of their own only."""
@@ -167,7 +167,7 @@ def score_pairs(
     return _compare(model, rows.take(pairs.points), "pairs", measures)
 
 
-def score_triplets(model: models.Model, rows: RowStream, pairs: Pairs) -> list[models.Score]:
+def score_by_triplets(model: models.Model, rows: RowStream, pairs: Pairs) -> list[models.Score]:
     """By triplets, which need rows of their own only."""
     triplets = nk.Pairs(closer=pairs.closer, closer_weight=pairs.closer_weight)
     near = triplets.restrict(triplets.points)
@@ -184,7 +184,7 @@ def can_be_judged(y: Any) -> bool:
     return int((counts > 0).sum()) >= 2 and int(counts.max()) >= 2
 
 
-def score_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> list[models.Score]:
+def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> list[models.Score]:
     """By labels, of all labelled rows or some of them."""
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")

@@ -16,12 +16,12 @@ import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, say
+from nearkin.cli.common import UserError, import_late, is_watched, say
 from nearkin.cli.evaluate import (
     can_be_judged,
-    score_labels,
-    score_pairs,
-    score_triplets,
+    score_by_labels,
+    score_by_pairs,
+    score_by_triplets,
     tabulate_scores,
 )
 from nearkin.cli.files.inputs import is_standard_output
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn import base, decomposition
 
-    from nearkin import Answers, Chain, Pairs
+    from nearkin import Answers, Chain, Pairs, estimates
     from nearkin._types import Mask
-    from nearkin.cli import costs, models, row_marks
+    from nearkin.cli import models, row_marks
     from nearkin.cli.files import output as outputs
     from nearkin.cli.files import pairs as pair_files
     from nearkin.cli.files import tables
@@ -45,16 +45,18 @@ if TYPE_CHECKING:
     from nearkin.scores import held_out as folds
     from nearkin.storage import models as storage
 else:
-    np, base, decomposition, costs, models, row_marks, outputs, pair_files, tables = import_late(
-        "numpy",
-        "sklearn.base",
-        "sklearn.decomposition",
-        "nearkin.cli.costs",
-        "nearkin.cli.models",
-        "nearkin.cli.row_marks",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
+    np, base, decomposition, estimates, models, row_marks, outputs, pair_files, tables = (
+        import_late(
+            "numpy",
+            "sklearn.base",
+            "sklearn.decomposition",
+            "nearkin.estimates",
+            "nearkin.cli.models",
+            "nearkin.cli.row_marks",
+            "nearkin.cli.files.output",
+            "nearkin.cli.files.pairs",
+            "nearkin.cli.files.tables",
+        )
     )
     answers, backends, parallel, scaling, streams, folds, storage = import_late(
         "nearkin.pairs.answers",
@@ -70,6 +72,9 @@ else:
 _MOST_READ = 2**23
 # Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
 _FEWEST, _MOST = 2**22, 2**29
+# Numbers of rows from which on somebody who looks on waits some seconds to learn how long it takes,
+# and seconds that are worth a word.
+_MANY_NUMBERS, _MANY_SECONDS = 2**28, 5.0
 # Draws of rows to hold out until there are pairs of both kinds to judge by.
 _MOST_DRAWS = 100
 
@@ -195,8 +200,8 @@ def fit(
     whole = learn = Part(marked.rows, y, *known)
     held_out = None
     if test is not None:
-        learn, held_out = hold_out(whole, test, seed)
-        say(describe_hold_out(whole, learn, held_out))
+        learn, held_out = hold_out_rows(whole, test, seed)
+        say(describe_hold_out_rows(whole, learn, held_out))
         marked = row_marks.MarkedRows(learn.rows)
     metric = learn_metric(
         cls,
@@ -287,7 +292,7 @@ def learn_metric(
                 f"--device: {cls.__name__} needs all rows at once on the host"
                 f"{' for --components' * is_reduced}; --learner kernel-beta works there."
             )
-    costs.refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
+    _refuse_without_memory(learner, rows, by_blocks=by_blocks)
     if by_blocks:
         parallel.start_loading_numba()
     start = time.perf_counter()
@@ -296,14 +301,7 @@ def learn_metric(
         named = SimpleNamespace(feature_names_in_=rows.names)
         scaling.warn_of_units(named, X, "--standardise gives all columns the same say.")
     if by_blocks:
-        told = pairs.pairs if isinstance(pairs, nk.Answers) else pairs
-        n_pairs = 0 if told is None else len(told)
-        costs.announce(
-            learner,
-            rows,
-            n_pairs,
-            time.perf_counter() - start,
-        )
+        _announce(learner, rows, pairs, time.perf_counter() - start)
     with mute_categories(scaling.ScaleWarning):
         if standardise:
             metric = _fit_standardised(learner, X, y, pairs)
@@ -320,6 +318,47 @@ def learn_metric(
     if rows.names is not None:
         metric.feature_names_in_ = np.array(rows.names, dtype=object)
     return metric
+
+
+def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: bool) -> None:
+    """Raise if what a fit needs at least is more than the memory that is free."""
+    n, d = rows.shape
+    needed = estimates.least_memory(learner, n, d, rows.dtype.itemsize, in_memory=not by_blocks)
+    free = estimates.available_memory()
+    if needed <= free:
+        return
+    if estimates.has_many_landmarks(learner, n):
+        remedy = "give --set n_landmarks=1000, with which no n × n numbers are held."
+    else:
+        remedy = "give fewer rows, or --learner kernel-beta, which reads them block by block."
+    wanted, there = estimates.in_bytes(needed), estimates.in_bytes(free)
+    raise UserError(
+        f"{type(learner).__name__} needs {wanted} at least for {n} rows of {d} columns, but "
+        f"{there} are free: {remedy}"
+    )
+
+
+def _announce(
+    learner: Any, rows: streams.RowStream, pairs: Pairs | Answers | None, seconds: float
+) -> None:
+    """Say how long a fit will take and what memory it needs, if it is long and somebody looks on.
+
+    ``seconds`` is what it took to read the rows once.
+    """
+    n, d = rows.shape
+    if not is_watched() or n * d < _MANY_NUMBERS:
+        return
+    told = pairs.pairs if isinstance(pairs, nk.Answers) else pairs
+    n_pairs = 1 if told is None else max(1, len(told))
+    try:
+        found = nk.estimate(learner, n=n, d=d, n_pairs=n_pairs, dtype=rows.dtype)
+    except Exception:  # what is not known is not said
+        return
+    passes = found.passes or 1
+    if (seconds := found.seconds + passes * seconds) >= _MANY_SECONDS:
+        held = max(0, found.memory - n * d * rows.dtype.itemsize)
+        said = f"about {estimates.in_time(seconds)}, {estimates.in_bytes(held)}"
+        say(f"{said}, {passes} passes over the rows")
 
 
 def _reduce(
@@ -380,16 +419,16 @@ class Part:
         found: list[models.Score] = []
         if _has_both(self.pairs):
             assert self.pairs is not None
-            found += score_pairs(model, self.rows, self.pairs, "--pairs")
+            found += score_by_pairs(model, self.rows, self.pairs, "--pairs")
         if _has_triplets(self.pairs):
             assert self.pairs is not None
-            found += score_triplets(model, self.rows, self.pairs)
+            found += score_by_triplets(model, self.rows, self.pairs)
         if can_be_judged(self.labels):
-            found += score_labels(model, self.rows, self.labels, seed)
+            found += score_by_labels(model, self.rows, self.labels, seed)
         return found
 
 
-def hold_out(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
+def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     """Rows to learn from, and a share of them to judge by, drawn at random.
 
     Rows that pairs and triplets tie together stay together, so that nothing is known of those to
@@ -419,7 +458,7 @@ def hold_out(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     return learn, test
 
 
-def describe_hold_out(whole: Part, learn: Part, test: Part) -> str:
+def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
     """In words, with what is not used."""
     said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
     apart, between = [], []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,21 +17,23 @@ from nearkin.cli.files.columns import Choice
 if TYPE_CHECKING:
     import numpy as np
 
+    from nearkin import estimates
     from nearkin._types import Floats
-    from nearkin.cli import costs, models
+    from nearkin.cli import models
     from nearkin.cli.files import output as outputs
     from nearkin.cli.files import tables
-    from nearkin.rows import streams
+    from nearkin.rows import streams, validation
     from nearkin.rows.streams import RowStream
     from nearkin.spaces import linalg
 else:
-    np, costs, models, outputs, tables, streams, linalg = import_late(
+    np, estimates, models, outputs, tables, streams, validation, linalg = import_late(
         "numpy",
-        "nearkin.cli.costs",
+        "nearkin.estimates",
         "nearkin.cli.models",
         "nearkin.cli.files.output",
         "nearkin.cli.files.tables",
         "nearkin.rows.streams",
+        "nearkin.rows.validation",
         "nearkin.spaces.linalg",
     )
 
@@ -126,7 +130,7 @@ def write_embedding(
 
     by_axes = components is not None
     if device is None:
-        costs.refuse_embedding_that_cannot_fit(
+        refuse_without_room(
             table.rows, stream, out.path if is_array and not by_axes else None, by_axes=by_axes
         )
     if components is not None:
@@ -156,3 +160,46 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
         return np.asarray((block - mean) @ axes, dtype=block.dtype)
 
     return rows.mapped(project, [f"axis{j}" for j in range(n)])
+
+
+def refuse_without_room(
+    rows: RowStream, embedded: RowStream, array: Path | None, *, by_axes: bool
+) -> None:
+    """Raise if memory cannot hold a block of embedded rows, or the disk the array of all.
+
+    Parameters
+    ----------
+    rows : RowStream
+    embedded : RowStream
+        The same in the learned space.
+    array : Path or None
+        The file, where it is to have all these columns uncompressed.
+    by_axes : bool
+        Whether principal axes of embedded rows are wanted.
+    """
+    n, q = embedded.shape
+    size = embedded.dtype.itemsize
+    free = estimates.available_memory()
+
+    def needed_by(block: int) -> int:
+        return block * (rows.n_columns + q) * size + (8 * q * q if by_axes else 0)
+
+    remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
+    # Files are often read by fewer rows than that, which only the first block tells.
+    if needed_by(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
+        block = sum(len(block.rows) for block in islice(rows.blocks(), 1))
+        if needed_by(block) > free:
+            wanted, there = (estimates.in_bytes(size) for size in (needed_by(block), free))
+            raise UserError(
+                f"rows have {q} columns in the learned space: {block} of them, which are worked on "
+                f"at a time, need {wanted} at least, but {there} are free: {remedy}"
+            )
+    if array is not None:
+        room = shutil.disk_usage(array.parent).free
+        whole = n * q * size
+        if whole > room:
+            wanted, there = estimates.in_bytes(whole), estimates.in_bytes(room)
+            raise UserError(
+                f"{array}: {n} rows have {q} columns in the learned space, {wanted} in all, but "
+                f"{there} are free there: name a file on another disk, or {remedy}"
+            )

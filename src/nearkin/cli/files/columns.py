@@ -78,7 +78,7 @@ def _like(pattern: str, known: list[str]) -> list[str]:
     return [column for column in known if fnmatchcase(column, pattern)]
 
 
-def choose_features(
+def pick_columns(
     kinds: Kinds,
     choice: Choice,
     aside: Iterable[str],

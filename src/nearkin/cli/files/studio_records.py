@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
 from nearkin.cli.common import UserError, say
-from nearkin.cli.files.columns import Choice, Kinds, choose_features, has_words, match_columns
+from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
 from nearkin.cli.files.inputs import FILE, PIXELS, open_source
 from nearkin.cli.files.pairs import read_known_pairs
 from nearkin.cli.files.tables import MissingCellsError, Table, column_kinds, open_table
@@ -315,7 +315,7 @@ def _open(path: Path, wishes: Wishes) -> _Opened:
     cells = _some_cells(path, choice, left)
     chosen: list[str] = []
     if choice.columns:
-        chosen = choose_features(kinds, choice, named, wishes.labels, str(path))[0]
+        chosen = pick_columns(kinds, choice, named, wishes.labels, str(path))[0]
     try:
         roles = choose_by_cells(left, cells)
     except InputError as error:

@@ -23,10 +23,10 @@ from nearkin.cli.files.columns import (
     Feature,
     Kinds,
     check_agreement,
-    choose_features,
     features_of_model,
     has_words,
     match_columns,
+    pick_columns,
     refuse_others,
     refuse_twice,
 )
@@ -710,7 +710,7 @@ def _layout(
         return layout, False
     if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
         return [Feature(model.vector, model.vector)], False
-    numeric, one_hot = choose_features(source.kinds, choice, others, labels, source.file)
+    numeric, one_hot = pick_columns(source.kinds, choice, others, labels, source.file)
     has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
     if words and model is None and has:
         columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
@@ -893,7 +893,7 @@ def _told(columns: list[Column]) -> list[Column]:
 
 def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
     aside = {*source.aside, choice.id_column} - {None}
-    plain, one_hot = choose_features(
+    plain, one_hot = pick_columns(
         source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly
     )
     return [name for name in source.kinds if name in {*plain, *one_hot}]
