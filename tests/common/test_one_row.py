@@ -49,10 +49,23 @@ def test_rows_with_one_row_are_not_compared_with_many():
 
 
 def test_a_sparse_row():
-    X, y, _, X_new = example()
-    metric = KernelBeta(random_state=0).fit(sp.csr_array(X), y)
-    found = metric.distance(sp.coo_array(X_new[3]), sp.csr_array(X))
-    assert_allclose(found, metric.distance(X_new[3], X), atol=1e-6)
+    X, y, _, _ = example()
+    dense, metric = (KernelBeta(random_state=0).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    assert_allclose(
+        metric.distance(sp.coo_array(X[3]), sp.csr_array(X)), dense.distance(X[3], X), atol=1e-6
+    )
+    whole = sp.csr_array(X)
+    for a, b in ((whole[3], whole[4]), (whole[[3]], sp.csr_matrix(X)[4])):  # of shapes (d,), (1, d)
+        for method in ("distance", "pair_distance", "chance_same", "same"):
+            expected = getattr(dense, method)(X[3], X[4])
+            assert_allclose(np.squeeze(getattr(metric, method)(a, b)), expected, atol=1e-6)
+        told = metric.explain(a, b)
+        assert_allclose(told.distance, dense.explain(X[3], X[4]).distance, atol=1e-6)
+        parts, expected = metric.contributions(a, b), dense.contributions(X[3], X[4])
+        assert parts.keys() == expected.keys()
+        for name, part in parts.items():
+            assert_allclose(np.squeeze(part), expected[name], atol=1e-6)
+    assert_allclose([*metric.importances().values()], [*dense.importances().values()], atol=1e-6)
 
 
 def test_rows_of_frames():

@@ -963,7 +963,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
     def _checked_columns(self, X: Any) -> Floats:
         """Check rows, and return them dense, as ``_map_of_columns`` takes them."""
-        return np.asarray(to_dense(backends.to_numpy(self._checked(X))))
+        return backends.to_numpy(to_dense(self._checked(X)))
 
     def _map_of_columns(self) -> tuple[Map, Any]:
         """Return the map of rows of numbers, and for each number the column that it is of."""
