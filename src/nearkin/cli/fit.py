@@ -384,7 +384,7 @@ def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
         scaler = scaling.fit_scaler(X)
         seen: Any = X.mapped(scaler.transform, [f"x{j}" for j in range(d)])
     else:
-        scaler = scaling.fit_scaler([X])
+        scaler = scaling.fit_scaler(X)
         seen = scaler.transform(X)
     fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -396,25 +396,24 @@ def divide_columns(X: Any, scale: Floats | None) -> Any:
     return (X / scale).astype(X.dtype, copy=False)
 
 
-def fit_scaler(blocks: Iterable[Floats]) -> StandardScaler:
-    """What standardises rows: columns of rounding noise are centred, but not blown up.
+def fit_scaler(X: Any) -> StandardScaler:
+    """Fit a step of scikit-learn's that takes means away and divides by :func:`column_scales`.
 
     Parameters
     ----------
-    blocks : iterable of ndarray of shape (n, d)
-        The rows, or some of them at a time.
+    X : ndarray of shape (n, d) or RowStream
 
     Examples
     --------
     >>> import numpy as np
     >>> from nearkin.rows.scaling import fit_scaler
-    >>> fit_scaler([np.array([[0.0, 0.0], [4.0, 1e-33]])]).scale_
+    >>> fit_scaler(np.array([[0.0, 0.0], [4.0, 1e-33]])).scale_
     array([2., 1.])
     """
     scaler = StandardScaler()
-    for block in blocks:
+    for block in X if backends.is_remote(X) else [X]:
         scaler.partial_fit(block)
-    scaler.scale_[drop_rounding(np.sqrt(scaler.var_)) == 0] = 1.0
+    scaler.scale_ = column_scales(X)
     return scaler
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -27,10 +26,9 @@ from nearkin.storage.files import StrPath
 from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures, PixelPictures
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
-    NOT_CHOSEN,
     ColumnChoice,
     are_records,
-    choose_by_cells,
+    choose_columns,
     describe_class_columns,
     restrict_roles,
 )
@@ -43,8 +41,8 @@ from nearkin.tables.roles import (
     Roles,
     choose_by_kinds,
     describe_roles,
-    find_counters,
-    find_doubtful_columns,
+    drop_counters,
+    find_doubtful_names,
     recognise_id_name,
 )
 
@@ -523,7 +521,7 @@ def table_parts(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.tables.choice.choose_by_cells` chooses
+        Columns to learn from; :func:`nearkin.tables.choice.choose_columns` chooses
         otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
@@ -570,13 +568,10 @@ def _parts_of_frame(
     if of_words:
         return _parts_of_records(frame, source, aside if learn_from is None else None)
     if learn_from is not None:
-        chosen, usual = _named(learn_from, kinds, source), {}
-        others = [name for name in kinds if name not in {*chosen, *aside}]
-        with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
-            usual = choose_by_cells(kinds, frame.some_cells(), aside).left_out
-        roles = Roles(chosen, {name: usual.get(name, NOT_CHOSEN) for name in others})
+        chosen = _named(learn_from, kinds, source)
+        roles = choose_columns(kinds, frame.some_cells(), chosen, aside)
     elif of_words is None:
-        roles = choose_by_cells(kinds, frame.some_cells(), aside)
+        roles = choose_columns(kinds, frame.some_cells(), aside=aside)
     else:
         roles = choose_by_kinds(kinds, aside)
     if not roles.learned:
@@ -596,7 +591,7 @@ def _parts_of_frame(
     else:
         X, features = _side_by_side([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
-            X, features, roles = _without_counters(X, features, roles)
+            X, features, roles = drop_counters(X, features, roles)
     return TableParts(X, features, not is_vector, frame.shown(roles.learned), roles)
 
 
@@ -610,7 +605,7 @@ def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Tabl
         for name, kind in kinds.items()
     ):
         raise InputError(f"records=True: {source} has no columns of words.")
-    left_out = {**find_doubtful_columns(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
+    left_out = {**find_doubtful_names(kinds), **dict.fromkeys(aside, "")}
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
@@ -625,17 +620,6 @@ def encoded(
     with collect_notices() as notes:
         X = encoder.fit_transform(cells)
     return X, encoder, [note.text for note in notes]
-
-
-def _without_counters(
-    X: Floats, features: list[str], roles: Roles
-) -> tuple[Floats, list[str], Roles]:
-    aside = find_counters(X, features)
-    if not aside:
-        return X, features, roles
-    kept = [name for name in features if name not in aside]
-    X = X[:, [name not in aside for name in features]]
-    return X, kept, Roles(kept, {**aside, **roles.left_out})
 
 
 def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
@@ -969,7 +953,7 @@ def records_of(
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
         The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
-        :func:`nearkin.tables.choice.choose_by_cells`. All columns but vectors are shown.
+        :func:`nearkin.tables.choice.choose_columns`. All columns but vectors are shown.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional
@@ -1140,7 +1124,7 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
     >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
     ['name', 'town']
     """
-    left_out = find_doubtful_columns(dict.fromkeys(names, "number"))
+    left_out = find_doubtful_names(names)
     return [name for name in names if name not in left_out and name not in aside]
 
 
@@ -1231,7 +1215,7 @@ def scaling_of(records: StudioRecords, wished: bool | None) -> Scaling:
     StandardScaler()
     """
     if wished:
-        return Scaling(fit_scaler([records.X]))
+        return Scaling(fit_scaler(records.X))
     if records.is_vector and wished is None:
         return Scaling(
             Normalizer().fit(records.X), ("Vectors are compared by their directions (cosine).",)
@@ -1244,6 +1228,6 @@ def scaling_of(records: StudioRecords, wished: bool | None) -> Scaling:
     said = describe_units(found, records.features)
     said = f"{said[0].upper()}{said[1:]}"
     if wished is None:
-        scaler = fit_scaler([records.X])
+        scaler = fit_scaler(records.X)
         return Scaling(scaler, (f"{said}: columns are brought to one scale.",))
     return Scaling(None, (f"{said}: standardise to give all columns the same say.",))

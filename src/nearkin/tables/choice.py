@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -28,7 +29,7 @@ from nearkin.tables.roles import (
     YES_OR_NO,
     Roles,
     choose_by_kinds,
-    find_doubtful_columns,
+    find_doubtful_names,
 )
 
 # Columns that hold the same words, such as given names and surnames: people swap such cells.
@@ -141,6 +142,23 @@ _FILE = re.compile(
 _MOST_ARE = 0.9
 
 
+def choose_columns(
+    kinds: Mapping[str, str],
+    cells: Mapping[str, Sequence[Any]],
+    named: Sequence[str] = (),
+    aside: Iterable[str] = (),
+) -> Roles:
+    """Columns that somebody named, or else those of :func:`choose_by_cells`; and why not others."""
+    set_aside = set(aside)
+    if not named:
+        return choose_by_cells(kinds, cells, set_aside)
+    usual: Mapping[str, str] = {}
+    with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
+        usual = choose_by_cells(kinds, cells, set_aside).left_out
+    others = [name for name in kinds if name not in {*named, *set_aside}]
+    return Roles([*named], {name: usual.get(name, NOT_CHOSEN) for name in others})
+
+
 def choose_by_cells(
     kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
 ) -> Roles:
@@ -172,7 +190,7 @@ def choose_by_cells(
     set_aside = set(aside)
     kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     roles = choose_by_kinds(kinds)
-    by_name = find_doubtful_columns(dict.fromkeys(kinds, "number"))
+    by_name = find_doubtful_names(kinds)
     if any(kinds[name] == "vector" for name in roles.learned):
         whys = {
             name: by_name.get(name, VECTORS_INSTEAD if why == kinds[name] else why)
@@ -243,7 +261,7 @@ class ColumnChoice:
         Each with ``name``, ``kind``, ``learned``, ``why`` (not, or what speaks against it) and
         ``can`` it be learned from.
         """
-        doubts = find_doubtful_columns(dict.fromkeys(self.kinds, "number"))
+        doubts = find_doubtful_names(self.kinds)
         learned = set(self.learned)
         return [
             {
@@ -279,7 +297,7 @@ def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
 
 def describe_class_columns(names: Sequence[str]) -> list[str]:
     """A word on columns that were chosen though they may give the answer away."""
-    doubts = find_doubtful_columns(dict.fromkeys(names, "number"))
+    doubts = find_doubtful_names(names)
     classes = [name for name, why in doubts.items() if why == CLASSES]
     if not classes:
         return []

@@ -37,7 +37,7 @@ class Roles:
     left_out: dict[str, str]
 
 
-def find_doubtful_columns(kinds: Mapping[str, str]) -> dict[str, str]:
+def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
     """Columns of numbers that say little of what a row is like, with the reason.
 
     Those that name or count rows, or look like classes, by their names; and those of yes and no,
@@ -47,6 +47,8 @@ def find_doubtful_columns(kinds: Mapping[str, str]) -> dict[str, str]:
     ----------
     kinds : mapping
         What each column holds: "number", "boolean", "vector", "text" and so on.
+    with_words : bool, default=False
+        Whether words are learned from beside numbers: yes and no are words.
 
     Examples
     --------
@@ -64,9 +66,14 @@ def find_doubtful_columns(kinds: Mapping[str, str]) -> dict[str, str]:
         elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
             found[name] = CLASSES
     others = [name for name in kinds if name not in found]
-    if any(kinds[name] in ("number", "vector") for name in others):
+    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
         found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
     return {name: found[name] for name in kinds if name in found}
+
+
+def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
+    """The same by names alone, of columns of any kind."""
+    return find_doubtful_columns(dict.fromkeys(names, "number"))
 
 
 def recognise_id_name(name: str) -> str | None:
@@ -138,6 +145,17 @@ def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
     found = {name: COUNTS_ROWS for name, one in zip(names, grows, strict=True) if one}
     return found if len(found) < len(names) else {}
+
+
+def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats, list[str], Roles]:
+    """Rows, names and roles without columns that :func:`find_counters` finds."""
+    aside = find_counters(X, names)
+    if not aside:
+        return X, [*names], roles
+    left = [name for name in names if name not in aside]
+    learned = [name for name in roles.learned if name not in aside]
+    kept = [name not in aside for name in names]
+    return X[:, kept], left, Roles(learned, {**aside, **roles.left_out})
 
 
 def describe_roles(roles: Roles) -> str:

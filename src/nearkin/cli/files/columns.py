@@ -10,7 +10,7 @@ from typing import Any
 
 from nearkin.cli.common import UserError, guess, listed, say
 from nearkin.errors import few
-from nearkin.tables.roles import YES_OR_NO, find_doubtful_columns
+from nearkin.tables.roles import find_doubtful_columns
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]
@@ -111,9 +111,8 @@ def _worth_learning_from(
     """Without columns that name rows, look like classes, or say yes or no; these are told."""
     spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
     spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
-    aside = find_doubtful_columns({c: kinds[c] for c in columns if c not in spoken_of})
-    if has_words(kinds, [c for c in columns if c not in spoken_of]):
-        aside = {column: why for column, why in aside.items() if why != YES_OR_NO}
+    others = {column: kinds[column] for column in columns if column not in spoken_of}
+    aside = find_doubtful_columns(others, with_words=has_words(kinds, [*others]))
     if aside and not quietly:
         named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
         say(f"note: not learned from {named}; --columns takes all that it names.")

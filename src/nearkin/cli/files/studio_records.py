@@ -33,15 +33,14 @@ from nearkin.studio.records import (
 from nearkin.studio.records import records_of_digits as records_of_digits
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
-    NOT_CHOSEN,
     ColumnChoice,
     are_records,
-    choose_by_cells,
+    choose_columns,
     describe_class_columns,
     restrict_roles,
 )
 from nearkin.tables.reading import CategoryCells
-from nearkin.tables.roles import Roles, choose_by_kinds, describe_roles, find_counters
+from nearkin.tables.roles import Roles, choose_by_kinds, describe_roles, drop_counters
 
 # Whole numbers up to this are told apart as float64.
 _EXACT = 2.0**53
@@ -149,7 +148,7 @@ def read_records(
     """Records of a file or a folder of pictures, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.tables.choice.choose_by_cells`; all columns but vectors are shown. Of many rows
+    :func:`nearkin.tables.choice.choose_columns`; all columns but vectors are shown. Of many rows
     an even sample is taken, and with it all rows that are named in pairs. ``vectors`` is a file of
     those that are learned from in place of pixels.
     """
@@ -317,17 +316,12 @@ def _open(path: Path, wishes: Wishes) -> _Opened:
     if choice.columns:
         chosen = pick_columns(kinds, choice, named, wishes.labels, str(path))[0]
     try:
-        roles = choose_by_cells(left, cells)
+        roles = choose_columns(left, cells, chosen)
     except InputError as error:
-        if not chosen:
-            raise UserError(f"{path}: {error} (--columns)") from error
-        roles = Roles([], {})
+        raise UserError(f"{path}: {error} (--columns)") from error
     are_things = are_records(
         {name: of for name, of in cells.items() if not chosen or name in chosen}
     )
-    if chosen:
-        others = {name: roles.left_out.get(name, NOT_CHOSEN) for name in left if name not in chosen}
-        roles = Roles(chosen, others)
     if not roles.learned:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     plain = not has_words(kinds, roles.learned) and not choice.states_kinds
@@ -418,15 +412,10 @@ def _without_counters(
     """Records that do not learn from numbers that only count rows, unless these are asked for."""
     if roles is None or not records.named or choice.columns:
         return records, roles
-    aside = find_counters(records.X, records.features)
+    X, features, roles = drop_counters(records.X, records.features, roles)
+    aside = [name for name in records.features if name not in features]
     shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
-    kept = [name not in aside for name in records.features]
-    learned = [name for name in records.features if name not in aside]
-    X = records.X[:, kept] if aside else records.X
-    return (
-        replace(records, X=X, features=learned, columns={**records.columns, **shown}),
-        Roles([name for name in roles.learned if name not in aside], {**aside, **roles.left_out}),
-    )
+    return replace(records, X=X, features=features, columns={**records.columns, **shown}), roles
 
 
 def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: Roles) -> str:
