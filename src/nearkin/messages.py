@@ -24,7 +24,6 @@ class Note:
 
     Attributes
     ----------
-    text : str
     category : type of Warning
         What it is about.
     """
@@ -39,13 +38,7 @@ _left_out: ContextVar[tuple[type[Warning], ...]] = ContextVar("left_out", defaul
 
 
 def notice(text: str, category: type[Warning] = UserWarning) -> None:
-    """Say what was noticed: to who listens, or else to the user, as a warning.
-
-    Parameters
-    ----------
-    text : str
-    category : type of Warning, default=UserWarning
-    """
+    """Say what was noticed: to who listens, or else to the user, as a warning."""
     if not is_heard(category):
         return
     notes = _listener.get()
@@ -104,9 +97,6 @@ def _users_level() -> int:
     return level
 
 
-# A line that says how far long work has come, or why it takes long.
-
-
 Item = TypeVar("Item")
 _WIDTH = 24
 
@@ -123,7 +113,6 @@ def show_progress(
 
     Parameters
     ----------
-    items : iterable
     what : str
         What is being done, a few words.
     shown : bool, default=True
@@ -191,9 +180,6 @@ def _show(what: str, done: int, total: int | None) -> None:
         tell(f"\r{what} {bar} {done}/{total}")
     else:
         tell(f"\r{what} {done}")
-
-
-# Warnings of other libraries that are left out, in one thread and nowhere else.
 
 
 _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)

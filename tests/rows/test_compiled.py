@@ -39,7 +39,7 @@ def begun(module, kept="folder"):
 def test_every_compiled_loop_is_made_in_one_place_and_kept():
     users = [path for path in SOURCES.rglob("*.py") if re.search(r"\bnumba\b", path.read_text())]
     assert users == [SOURCES / "rows" / "numba_loops.py"]
-    assert combine.stats.cache_path
+    assert combine.dispatcher().stats.cache_path
 
 
 def test_without_a_folder_to_keep_it_in_a_loop_is_compiled_all_the_same():
@@ -47,7 +47,7 @@ def test_without_a_folder_to_keep_it_in_a_loop_is_compiled_all_the_same():
     exec("def total(values):\n    return values.sum()", names)  # of no file
     total = compiled(fastmath=REORDER)(names["total"])
     assert total(np.ones(3)) == 3
-    assert total.stats.cache_path is None
+    assert total.dispatcher().stats.cache_path is None
 
 
 def test_a_terminal_is_told_once(monkeypatch):
@@ -132,7 +132,9 @@ def total_anew(folder):
         patch.setitem(sys.modules, "loops", importlib.util.module_from_spec(spec))
         loops = sys.modules["loops"]
         spec.loader.exec_module(loops)
-        return loops.outer(np.arange(4.0)), sum(loops.outer.stats.cache_misses.values())
+        return loops.outer(np.arange(4.0)), sum(
+            loops.outer.dispatcher().stats.cache_misses.values()
+        )
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

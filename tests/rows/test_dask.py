@@ -554,7 +554,7 @@ def test_what_tasks_share_is_found_again_when_its_worker_dies(client):
     """The scheduler has what it takes to make it again: it is not only on a worker."""
     client.wait_for_workers(2, timeout=PATIENCE)
     rows = DaskRows(da.from_array(X, chunks=(50, 4)), client=client)
-    shared = rows._sent(rows._work)
+    shared = dask_rows._sent(rows._work, client)
     [future] = client.futures_of(shared)
     assert future.result().function is None
     [holders] = client.who_has([future]).values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.questions.strategies import add_inferred, check_knowledge
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.parallel import pause
 from nearkin.rows.scaling import find_differing_units
 from nearkin.rows.validation import count_rows
 from nearkin.scores.held_out import rank_among
@@ -201,6 +201,13 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     >>> early.value > 2 * late.value
     True
     """
+    return outlook_between_fits(X, pairs, lambda: None, random_state=random_state)
+
+
+def outlook_between_fits(
+    X: Any, pairs: Pairs, before_each_fit: Callable[[], object], *, random_state: Any = 0
+) -> Outlook:
+    """The same, with a call before each of its fits: it may wait for what is more urgent."""
     n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _why_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)
@@ -210,7 +217,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     some = some.restrict(rows)
     with collect_notices():  # what is worth a note is one of the learner that is asked for
         taken = validation.check_input(access.take_to_host(X, rows), accept_sparse="csr")
-        halves = _halves(taken, some, rng)
+        halves = _halves(taken, some, rng, before_each_fit)
     too_early = "" if halves else "halves of the answers are too few to learn from."
     return Outlook(len(known), halves, too_early)
 
@@ -247,7 +254,9 @@ def _some_rows(pairs: Pairs, n_rows: int, rng: np.random.RandomState) -> Ints:
     return np.sort(np.concatenate([pairs.points, others[draw_numbers(len(others), wanted, rng)]]))
 
 
-def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
+def _halves(
+    X: Any, pairs: Pairs, rng: np.random.RandomState, before_each_fit: Callable[[], object]
+) -> Halves | None:
     """Learn from halves of the answers, and compare; None where that cannot be done.
 
     They are judged by answers, and by what follows from these, about rows of which they were told
@@ -261,7 +270,7 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
-        pause()
+        before_each_fit()
         taught = learn_again(metric, X, add_inferred(told, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 

@@ -256,9 +256,6 @@ class RememberingRows(RemoteRows):
         return known[1][np.searchsorted(known[0], wanted)][positions]
 
 
-# Where arrays are, what computes with them there, and the ways from and to the host.
-
-
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
 except ImportError:
@@ -358,11 +355,13 @@ def to_numpy(X: Any) -> NDArray[Any]:
     The only way out of a device: what passes here is copied.
     """
     refuse_stranded(X, "the array")
+    return _copy_to_host(X)
+
+
+def _copy_to_host(X: Any) -> NDArray[Any]:
     if library(X) == "torch":
         return np.asarray(X.detach().cpu().numpy())
-    if library(X) == "cupy":
-        return np.asarray(X.get())
-    return np.asarray(X)
+    return np.asarray(X.get() if library(X) == "cupy" else X)
 
 
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
@@ -391,11 +390,8 @@ def to_host(X: Any) -> NDArray[Any]:
 
     Sparse matrices and arrays of NumPy as they are.
     """
-    if library(X) is None:
-        found: NDArray[Any] = X
-        return found
-    with force_dispatch():
-        return to_numpy(X)
+    found: NDArray[Any] = X if library(X) is None else _copy_to_host(X)
+    return found
 
 
 def move_kept(kept: Any, X: Any) -> Array:
@@ -453,9 +449,6 @@ def has_fast_float64(X: Array) -> bool:
     else:
         return on_host(X)
     return capability in _FAST_FLOAT64
-
-
-# Moments of rows that are on a device.
 
 
 def device_moments(block: Array, scatter: Callable[[Array], Array]) -> Parts:

@@ -93,9 +93,6 @@ def explain_failures(client: Any) -> Iterator[None]:
         raise
 
 
-# Rows of dask arrays and data frames, which stay on the workers.
-
-
 # Results that are combined in one task.
 _FAN_IN = 8
 # What goes along with one graph of tasks; distributed warns from 10 MB on.
@@ -109,9 +106,6 @@ class _Work:
 
     Attributes
     ----------
-    dtype : float32 or float64
-    names : list of str or None
-    n_columns : int
     starts : int ndarray or None
         Numbers of the first rows of all chunks, and of all rows; None if they are not known.
     function : callable or None
@@ -146,8 +140,7 @@ class _Work:
         return require_finite_block(rows, int(self.starts[number]), _SOURCE, self.names)
 
 
-# What the workers run. These functions change nothing, so that a lost worker's tasks can run again
-# elsewhere.
+# The workers run these. They change nothing, so that a lost worker's tasks can run again elsewhere.
 
 
 def _part(work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]) -> Parts:
@@ -264,7 +257,7 @@ class DaskRows(RememberingRows):
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
         ends = np.searchsorted(wanted, self._starts)
-        work = self._sent(self._work)
+        work = _sent(self._work, self._client)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
         tasks: list[Any] = []
         size = 0
@@ -294,7 +287,7 @@ class DaskRows(RememberingRows):
         (array([66.]),)
         """
         starts = self._starts
-        work = self._sent(replace(self._work, function=function))
+        work = _sent(replace(self._work, function=function), self._client)
         narrow = [(_narrowed(array), array.dtype) for array in aligned]
         totals = []
         for group in self._groups([array for array, _ in narrow]):
@@ -320,7 +313,18 @@ class DaskRows(RememberingRows):
         >>> rows.mapped(lambda block: -block, names=["x"]).compute()[-1].tolist()
         [-11.0]
         """
-        return _mapped_array(self._array, self._work, function, len(names), self._client)
+        work = replace(self._work, function=function)
+        # In the graph if it fits, so that the result needs nothing but itself.
+        client = self._client if _pickled_bytes(work) > _GRAPH_BYTES else None
+        return da.map_blocks(
+            _mapped,
+            self._array,
+            work=_sent(work, client),
+            n_out=len(names),
+            chunks=(self._array.chunks[0], (len(names),)),
+            dtype=work.dtype,
+            meta=np.empty((0, 0), dtype=work.dtype),
+        )
 
     def _groups(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:
         """Chunks with rows, as many together as have aligned entries for one graph."""
@@ -336,10 +340,6 @@ class DaskRows(RememberingRows):
                 size += n_rows * per_row
         if group:
             yield group
-
-    def _sent(self, work: _Work) -> Any:
-        """What all tasks of a pass share, for each of them to refer to."""
-        return _sent(work, self._client)
 
     def _computed(self, *tasks: Any) -> tuple[Any, ...]:
         with explain_failures(self._client):
@@ -415,23 +415,6 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     if not np.isnan(X.shape[0]):
         starts = np.concatenate([[0], np.cumsum(X.chunks[0], dtype=np.int64)])
     return X, _Work(dtype, names, int(X.shape[1]), starts)
-
-
-def _mapped_array(
-    array: Any, work: _Work, function: Callable[[Floats], Floats], n_out: int, client: Any
-) -> Any:
-    work = replace(work, function=function)
-    # In the graph if it fits, so that the result needs nothing but itself.
-    client = client if _pickled_bytes(work) > _GRAPH_BYTES else None
-    return da.map_blocks(
-        _mapped,
-        array,
-        work=_sent(work, client),
-        n_out=n_out,
-        chunks=(array.chunks[0], (n_out,)),
-        dtype=work.dtype,
-        meta=np.empty((0, 0), dtype=work.dtype),
-    )
 
 
 def _sent(work: _Work, client: Any) -> Any:

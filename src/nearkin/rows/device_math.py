@@ -233,7 +233,6 @@ def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
     ----------
     values : array of shape (n, m)
         May be overwritten.
-    k : int
 
     Returns
     -------
@@ -287,7 +286,6 @@ def find_nearest_rows(
     Parameters
     ----------
     A, B : arrays of shape (n, q) and (m, q)
-    k : int
     skip_self : bool
         A is B, and a row is not its own neighbour.
 

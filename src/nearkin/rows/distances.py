@@ -68,9 +68,6 @@ def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = 
     return out
 
 
-# Rows around their middle: far from zero, squares lose the digits that tell rows apart.
-
-
 # Columns are far from zero if it is more than so many times as far as they are wide.
 _FAR = 16.0
 
@@ -208,9 +205,6 @@ def squared_lengths(X: Any) -> Doubles:
     return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
 
 
-# Sums over the rows of each class, for rows in memory, on a device, in files or elsewhere.
-
-
 def class_sums(
     X: Any,
     classes: Integers,
@@ -225,7 +219,6 @@ def class_sums(
     X : array of shape (n, d), sparse matrix or RemoteRows
     classes : int ndarray of shape (n,)
         Class number of each row; negative for rows that are left out.
-    n_classes : int
     coordinates : callable, optional
         Of a block of rows; the rows themselves by default.
     origins : ndarray of shape (n_classes, q), optional

@@ -23,7 +23,6 @@ def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
         None for row numbers, which go on from ``n_before``.
     n_rows : int
         How many there must be.
-    n_before : int
     earlier : ndarray or None
         Ids of earlier rows, of the same kind.
     """

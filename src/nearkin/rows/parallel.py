@@ -12,15 +12,13 @@ from contextvars import ContextVar, copy_context
 from functools import cache, update_wrapper
 from typing import Any, TypeVar, cast
 
+# Both bring a BLAS of their own, which must be loaded before it can be limited.
 import numpy.linalg  # noqa: F401
 import scipy.linalg  # noqa: F401
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 # How many threads BLAS may use: a limit that several threads can ask for at once.
-
-
-# Both have a BLAS of their own, and it must be there before it can be limited.
 
 
 class _CountedLimit:
@@ -77,7 +75,7 @@ def _set(counts: Iterable[int]) -> None:
         pass
 
 
-_one_blas_thread = _CountedLimit()
+_blas_limit = _CountedLimit()
 
 
 @contextmanager
@@ -98,11 +96,11 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
     if not wanted:
         yield
         return
-    _one_blas_thread.enter()
+    _blas_limit.enter()
     try:
         yield
     finally:
-        _one_blas_thread.leave()
+        _blas_limit.leave()
 
 
 @contextmanager
@@ -114,9 +112,6 @@ def one_thread() -> Iterator[None]:
     """
     with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
         yield
-
-
-# Work on the rows of large arrays block by block, on every core.
 
 
 # A block's working matrix should stay in a core's cache.
@@ -201,9 +196,6 @@ def one_core() -> Iterator[None]:
         _on_one_core.reset(before)
 
 
-# Iterables that are worked on ahead of their use, in threads, with their order kept.
-
-
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 _END: Any = object()
@@ -217,7 +209,6 @@ def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
 
     Parameters
     ----------
-    items : iterable
     most : int, default=1
         How many wait at most; as many are in memory beside the one in use.
 
@@ -303,39 +294,6 @@ def _close(items: Any) -> None:
         items.close()
 
 
-# Long work that lets other work go first.
-
-
-# Of this thread, as all that is in a context.
-_wait: ContextVar[Callable[[], object] | None] = ContextVar("wait", default=None)
-
-
-def pause() -> None:
-    """Let other work go first, if there is any."""
-    wait = _wait.get()
-    if wait is not None:
-        wait()
-
-
-@contextmanager
-def pause_by(wait: Callable[[], object]) -> Iterator[None]:
-    """Have work in this thread wait wherever it can.
-
-    Parameters
-    ----------
-    wait : callable
-        Returns when the work may go on.
-    """
-    token = _wait.set(wait)
-    try:
-        yield
-    finally:
-        _wait.reset(token)
-
-
-# Loops that Numba compiles: once on a machine, and not in silence.
-
-
 # Sums may be reordered for speed; infinities and NaN keep their meaning.
 REORDER = frozenset({"reassoc", "contract", "nsz"})
 
@@ -371,32 +329,28 @@ class _Loop:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
-        self._function = function
+        self.py_func = function
         self._options = options
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        return (self._made or self._dispatcher())(*arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._dispatcher(), name)
+        return (self._made or self.dispatcher())(*arguments)
 
     @property
     def _numba_type_(self) -> Any:
         """What Numba asks for, where one loop calls another."""
-        return self._dispatcher()._numba_type_
+        return self.dispatcher()._numba_type_
 
     def __reduce__(self) -> str:
-        return self._function.__qualname__
+        return self.py_func.__qualname__
 
-    def _dispatcher(self) -> Any:
+    def dispatcher(self) -> Any:
+        """Numba's object for the function, made at the first call."""
         from nearkin.rows.numba_loops import make_dispatcher
 
         with _LOCK:
             if self._made is None:
-                self._made = make_dispatcher(self._function, self._options)
+                self._made = make_dispatcher(self.py_func, self._options)
             return self._made
 
 

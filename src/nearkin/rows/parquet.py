@@ -146,7 +146,6 @@ class ParquetFiles:
     ----------
     name : str
         For messages.
-    n_rows, n_columns : int
     dtype : float32 or float64
         The former if all columns are.
     names : list of str or None
@@ -378,9 +377,6 @@ def _stamp(fragment: Any) -> tuple[Any, ...]:
     """What differs once a file has been written anew."""
     info = fragment.filesystem.get_file_info(fragment.path)
     return info.type, info.size, info.mtime_ns
-
-
-# Rows written to Parquet files, block by block.
 
 
 def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:

@@ -292,9 +292,6 @@ def _ordered(units: Doubles) -> bool:
     return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
 
 
-# The same where foreign rows are: what comes home has one number a column.
-
-
 def _home(found: Any) -> Doubles:
     return backends.to_numpy(found).astype(np.float64)
 
@@ -337,9 +334,6 @@ def _foreign_units(X: Any) -> Any:
     reach = device_math.gather(ordered, backends.move_to(place, X))
     known = backends.move_to((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
     return reach * known * factor
-
-
-# Rows as learners see them: with columns of one width, or a word if they have not.
 
 
 class ScaleWarning(UserWarning):

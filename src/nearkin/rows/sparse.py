@@ -188,9 +188,6 @@ def squared_pair_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
     return out
 
 
-# Rows of thousands of columns, and the few axes that linear metrics are learned along.
-
-
 # Rows of no more columns than this are taken as they are.
 MOST_COLUMNS = 1000
 # Axes, if not all directions are kept, and the rows that these are found from at most.

@@ -39,64 +39,8 @@ if TYPE_CHECKING:
     from nearkin.rows.dask_rows import DaskRows
 
 
-# What one pass leaves of rows that can be read only once: some of them, and the moments of all.
-
-
 # Rows that are kept, beside those that are asked for.
 SAMPLE_ROWS = 50_000
-
-
-def gather_rows(
-    blocks: Iterable[Block],
-    n_columns: int,
-    names: list[str] | None,
-    keep: Iterable[int],
-    size: int,
-    random_state: Any,
-    source: str,
-) -> GatheredRows:
-    """Pass over blocks once, and keep some of their rows.
-
-    Parameters
-    ----------
-    blocks : iterable of Block
-        In the order of their rows.
-    n_columns : int
-    names : list of str or None
-        Of the columns.
-    keep : row numbers
-        Rows that are kept in any case.
-    size : int
-        Rows drawn beside them, each with the same chance.
-    random_state : int, RandomState or None
-    source : str
-        Where blocks come from, for messages.
-    """
-    from sklearn.utils import check_random_state  # for which files that are opened do not wait
-
-    wanted = np.unique(np.fromiter(keep, dtype=np.int64))
-    sample = UniformSample(size, check_random_state(random_state))
-    named: list[Floats] = []
-    total: Parts | None = None
-    n_rows = 0
-    for block in blocks:
-        n_rows = block.start + len(block.rows)
-        first, last = np.searchsorted(wanted, [block.start, n_rows])
-        if first < last:
-            named.append(block.rows[wanted[first:last] - block.start])
-        sample.add(block)
-        moments = block_moments(block.rows)
-        total = moments if total is None else merge_moments(total, moments)
-    if total is None:
-        raise InputError(f"{source} has no rows.")
-    if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
-        outside = wanted[0] if wanted[0] < 0 else wanted[-1]
-        raise InputIndexError(
-            f"row {outside} is named in pairs or to be kept, but {source} has {n_rows} rows."
-        )
-    numbers, first_at = np.unique(np.concatenate([wanted, sample.numbers]), return_index=True)
-    rows = np.concatenate([*named, sample.rows])[first_at]
-    return GatheredRows((n_rows, n_columns), names, numbers, rows, total)
 
 
 class GatheredRows(RemoteRows):
@@ -201,9 +145,6 @@ class UniformSample:
         """The sample, in the order of its numbers."""
         self._shrink()
         return self._parts[0][1]
-
-
-# Blocks of rows on their way to a device and back, while the one before is worked on.
 
 
 Tensor = Any
@@ -468,15 +409,7 @@ class RowStream(RememberingRows):
 
     def on(self, feed: Feed) -> RowStream:
         """The same rows, whose blocks are worked on on a device."""
-        return RowStream(
-            self._read,
-            n_rows=self._n_rows,
-            n_columns=self._n_columns,
-            dtype=self.dtype,
-            names=self.names,
-            source=self._source,
-            feed=feed,
-        )
+        return self._but(feed=feed)
 
     def read_by(
         self,
@@ -485,15 +418,20 @@ class RowStream(RememberingRows):
         source: str | None = None,
     ) -> RowStream:
         """Rows of the same columns, which another function reads."""
-        return RowStream(
-            read,
-            n_rows=n_rows,
-            n_columns=self._n_columns,
-            dtype=self.dtype,
-            names=self.names,
-            source=self._source if source is None else source,
-            feed=self._feed,
-        )
+        return self._but(read=read, n_rows=n_rows, source=source or self._source)
+
+    def _but(self, **changes: Any) -> RowStream:
+        """A stream with some arguments of the constructor changed."""
+        now = {
+            "read": self._read,
+            "n_rows": self._n_rows,
+            "n_columns": self._n_columns,
+            "dtype": self.dtype,
+            "names": self.names,
+            "source": self._source,
+            "feed": self._feed,
+        }
+        return RowStream(**(now | changes))
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
@@ -565,15 +503,7 @@ class RowStream(RememberingRows):
                     for number, row in zip(numbers.tolist(), rows, strict=True):
                         yield Block(number, row[None])
 
-        return RowStream(
-            read,
-            n_rows=self._n_rows,
-            n_columns=len(names),
-            dtype=self.dtype,
-            names=names,
-            source=self._source,
-            feed=self._feed,
-        )
+        return self._but(read=read, n_columns=len(names), names=names)
 
     def gathered(
         self,
@@ -598,9 +528,32 @@ class RowStream(RememberingRows):
             To fit a learner to: its landmarks are of the rows that were kept, its means and
             covariances those of all rows.
         """
-        return gather_rows(
-            self.blocks(), self.n_columns, self.names, keep, size, random_state, self._source
-        )
+        from sklearn.utils import check_random_state  # for which files that are opened do not wait
+
+        wanted = np.unique(np.fromiter(keep, dtype=np.int64))
+        sample = UniformSample(size, check_random_state(random_state))
+        named: list[Floats] = []
+        total: Parts | None = None
+        n_rows = 0
+        for block in self.blocks():
+            n_rows = block.start + len(block.rows)
+            first, last = np.searchsorted(wanted, [block.start, n_rows])
+            if first < last:
+                named.append(block.rows[wanted[first:last] - block.start])
+            sample.add(block)
+            moments = block_moments(block.rows)
+            total = moments if total is None else merge_moments(total, moments)
+        if total is None:
+            raise InputError(f"{self._source} has no rows.")
+        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
+            outside = wanted[0] if wanted[0] < 0 else wanted[-1]
+            raise InputIndexError(
+                f"row {outside} is named in pairs or to be kept, but {self._source} has {n_rows} "
+                "rows."
+            )
+        numbers, first_at = np.unique(np.concatenate([wanted, sample.numbers]), return_index=True)
+        rows = np.concatenate([*named, sample.rows])[first_at]
+        return GatheredRows((n_rows, self.n_columns), self.names, numbers, rows, total)
 
     def write(self, path: StrPath, *, verbose: bool = False) -> Path:
         """Write all rows to a file, whole or not at all.
@@ -656,9 +609,6 @@ def _write_npy(
         np.lib.format.write_array_header_2_0(file, header)
         for block in blocks:
             file.write(np.ascontiguousarray(block.rows).data)
-
-
-# Rows from files and iterables, opened for learners to read block by block.
 
 
 def open_rows(

@@ -69,8 +69,6 @@ class Points(NamedTuple):
     center : tensor of shape (d,)
     scale : float
         What rows and points are moved and multiplied by.
-    precision : {"half", "tf32x3"}
-    plan : Plan
     grown : float
         What they are multiplied by beside, a power of two, to be well within half precision.
     tiles : float16 or float32 tensor of shape (a multiple of the tile, columns)
@@ -193,10 +191,7 @@ def lay_out_points(
 
     Parameters
     ----------
-    rows : float tensor of shape (m, d)
     center : float64 tensor of shape (d,)
-    scale : float
-    precision : {"half", "tf32x3"}
     """
     m, d = rows.shape
     plan = plan_search(d, precision)
@@ -239,8 +234,6 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
 
     Parameters
     ----------
-    X : float tensor of shape (n, d)
-    points : Points
     size : int
         Points on a list; no more than there are.
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
-from nearkin.errors import InputError, InputTypeError, few, raise_input_errors
+from nearkin.errors import InputError, InputTypeError, counted, few, raise_input_errors
 from nearkin.registry import LEARNERS
 from nearkin.rows.backends import (
     LIBRARIES,
@@ -38,8 +38,6 @@ from nearkin.rows.sparse import is_sparse, to_canonical, to_dense
 _LARGEST = {"float64": 1e150, "float32": 1e18}
 # BLAS sums up so many numbers in one thread.
 _FEW_NUMBERS = 10_000
-# Columns are named up to so many in a sentence; code names them all.
-_MOST_NAMED = 5
 
 
 def count_rows(X: Any) -> int:
@@ -75,8 +73,6 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
 
     Parameters
     ----------
-    X : rows
-    name : str
     learner : estimator, optional
         That is given X.
     fitted : bool
@@ -87,7 +83,7 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
         return
     found = (
         f"{len(types)} of the {X.shape[1]} columns of {name} are not numbers: "
-        f"{_some(f'{column!r} ({kind})' for column, kind in types.items())}. "
+        f"{few(f'{column!r} ({kind})' for column, kind in types.items())}. "
     )
     if fitted:
         raise InputError(
@@ -131,7 +127,6 @@ def refuse_gaps(
         Checked but for that.
     given : rows
         As they came, perhaps with names of columns.
-    name : str
     learner : estimator, optional
         That is given X.
     fitted : bool
@@ -160,10 +155,10 @@ def refuse_gaps(
     kind = "NaN" if np.isnan(row_value) else "infinity"
     found = (
         f"{name} contains {kind} in row {first_row}, column {names[first_column]}. "
-        f"{_counted(len(cells), 'cell')} of {_counted(len(columns), 'column')} of {X.shape[1]} "
+        f"{counted(len(cells), 'cell')} of {counted(len(columns), 'column')} of {X.shape[1]} "
         f"{'are' if len(cells) > 1 else 'is'} {'missing' if nan else 'infinite'}"
         f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
-        f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
+        f"{few(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
     )
     as_table = "" if to_frame(given) is None else _known_gaps(learner)
     if fitted:
@@ -358,14 +353,6 @@ def _names(given: Any, n_columns: int) -> list[str]:
     return [str(column) if isinstance(column, int) else repr(column) for column in columns]
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-def _some(texts: Any) -> str:
-    return few(texts, _MOST_NAMED)
-
-
 Array = Any  # an array of torch or CuPy
 # What takes sparse rows, in words.
 TAKE_SPARSE = (
@@ -429,7 +416,6 @@ def check_input(X: Any, name: str = "X", **options: Any) -> Any:
     Parameters
     ----------
     X : array, sparse matrix or frame
-    name : str
     **options
         Of ``check_array``.
     """
@@ -524,9 +510,6 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
     return X
 
 
-# Checks of blocks of rows as they are read.
-
-
 # Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
 BLOCK_ROWS = 65_536
 BLOCK_BYTES = 2**25
@@ -562,9 +545,6 @@ def require_finite_block(
             "rows with missing numbers first."
         )
     return rows
-
-
-# One row where rows are taken: the result has no axis for it.
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -699,8 +699,13 @@ class Lesson:
         """
         return self._maps.follow(lambda: self._seen)
 
-    def report(self) -> dict[str, Any]:
+    def report(self, before_each_fit: Callable[[], object] = lambda: None) -> dict[str, Any]:
         """The next questions, how good the metric is, and which answers look wrong.
+
+        Parameters
+        ----------
+        before_each_fit : callable, optional
+            Called on the way, and may wait for what is more urgent.
 
         Returns
         -------
@@ -713,7 +718,13 @@ class Lesson:
         learned = seen.learned
         questions = self._chooser.choose(known, learned)
         trial = held_out_ranks(
-            learned, self._rows, known.told, self._seed, self._sought(), placed_by(known.spoken)
+            learned,
+            self._rows,
+            known.told,
+            self._seed,
+            self._sought(),
+            placed_by(known.spoken),
+            before_each_fit,
         )
         quality = describe_quality(trial)
         self._history.add(known.n_answers, quality)
@@ -724,7 +735,9 @@ class Lesson:
             "learner": learned.step.described(self._scaler),
             "quality": quality,
             "course": self._history.listed(),
-            "outlook": outlook_of_answers(self._rows, known.pairs, known.counts.told),
+            "outlook": outlook_of_answers(
+                self._rows, known.pairs, known.counts.told, before_each_fit
+            ),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
             "suspects": [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.questions.outlook import STEP, describe_outlook, outlook
+from nearkin.questions.outlook import STEP, describe_outlook, outlook_between_fits
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.parallel import one_blas_thread, pause, split_range
+from nearkin.rows.parallel import one_blas_thread, split_range
 from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
 from nearkin.scores.quality import estimate_quality as estimates_of
 from nearkin.scores.suspects import Membership, judge_membership, measure_group_distances
@@ -88,6 +88,7 @@ def held_out_ranks(
     seed: int = 0,
     sought: Ints | None = None,
     placed_by: Mapping[int, str] | None = None,
+    before_each_fit: Callable[[], object] = lambda: None,
 ) -> HeldOutRanks:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
@@ -106,6 +107,8 @@ def held_out_ranks(
         Rows that were looked for, because they are far from others or near: not a fair test.
     placed_by : mapping, optional
         Of rows to who has said which group they are in.
+    before_each_fit : callable, optional
+        May wait for what is more urgent.
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
@@ -118,7 +121,7 @@ def held_out_ranks(
     places = _Places(told, placed_by or {})
     for _ in range(_MOST_DEALS):
         for learn, judge in deal_pairs(told, N_FOLDS, rng, unseen="both"):
-            pause()
+            before_each_fit()
             try:
                 with collect_notices():  # what is worth a note is one of the whole
                     metric = learn_again(learned.step.metric, X, told.subset(learn))
@@ -228,7 +231,9 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
     }
 
 
-def outlook_of_answers(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any]:
+def outlook_of_answers(
+    X: Floats, pairs: Pairs, n_answers: int, before_each_fit: Callable[[], object]
+) -> dict[str, Any]:
     """What the next ten answers are expected to gain, as plain values.
 
     Parameters
@@ -238,6 +243,8 @@ def outlook_of_answers(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any
         What was answered.
     n_answers : int
         To how many questions: one answer may speak of several pairs.
+    before_each_fit : callable
+        May wait for what is more urgent.
 
     Returns
     -------
@@ -245,7 +252,7 @@ def outlook_of_answers(X: Floats, pairs: Pairs, n_answers: int) -> dict[str, Any
         ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None where it is too
         early to tell.
     """
-    seen = outlook(X, pairs)
+    seen = outlook_between_fits(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
     too_early = seen.halves is None
     value, low, high = (None,) * 3 if too_early else astuple(seen.gain_of(n_more))

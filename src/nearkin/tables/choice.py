@@ -81,19 +81,12 @@ def name_both(left: str, right: str) -> str:
     return f"{left} and {right}"
 
 
-# Whether rows are records, such as people: known by words rather than by numbers.
-
-
 # Rows that tell.
 MOST_LOOKED_AT = 2000
 
 
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     """Whether rows are known by words, and there are no numbers beside them but codes and dates.
-
-    Parameters
-    ----------
-    table : dict of lists
 
     Examples
     --------
@@ -103,12 +96,9 @@ def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     (True, False)
     """
     cells, kinds = _looked_at(table)
-    return _have_names(cells, kinds) and not {"number", "vector"} & set(kinds.values())
-
-
-def recognise_by_cells(table: Mapping[str, Sequence[Any]]) -> dict[str, Kind]:
-    """What columns hold, as far as some of their cells tell; nothing of what are no cells."""
-    return _looked_at(table)[1]
+    telling = ("name", "text", "code")
+    have_names = any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
+    return have_names and not {"number", "vector"} & set(kinds.values())
 
 
 def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
@@ -120,14 +110,6 @@ def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dic
     except InputError:  # objects that can be shown, but are no cells of a table
         return [], {}
     return cells, recognise_kinds(cells) if some else {}
-
-
-def _have_names(cells: Sequence[RawColumn], kinds: Mapping[str, Kind]) -> bool:
-    telling = ("name", "text", "code")
-    return any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
-
-
-# Which columns of a table are learned from, by what is in them, and how others are chosen.
 
 
 KINDS_OF_THINGS = "kinds of things"
@@ -201,7 +183,7 @@ def choose_by_cells(
         learned = [name for name in kinds if name not in by_name]
         return Roles(learned, by_name)
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
-    held = recognise_by_cells({name: cells[name] for name in words})
+    held = _looked_at({name: cells[name] for name in words})[1]
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
     for name in words:
         why = by_name.get(name) or _why_not(held.get(name), cells[name], bool(roles.learned))
@@ -220,16 +202,12 @@ def _why_not(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> st
     if held == "yes or no" and beside_numbers:
         return YES_OR_NO
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
-    if texts and sum(map(_names_a_file, texts)) >= _MOST_ARE * len(texts):
+    if texts and sum(map(bool, map(_FILE.fullmatch, texts))) >= _MOST_ARE * len(texts):
         return NAMES_FILES
     are_words = all(len(text.split()) == 1 for text in texts)
     if beside_numbers and held in ("name", "code") and are_words and len({*texts}) == len(texts):
         return NAMES_ROWS
     return None
-
-
-def _names_a_file(text: str) -> bool:
-    return _FILE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -240,7 +218,6 @@ class ColumnChoice:
     ----------
     kinds : mapping
         What the columns of the data hold.
-    learned : sequence of str
     left_out : mapping
         Why others are not learned from.
     taken : mapping

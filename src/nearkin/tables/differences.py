@@ -23,10 +23,6 @@ def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
     Upper case and the number of spaces make no difference, and what is equal but for them differs
     nowhere.
 
-    Parameters
-    ----------
-    left, right : str
-
     Returns
     -------
     spans_of_left, spans_of_right : list of (int, int)

@@ -85,12 +85,7 @@ _NOT_IN_CODES = re.compile(r"[\W_]+")
 @stored(middle=real, spread=positive)
 @dataclass(frozen=True)
 class NumberScale:
-    """Numbers less their middle, by their spread; those far out are held near the others.
-
-    Attributes
-    ----------
-    middle, spread : float
-    """
+    """Numbers less their middle, by their spread; those far out are held near the others."""
 
     middle: float
     spread: float
@@ -375,9 +370,6 @@ Encoder: TypeAlias = NumberScale | DateParts | Categories | YesOrNo | Pieces | O
 ENCODER = a("NumberScale", "DateParts", "Categories", "YesOrNo", "Pieces", "OwnTexts", "Vectors")
 
 
-# TableEncoder: a table as people have them becomes rows of numbers.
-
-
 # Rows that tell how a column is encoded, at most.
 MOST_ROWS = 20_000
 # How far a missing cell lies from all others, where two random cells have a distance of √2.
@@ -399,7 +391,6 @@ class ColumnCode:
 
     Attributes
     ----------
-    name, kind : str
     order : str or None
         Of day, month and year, in a column of dates; what sets off decimals, in one of numbers.
     encoder : Encoder
@@ -676,7 +667,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ['name', 'paid']
         """
         check_is_fitted(self)
-        return self._known_columns(X)
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but TableEncoder is expecting "
+                f"{self.n_features_in_} features as input, the columns of its table."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        table = read_table(X, wanted=set(self.columns_), names=names)
+        found = {cells.name: cells for cells in table}
+        absent = [name for name in self.columns_ if name not in found]
+        if absent:
+            raise InputError(
+                f"the table has no column {few(map(repr, absent))}, which TableEncoder was fitted "
+                "to. A column of missing cells will do, such as None in all rows."
+            )
+        return found
 
     def coordinates_of(self, table: Mapping[str, RawColumn]) -> Floats:
         """Rows of numbers, of columns by name.
@@ -815,24 +820,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"text_encoder[{name!r}] must be a function or have fit and transform, not "
                     f"{encoder!r:.60}."
                 )
-
-    def _known_columns(self, X: Any) -> dict[str, RawColumn]:
-        """Columns of a new table that coordinates come from, by name."""
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"X has {X.shape[1]} features, but TableEncoder is expecting "
-                f"{self.n_features_in_} features as input, the columns of its table."
-            )
-        names = getattr(self, "feature_names_in_", None)
-        table = read_table(X, wanted=set(self.columns_), names=names)
-        found = {cells.name: cells for cells in table}
-        absent = [name for name in self.columns_ if name not in found]
-        if absent:
-            raise InputError(
-                f"the table has no column {few(map(repr, absent))}, which TableEncoder was fitted "
-                "to. A column of missing cells will do, such as None in all rows."
-            )
-        return found
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

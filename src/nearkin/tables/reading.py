@@ -44,7 +44,6 @@ class RawColumn:
 
     Attributes
     ----------
-    name : str
     form : str
         Of the values: ``number`` and ``boolean`` (0 and 1) in float64, and ``date``, days since
         1970 in float64, with NaN where a cell is missing; ``vector``, float64 of shape (n, w) with
@@ -328,9 +327,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-# A column of a table with what kind of thing it holds, in one form whatever it came from.
-
-
 Kind = Literal[
     "number", "date", "yes or no", "category", "name", "text", "code", "vector", "ignored"
 ]
@@ -354,7 +350,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
     kind : str
         What it holds: a ``number``, a ``date``, ``yes or no``, a ``category`` of few values, a
         ``name`` (a short text, in which typos happen), a ``text`` of many words, a ``code`` such as
@@ -375,9 +370,6 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
-
-
-# Dates that are written as texts: in what order, and which day they name.
 
 
 _TIME = r"(?:[t ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?(?:z|utc|[+-]\d{2}:?\d{2})?)?"
@@ -506,9 +498,6 @@ def _year(number: int, written: str) -> int:
     return number + (1900 if number >= _LAST_CENTURY else 2000)
 
 
-# Numbers that are written as texts: with which decimal sign, and in which unit.
-
-
 _PLAIN = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?")
 _PERCENT = "%"
 _CODES = "eur|usd|gbp|chf|jpy|cny|inr|brl|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|kr|zł|fr"
@@ -622,9 +611,6 @@ def _read_numerals(
     return {**read, **weak} if are_numbers else read
 
 
-# What the columns of a table hold, as far as their names and cells tell.
-
-
 # Cells that a column is known by, at most.
 _MOST_LOOKED_AT = 20_000
 # Shares of cells that must be of a kind: others are mistakes, and count as missing.
@@ -662,7 +648,6 @@ def recognise_kinds(
     table : sequence of Cells
     stated : mapping, optional
         Kinds that are known, by name of the column.
-    dates : {"day first", "month first", "year first"}, optional
 
     Returns
     -------
@@ -838,9 +823,6 @@ def _is_code(text: str) -> bool:
     return any(map(str.isdigit, text)) and _LONG_WORD.search(text) is None
 
 
-# Cells as values of their kind: columns as encoders and comparisons see them.
-
-
 class TableWarning(UserWarning):
     """Cells of a table were read in a way that may not be what was meant.
 
@@ -904,7 +886,6 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     Parameters
     ----------
     cells : Cells
-    kind : str
     order : str, optional
         Of days, months and years; or what sets off decimals. What says nothing of this kind of
         column is passed over.

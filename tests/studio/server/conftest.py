@@ -172,7 +172,7 @@ class StubLesson:
             raise self.failing
         return {"version": version, "coordinates": self.coordinates()}
 
-    def report(self):
+    def report(self, before_each_fit=None):
         self.reported.append(self.version)
         return {"version": self.version, "quality": {"auc": np.nan}}
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from nearkin.rows.parallel import pause
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.server.session import Live, Mailbox, Refits
 from tests import waiting
@@ -207,10 +206,10 @@ def test_a_layout_does_not_wait_for_the_report_before_it():
             self.reporting = threading.Event()
             self.end_report = threading.Event()
 
-        def report(self):
+        def report(self, before_each_fit):
             self.reporting.set()
             assert self.end_report.wait(PATIENCE)
-            return super().report()
+            return super().report(before_each_fit)
 
     lesson = SlowReport()
     worker, given, done = refits(lesson)
@@ -239,11 +238,11 @@ def test_a_report_pauses_from_a_change_until_its_layout_is_out():
     class LongReport(StubLesson):
         begun, may_end = threading.Event(), threading.Event()
 
-        def report(self):
-            found = super().report()
+        def report(self, before_each_fit):
+            found = super().report(before_each_fit)
             self.begun.set()
             assert self.may_end.wait(PATIENCE)
-            pause()
+            before_each_fit()
             return found
 
     lesson = LongReport()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from nearkin.rows.parallel import pause_by
 from nearkin.studio.events import LONGEST_NAME
 from nearkin.studio.server.encoding import as_json, layout_bytes
 
@@ -213,8 +212,7 @@ class Refits:
             self._reviewing.want()
 
     def _report(self) -> None:
-        with pause_by(lambda: self._may_go_on.wait(_LONGEST_PAUSE)):
-            self._on_report(self._lesson.report())
+        self._on_report(self._lesson.report(lambda: self._may_go_on.wait(_LONGEST_PAUSE)))
 
     def _review(self) -> None:
         found = self._lesson.review()
