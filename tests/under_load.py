@@ -42,14 +42,13 @@ CONCURRENT = (
     "tests/cli/test_studio.py",
     "tests/cli/test_targets.py",
     "tests/records/test_dask.py",
-    "tests/rows/test_blocks.py",
     "tests/rows/test_dask.py",
-    "tests/rows/test_notices.py",
-    "tests/rows/test_once.py",
+    "tests/rows/test_memo.py",
+    "tests/rows/test_parallel.py",
     "tests/rows/test_streams.py::test_a_process_that_ends_leaves_the_old_file",
-    "tests/rows/test_thread_limits.py",
     "tests/storage/test_silence.py",
     "tests/storage/test_whole_file.py",
+    "tests/test_messages.py",
 )
 # Seconds that an interrupted run has to end its servers and browsers.
 PATIENCE = 60

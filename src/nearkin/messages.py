@@ -1,4 +1,4 @@
-"""What is noticed on the way and who hears of it; lines of progress."""
+"""Warnings that only the outermost call gives, progress lines and notes on standard error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _left_out: ContextVar[tuple[type[Warning], ...]] = ContextVar("left_out", defaul
 
 
 def notice(text: str, category: type[Warning] = UserWarning) -> None:
-    """Say what was noticed: to who listens, or else to the user, as a warning."""
+    """Add a note to the innermost :func:`collect_notices`, or warn if there is none."""
     if not is_heard(category):
         return
     notes = _listener.get()
@@ -49,14 +49,14 @@ def notice(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def hand_on(notes: Iterable[Note]) -> None:
-    """Say what others noticed."""
+    """Repeat notes of an inner call, as :func:`notice`."""
     for note in notes:
         notice(note.text, note.category)
 
 
 @contextmanager
 def collect_notices() -> Iterator[list[Note]]:
-    """Listen to what is noticed in a block, in this thread: a list with each note once.
+    """Collect what is noticed in a block, in this thread, instead of warning; each note once.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def collect_notices() -> Iterator[list[Note]]:
 
 @contextmanager
 def mute_categories(*categories: type[Warning]) -> Iterator[None]:
-    """Say nothing of some categories in a block: of what was said already, or is not the user's."""
+    """Drop notices of some categories in a block of this thread."""
     before = _left_out.set((*_left_out.get(), *categories))
     try:
         yield
@@ -85,12 +85,12 @@ def mute_categories(*categories: type[Warning]) -> Iterator[None]:
 
 
 def is_heard(category: type[Warning]) -> bool:
-    """Whether anybody hears of this category, so that it is worth looking for."""
+    """Whether a category is not muted, so that it is worth looking for."""
     return not issubclass(category, _left_out.get())
 
 
 def _users_level() -> int:
-    """The stack level, for a warning of the function that asks for this one, of the user's call."""
+    """Stack level of the first caller outside nearkin and scikit-learn, for ``warnings.warn``."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
         level, frame = level + 1, frame.f_back
@@ -109,7 +109,7 @@ def show_progress(
     total: int | None = None,
     amount: Callable[[Item], int] = lambda item: 1,
 ) -> Iterator[Item]:
-    """Go through items with a bar on standard error, which is gone in the end.
+    """Yield items, with a progress bar on standard error that is erased in the end.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def show_progress(
 
 
 def tell(text: str) -> None:
-    """Write to standard error, at once; if nobody can read it any more, work goes on without."""
+    """Write to standard error and flush; a closed stream is no error."""
     if sys.stderr is None:  # closed from the start
         return
     with suppress(OSError):
@@ -161,7 +161,7 @@ def write_note(message: str) -> None:
 
 
 def hush(hushed: bool = True) -> None:
-    """Leave notes out in this process, or have them again."""
+    """Turn :func:`write_note` off in this process, or on again."""
     _notes.hushed = hushed
 
 
@@ -186,7 +186,7 @@ _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 
 class _AnythingIfSilent:
-    """What stands in a filter for a pattern: it matches anything in a silent thread."""
+    """Stands for a pattern in ``warnings.filters``: matches any message in a muted thread."""
 
     def match(self, message: str) -> bool:
         """Whether a warning is to be left out."""
@@ -204,7 +204,7 @@ _FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
 
 @contextmanager
 def mute_third_party() -> Iterator[None]:
-    """Leave out warnings of this thread, while another library works that warns in vain.
+    """Ignore all warnings of this thread in a block, for libraries that warn in vain.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def mute_third_party() -> Iterator[None]:
 
 
 def _put_first() -> None:
-    """Whoever set filters since, pytest for one, put them before ours."""
+    """Put our filter first again: pytest, for one, puts its own before it."""
     filters: Any = warnings.filters
     if not filters or filters[0] is not _FILTER:
         # In one step, so that no thread sees the list without it.

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import nearkin as nk
 from tests.cases import each
-from tests.tables.test_encoding import people
+from tests.tables.test_encoder import people
 
 
 @pytest.fixture

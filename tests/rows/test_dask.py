@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
@@ -28,8 +29,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 from nearkin import dask as on_dask  # noqa: E402
 from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E402
-from nearkin.rows import dask_rows as dask_rows  # noqa: E402
-from nearkin.rows import dask_rows as dask_workers  # noqa: E402
+from nearkin.rows import dask_rows  # noqa: E402
 from nearkin.rows.backends import block_moments, merge_moments  # noqa: E402
 from tests.cases import each  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
@@ -446,15 +446,9 @@ def test_models_leave_dask_behind(tmp_path):
     loaded = nearkin.load(tmp_path / "model.nearkin")
     assert type(loaded) is nearkin.KernelBeta
     assert_array_equal(loaded.transform(X), local.transform(X))
-    with nearkin_output("pandas"):
+    with config_context(transform_output="pandas"):
         assert isinstance(metric.transform(X), np.ndarray)
         assert isinstance(metric.transform(rows), da.Array)
-
-
-def nearkin_output(kind):
-    from sklearn import config_context
-
-    return config_context(transform_output=kind)
 
 
 def test_parameters_are_those_of_the_learner_and_a_client(client):
@@ -625,7 +619,7 @@ main([address, "--no-nanny", "--nthreads=1", "--no-dashboard", f"--local-directo
 
 
 def failing(error, client):
-    with dask_workers.explain_failures(client):
+    with dask_rows.explain_failures(client):
         raise error
 
 
@@ -653,6 +647,6 @@ def test_a_worker_without_nearkin_is_named(tmp_path):
 
 
 def test_another_version_is_refused(client, monkeypatch):
-    monkeypatch.setattr(dask_workers, "__version__", "99.0")
+    monkeypatch.setattr(dask_rows, "__version__", "99.0")
     with pytest.raises(RuntimeError, match=r"the scheduler has nearkin .* but this process has 99"):
         DaskGMML(client=client).fit(da.from_array(X), y)

@@ -332,30 +332,23 @@ def test_classes_of_equal_rows(name):
     assert found.threshold_ == pytest.approx(expected.threshold_)
 
 
+OF_ALL_KINDS = {
+    "rows that occur often": (np.repeat(make_rows(12), 5, axis=0), 1e-9),
+    "one column": (make_rows(60, d=1), 1e-9),
+    "far from the origin": (make_rows(60) + 1e6, 1e-6),
+}
+
+
+@each("kind", OF_ALL_KINDS)
 @each("name", FEW)
-def test_rows_that_occur_often(name):
-    X = np.repeat(make_rows(12), 5, axis=0)
-    expected = clone(LEARNERS[name]).fit(X, **evidence("pairs", 60))
-    found = clone(LEARNERS[name]).fit(open_rows(np.split(X, [7, 31])), **evidence("pairs", 60))
-    assert_same_fit(found, expected)
-
-
-@each("name", FEW)
-def test_one_column(name):
-    X = make_rows(60, d=1)
-    expected = clone(LEARNERS[name]).fit(X, **evidence("labels and pairs", 60))
-    rows = open_rows(np.split(X, [7, 31]))
-    found = clone(LEARNERS[name]).fit(rows, **evidence("labels and pairs", 60))
-    assert_same_fit(found, expected)
-    assert_close(found.transform(rows).to_numpy(), expected.transform(X))
-
-
-@each("name", FEW)
-def test_far_from_the_origin_nothing_cancels(name):
-    X, known = make_rows() + 1e6, evidence("labels and pairs")
+def test_rows_of_all_kinds(name, kind):
+    X, rtol = OF_ALL_KINDS[kind]
+    known = evidence("labels and pairs", 60)
     expected = clone(LEARNERS[name]).fit(X, **known)
-    found = clone(LEARNERS[name]).fit(open_rows(blocks_of(X)), **known)
-    assert_same_fit(found, expected, rtol=1e-6)
+    rows = open_rows(np.split(X, [7, 31]))
+    found = clone(LEARNERS[name]).fit(rows, **known)
+    assert_same_fit(found, expected, rtol)
+    assert_close(found.transform(rows).to_numpy(), expected.transform(X), rtol)
 
 
 def test_moments_are_exact_far_from_the_origin():
@@ -637,11 +630,26 @@ def test_generative_keeps_no_labelled_rows_of_a_stream():
             Generative(combine=combine).fit(open_rows(blocks_of(X)), **evidence("labels"))
 
 
-def test_a_composition_refuses_to_transform_a_stream():
-    X = make_rows()
-    chain = Chain([ITML(random_state=0), RCA(random_state=0)]).fit(X, **evidence("labels"))
-    with pytest.raises(TypeError, match="Chain takes arrays only"):
-        chain.transform(open_rows(blocks_of(X)))
+def test_what_wants_arrays_says_so():
+    X, labels = make_rows(), evidence("labels")
+    rows = open_rows(blocks_of(X))
+    metric = ITML(random_state=0).fit(X, **labels)
+    classifier = EnergyClassifier(metric)
+    chain = Chain([ITML(random_state=0), RCA(random_state=0)]).fit(X, **labels)
+    precomputed = KernelBeta(kernel="precomputed")
+    for call, message in (
+        (lambda: chain.transform(rows), "Chain takes arrays only"),
+        (lambda: precomputed.fit(rows, **labels), "kernel='precomputed' takes arrays only"),
+        (lambda: classifier.fit(rows, **labels), "takes arrays only"),
+        (lambda: classifier.fit(X, **labels).predict(rows), "takes arrays only"),
+        (lambda: NeighborIndex(metric).add(rows), "an array is wanted here"),
+        (lambda: np.asarray(rows), "an array is wanted here"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    for container in ("pandas", "polars"):
+        with pytest.raises(TypeError, match=rf"not data frames of {container}: use set_output"):
+            metric.set_output(transform=container).transform(rows)
 
 
 def test_distances_and_scores_want_arrays():
@@ -674,21 +682,6 @@ def test_a_score_on_pairs_of_a_file_knows_its_columns(tmp_path):
         metric.score(open_rows(tmp_path / "rows.parquet", columns=NAMES[::-1]), pairs=other)
 
 
-def test_tasks_want_arrays():
-    X = make_rows()
-    rows = open_rows(blocks_of(X))
-    y = evidence("labels")["y"]
-    metric = ITML(random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match="takes arrays only"):
-        EnergyClassifier(metric).fit(rows, y)
-    with pytest.raises(TypeError, match="takes arrays only"):
-        EnergyClassifier(metric).fit(X, y).predict(rows)
-    with pytest.raises(TypeError, match="an array is wanted here"):
-        NeighborIndex(metric).add(rows)
-    with pytest.raises(TypeError, match="an array is wanted here"):
-        np.asarray(rows)
-
-
 def test_questions_are_asked_about_rows_in_files():
     X, pairs = make_rows(), evidence("pairs")["pairs"]
     metric = ITML(random_state=0).fit(X, pairs=pairs)
@@ -696,19 +689,6 @@ def test_questions_are_asked_about_rows_in_files():
         suggest_pairs(metric, rows, pairs, random_state=0) for rows in (open_rows(blocks_of(X)), X)
     )
     np.testing.assert_array_equal(of_rows, of_array)
-
-
-@each("container", ["pandas", "polars"])
-def test_data_frames_are_not_made_of_streams(container):
-    X = make_rows()
-    metric = ITML(random_state=0).set_output(transform=container).fit(X, **evidence("pairs"))
-    with pytest.raises(TypeError, match=rf"not data frames of {container}: use set_output"):
-        metric.transform(open_rows(blocks_of(X)))
-
-
-def test_precomputed_kernels_are_not_read_by_blocks():
-    with pytest.raises(TypeError, match="kernel='precomputed' takes arrays only"):
-        KernelBeta(kernel="precomputed").fit(open_rows([np.eye(4)]), pairs=Pairs([(0, 1)]))
 
 
 def test_all_rows_as_landmarks_must_be_asked_for(monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 import nearkin as nk
 from nearkin.learners.explain import matrix_of
 from tests.cases import each
-from tests.tables.test_encoding import people
+from tests.tables.test_encoder import people
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What learners do with rows, wherever they are: take some, sum over all, map block by block."""
+"""Take, reduce and map rows in memory, on devices, in files or on workers alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where rows are: on the host, on a device or elsewhere; and what all of them can do."""
+"""Tell host, device and remote rows apart, move arrays between them; the Rows protocol."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def merge_moments(a: Parts, b: Parts) -> Parts:
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
-    """So many of the numbers from 0 to n - 1, the first and the last among them, or all."""
+    """At most so many of the numbers from 0 to n - 1, first and last included, evenly spaced."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
@@ -278,7 +278,7 @@ def is_foreign(X: Any) -> bool:
 
 @contextmanager
 def force_dispatch() -> Iterator[None]:
-    """Have arrays of torch and CuPy be foreign in a block, whatever scikit-learn's setting is.
+    """Treat arrays of torch and CuPy as foreign in a block, whatever scikit-learn's setting.
 
     For rows that the house itself has put on a device, and functions of its own: scikit-learn's
     dispatch needs ``SCIPY_ARRAY_API=1`` before SciPy is imported, and neither SciPy nor
@@ -319,7 +319,7 @@ def namespace(X: Any) -> Any:
 
 
 def describe_place(X: Any) -> str | None:
-    """Library and device of a foreign array in words, None for all others."""
+    """Library and device of a foreign array, such as "torch on cuda:0"; None for others."""
     return f"{library(X)} on {X.device}" if is_foreign(X) else None
 
 
@@ -365,7 +365,7 @@ def _copy_to_host(X: Any) -> NDArray[Any]:
 
 
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
-    """A small array of the host, where ``like`` is.
+    """Copy a small array of the host to where ``like`` is.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
 
 
 def to_host(X: Any) -> NDArray[Any]:
-    """An array that a fitted learner keeps, on the host: whether dispatch is on or not.
+    """Copy an array that a fitted learner keeps to the host, whether dispatch is on or not.
 
     Sparse matrices and arrays of NumPy as they are.
     """
@@ -395,7 +395,7 @@ def to_host(X: Any) -> NDArray[Any]:
 
 
 def move_kept(kept: Any, X: Any) -> Array:
-    """An array that a fitted learner keeps, where the rows X are that it is asked about.
+    """Copy an array that a fitted learner keeps to where the rows X are.
 
     It is copied if it is elsewhere, whether dispatch is on or not. Its type stays.
     """

@@ -79,7 +79,7 @@ def check_processes(client: Any) -> None:
 
 @contextmanager
 def explain_failures(client: Any) -> Iterator[None]:
-    """Say so if work fails since a worker that came after the check has no nearkin.
+    """Explain failures of work on workers that have joined without nearkin.
 
     Such a worker ends when it is sent a task, and others do its work, unless that was tried often.
     """

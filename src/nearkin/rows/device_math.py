@@ -89,7 +89,7 @@ def find_marked(marks: Any, like: Any) -> Any:
 
 
 def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
-    """What kernels find for X, on its device and stream; None if one cannot be compiled there.
+    """Run Triton kernels on X's device and stream; None if one cannot be compiled there.
 
     That is said once, and not tried again in this process.
     """
@@ -148,7 +148,7 @@ _ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
 
 def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
-    """Labels of class numbers: where ``like`` is if they are numbers, NumPy's if they are not."""
+    """Labels of class numbers, on the device of ``like`` if they are numbers."""
     if not is_foreign(like) or classes.dtype.kind not in "biuf":
         return classes[to_numpy(numbers)]
     numbers = move_to(numbers, like) if isinstance(numbers, np.ndarray) else numbers

@@ -1,4 +1,4 @@
-"""Euclidean distances between two rows each, wherever the rows are."""
+"""Euclidean distances, centring against cancellation, and sums by class."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _FAR = 16.0
 
 
 def middle(X: Any, *, if_far: bool = False) -> Doubles:
-    """Where most rows are: the median of each column, over 101 evenly spaced rows.
+    """Median of each column over 101 evenly spaced rows, to centre rows by.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def _of_known_class(
 
 
 def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
-    """As much at a time as a device should hold; on the host a block is that already."""
+    """Slices of as many rows as a device should hold; on the host all at once."""
     return (
         access.split_by_memory(z, bytes_per_row)
         if backends.is_foreign(z)

@@ -15,7 +15,7 @@ Ids: TypeAlias = NDArray[Any]  # int64, or object with str in it
 
 
 def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
-    """Ids of new rows as int64, or as str in an object array; or say which one is wrong.
+    """Check ids of new rows: all int64, or all str in an object array.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def list_values(values: Any) -> list[Any]:
 
 
 def are_distinct(ids: Ids) -> bool:
-    """Whether no id is there twice; in memory for two numbers an id, whatever they are."""
+    """Whether all ids differ; takes memory for two numbers an id."""
     numbers = ids
     if ids.dtype.kind == "O":
         numbers = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
@@ -81,7 +81,7 @@ def are_distinct(ids: Ids) -> bool:
 
 
 def add_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
-    """Ids that are known when new ones came in, or an error if one of these is not new.
+    """Add ids to those known; an error if one of them is not new.
 
     Row numbers, as long as there is nothing else, are a range, which takes no memory. A set is
     changed in place.

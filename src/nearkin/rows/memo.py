@@ -1,7 +1,6 @@
-"""Work that is done once, while somebody keeps its results.
+"""Memoise pure functions during one fit.
 
-Who fits many learners to the same rows opens a block (:func:`keep_results`). In it, functions
-that are called by way of :func:`call_once` are not called again for arguments that they had before.
+Estimators are keyed by parameters, random states by state, small arrays by content.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SMALL = 65536
 
 
 class _Done(NamedTuple):
-    """What a call gave, what it noticed, and how it left the generators of random numbers."""
+    """A result, with its notices and the states in which it left random generators."""
 
     found: Any
     notes: list[Note]
@@ -38,7 +37,7 @@ _results: ContextVar[dict[Hashable, _Done] | None] = ContextVar("results", defau
 
 @contextmanager
 def keep_results() -> Iterator[None]:
-    """Keep the results of :func:`call_once`, and what they are of, until the block ends."""
+    """Memoise calls by :func:`call_once` until the block ends, in this thread."""
     before = _results.set({})
     try:
         yield
@@ -47,7 +46,7 @@ def keep_results() -> Iterator[None]:
 
 
 def call_once(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What a pure function gives, from an earlier call with the same arguments if results are kept.
+    """Call a pure function, or return its earlier result within :func:`keep_results`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What Numba makes of a function, and where that is kept.
+"""Numba's dispatchers, with a checked cache of compiled code on disk.
 
 Numba keeps what it compiled beside the source file, or in the user's cache where that folder is
 read-only, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. What another
@@ -30,7 +30,7 @@ _made: list[Any] = []
 
 
 def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Numba's object for a function, with what was compiled of it before."""
+    """Make Numba's dispatcher of a function, with the cache of its compiled code."""
     made: Any = njit(**options)(function)
     if made is not function:  # as where Numba is switched off
         with suppress(RuntimeError):  # no folder to keep it in
@@ -40,7 +40,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
 
 
 def count_compiled() -> int:
-    """How many loops this process compiled, each counted for every combination of types."""
+    """Number of loops this process compiled, one for each combination of types."""
     return sum(sum(loop.stats.cache_misses.values()) for loop in _made)
 
 
@@ -51,13 +51,13 @@ def find_cache_folder() -> Path | None:
 
 
 def load_numba() -> None:
-    """Have Numba import what it needs when it first loads something."""
+    """Initialise Numba's runtime, which the first load from the cache would wait for."""
     with global_compiler_lock:
         rtsys.initialize(cpu_target.target_context)
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """A file that knows whether it is what was written."""
+    """A cache file with a digest, so that damage is noticed."""
 
     def _dump(self, obj: Any) -> bytes:
         data = super()._dump(obj)
@@ -76,7 +76,7 @@ def _digest(data: bytes) -> bytes:
 
 
 class _Kept(FunctionCache):
-    """What was compiled before; nothing, where it cannot be read."""
+    """A cache that compiles anew where a file cannot be read, and survives a full disk."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

@@ -1,4 +1,4 @@
-"""Work on many cores: blocks, threads that read ahead, limits of BLAS, compiled loops."""
+"""Threads over blocks of rows, prefetching, limits of BLAS threads, and compiled loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 class _CountedLimit:
-    """One thread for BLAS while anybody wants that."""
+    """Counts who wants BLAS in one thread; the last to leave restores its threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

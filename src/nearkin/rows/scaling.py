@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, and rows brought to columns of one width."""
+"""Column scales: the one definition, and rows divided by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are checked before anything is learned of them, wherever they are."""
+"""Reject unusable X with a message that names the cells and contains code to fix them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def count_rows(X: Any) -> int:
 
 
 def refuse_non_tables(X: Any, name: str = "X") -> None:
-    """Raise for what holds rows, or says where they are, but is no array or data frame.
+    """Refuse paths, dicts, generators and others that hold rows but are no table.
 
     Nor may an array hide some of its cells.
     """
@@ -66,7 +66,7 @@ def refuse_non_tables(X: Any, name: str = "X") -> None:
 
 
 def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool = False) -> None:
-    """Name the columns of a data frame that are not numbers, and what to do about them.
+    """Refuse a data frame with columns that are not numbers, with code that encodes them.
 
     scikit-learn would name the first value that it cannot read, and take dates, categories that
     are numbers and texts such as "7" for numbers without a word.
@@ -117,7 +117,7 @@ def find_word_columns(X: Any) -> dict[Any, str]:
 def refuse_gaps(
     X: Any, given: Any, name: str = "X", *, learner: Any = None, fitted: bool = False
 ) -> None:
-    """Say where numbers are missing or infinite, how many there are, and what to do about them.
+    """Refuse missing or infinite numbers, with their places and code that fills them in.
 
     Numbers whose squares would be infinite are refused, too.
 
@@ -311,7 +311,7 @@ def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:
 
 
 def _kept_together(learner: Any, transformer: str) -> str:
-    """How new rows are treated alike."""
+    """The end of a message: how new rows are transformed alike."""
     if learner is None:
         return f"and new rows by {transformer}.transform(X_new)."
     whole = "nearkin.Chain" if hasattr(learner, "pair_distance") else "scikit-learn Pipeline"
@@ -322,7 +322,7 @@ def _kept_together(learner: Any, transformer: str) -> str:
 
 
 def _known_gaps(learner: Any) -> str:
-    """How a data frame is learned from with its gaps."""
+    """The end of a message: which learner takes a data frame with its gaps."""
     if not hasattr(learner, "pair_distance"):
         return ""
     name = type(learner).__name__
@@ -437,7 +437,7 @@ def _refuse_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
 
 
 def _refuse_unknown(X: Any) -> None:
-    """Under dispatch scikit-learn would leave arrays of any library as they are."""
+    """Refuse arrays of other libraries, which scikit-learn would pass on under dispatch."""
     unknown = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
     if unknown and not is_foreign(X) and get_config()["array_api_dispatch"]:
         raise InputTypeError(
@@ -474,7 +474,7 @@ def _checked(learner: Any, X: Array) -> Array:
 
 
 def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
-    """X, with what scikit-learn would check of it; its numbers are checked as they are read."""
+    """Check shape and names of remote rows; their numbers are checked as they are read."""
     name = type(learner).__name__
     if not getattr(learner, "_remote", False):
         raise InputTypeError(

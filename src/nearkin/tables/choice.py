@@ -1,4 +1,4 @@
-"""Which columns are learned from, by what they hold; and those that people swap."""
+"""Choose columns to learn from, by names, kinds and cells; find columns people swap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _KINDRED = 0.05
 
 
 def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Pairs of columns, by their places, of names or of codes that have words in common."""
+    """Pairs of columns of names, or of codes, that share values: people swap such cells."""
     if not columns:
         return []
     step = max(len(columns[0]) // _SAMPLE, 1)
@@ -60,7 +60,7 @@ def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
 
 
 def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
-    """The words of two columns in one, in which it makes no difference what stands where.
+    """Join the words of two columns, so that swapped cells have the same pieces.
 
     Examples
     --------
@@ -86,7 +86,7 @@ MOST_LOOKED_AT = 2000
 
 
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether rows are known by words, and there are no numbers beside them but codes and dates.
+    """Whether rows are records: names or texts, and no numbers but codes and dates.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
 
 
 def describe_class_columns(names: Sequence[str]) -> list[str]:
-    """A word on columns that were chosen though they may give the answer away."""
+    """Sentences on columns that were chosen though they look like classes."""
     doubts = find_doubtful_names(names)
     classes = [name for name, why in doubts.items() if why == CLASSES]
     if not classes:

@@ -1,4 +1,4 @@
-"""Where two cells differ: what has no counterpart in the other one."""
+"""Mark what differs between two texts, by words or by letters."""
 
 from __future__ import annotations
 

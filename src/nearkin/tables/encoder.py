@@ -1,4 +1,4 @@
-"""TableEncoder: tables of words, dates, codes and gaps as rows of numbers."""
+"""TableEncoder, which makes rows of numbers of tables, and the encoders of its columns."""
 
 from __future__ import annotations
 
@@ -632,7 +632,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.coordinates(X)
 
     def coordinates(self, X: Any, first_row: int = 0) -> Floats:
-        """The same of a part of a table, whose first row has a number in messages.
+        """Rows of numbers of a part of a table; messages count rows from ``first_row``.
 
         Parameters
         ----------

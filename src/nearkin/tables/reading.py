@@ -1,4 +1,4 @@
-"""Tables of any library as cells in one form, before anybody asks what their columns mean.
+"""Read tables of any library as typed columns, and recognise what columns hold.
 
 Columns of a library's own types are read by type. What is left are texts and Python objects, which
 become texts: those of one table are the same whatever library holds it.
@@ -40,7 +40,7 @@ Form = Literal["number", "boolean", "date", "vector", "text"]
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column as it was given.
+    """A column in one form whatever library it came from, before its kind is recognised.
 
     Attributes
     ----------
@@ -385,7 +385,7 @@ _LAST_CENTURY = 69
 
 @dataclass(frozen=True)
 class Dates:
-    """What is known of the texts of a column of dates.
+    """The texts of a column read as dates, and in which order of day and month.
 
     Attributes
     ----------
@@ -521,7 +521,7 @@ _GROUPED_DIGITS = {
 
 @dataclass(frozen=True)
 class Numerals:
-    """What is known of the texts of a column of numbers.
+    """The texts of a column read as numbers, with decimal sign and units.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which columns of a table are learned from, and why others are not: by name and by kind."""
+"""Recognise ids, labels and counters: columns not to learn from, by name and kind."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def recognise_id_name(name: str) -> str | None:
-    """Why a column says which row this is rather than what it is like, by its name; or None.
+    """The reason if a column's name is that of an id or a counter of rows; or None.
 
     Examples
     --------

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from nearkin.tables.choice import NOT_CHOSEN, choose_columns
 from nearkin.tables.roles import (
     Roles,
     choose_by_kinds,
     describe_roles,
+    drop_counters,
     find_counters,
     find_doubtful_columns,
 )
@@ -82,3 +84,29 @@ def test_long_lists_are_cut():
     said = describe_roles(choose_by_kinds(kinds))
     assert "'a7' and 4 more; set aside 'id' (names rows), 'text' (text)." in said
     assert describe_roles(Roles(["a"], {})) == "Learned from 'a'."
+
+
+def test_columns_that_are_named_are_learned_from_and_others_have_a_reason():
+    kinds = {"id": "number", "size": "number", "width": "number", "note": "text", "y": "number"}
+    cells = {name: [1.5, 2.0, 3.5] for name in kinds} | {"note": ["a", "a", "a"]}
+    assert choose_columns(kinds, cells).learned == ["size", "width"]
+    named = choose_columns(kinds, cells, ["id"], aside=["y"])
+    assert named == Roles(
+        ["id"],
+        {"size": NOT_CHOSEN, "width": NOT_CHOSEN, "note": "says nothing of what a row is like"},
+    )
+    two = {"a": "vector", "b": "vector"}  # of which one must be named
+    with pytest.raises(ValueError, match="name the one to learn from"):
+        choose_columns(two, {})
+    assert choose_columns(two, {}, ["a"]) == Roles(["a"], {"b": NOT_CHOSEN})
+
+
+def test_columns_that_count_rows_are_dropped_with_the_reason():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X[:, 0] = range(100, 130)
+    roles = Roles(["number", "height"], {"id": "names rows"})
+    rows, names, left = drop_counters(X, ["number", "height"], roles)
+    assert np.array_equal(rows, X[:, 1:])
+    assert (names, left.learned) == (["height"], ["height"])
+    assert left.left_out == {"number": "counts rows", "id": "names rows"}
+    assert drop_counters(rows, names, left) == (rows, names, left)

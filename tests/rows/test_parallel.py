@@ -1,5 +1,7 @@
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,8 +10,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from nearkin import ITML, KernelBeta, NeighborIndex
+from nearkin.datasets import make_xor
 from nearkin.rows import parallel as module
-from nearkin.rows.parallel import one_core, rows_per_block, run_in_blocks, split_range
+from nearkin.rows.parallel import (
+    one_blas_thread,
+    one_core,
+    one_thread,
+    rows_per_block,
+    run_in_blocks,
+    split_range,
+)
 from tests.cases import each
 from tests.waiting import PATIENCE
 
@@ -36,21 +47,6 @@ def test_every_row_is_worked_on_once(n_rows, size):
 
     run_in_blocks(work, n_rows, size)
     assert_array_equal(visits, np.ones(n_rows))
-
-
-def test_an_error_in_a_block_reaches_the_caller():
-    def work(rows):
-        if rows.start == 30:
-            raise ValueError("block at 30")
-
-    with pytest.raises(ValueError, match="block at 30"):
-        run_in_blocks(work, 100, 10)
-
-
-def test_blocks_run_in_several_threads(monkeypatch):
-    monkeypatch.setattr(module, "cpu_count", lambda: 2)
-    together = threading.Barrier(2, timeout=PATIENCE)  # passes only if two blocks run at once
-    run_in_blocks(lambda rows: together.wait() and None, 20, 10)
 
 
 def blas_threads():
@@ -116,3 +112,82 @@ def test_a_forked_child_has_threads_of_its_own(monkeypatch):
         except BaseException:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def threads_of(user_api):
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == user_api}
+
+
+@pytest.fixture
+def two_threads():
+    """For all threads: within the limit's own block, only this one could change it."""
+    before = threadpool_limits(2, user_api="blas")
+    with threadpool_limits(None):
+        pass
+    yield
+    before.restore_original_limits()
+    with threadpool_limits(None):
+        pass
+
+
+@contextmanager
+def held_elsewhere(block):
+    """The block is entered by another thread, and left by it at the end."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def work():
+        with block:
+            entered.set()
+            leave.wait(PATIENCE)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert entered.wait(PATIENCE)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_limits_that_overlap_are_all_taken_away_in_the_end():
+    first = held_elsewhere(one_blas_thread())
+    first.__enter__()
+    with one_blas_thread():
+        first.__exit__(None, None, None)  # which was there first
+        assert threads_of("blas") == {1}
+    assert threads_of("blas") == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_limits_may_be_nested_and_end_by_errors():
+    with pytest.raises(ZeroDivisionError), one_blas_thread(), one_blas_thread():
+        1 / 0  # noqa: B018
+    assert threads_of("blas") == {2}
+    with one_blas_thread(wanted=False):
+        assert threads_of("blas") == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_open_mp_is_limited_in_the_thread_that_asks():
+    with threadpool_limits(2, user_api="openmp"):
+        with one_thread():
+            assert threads_of("openmp") == {1}
+            assert threads_of("blas") == {1}
+        assert threads_of("openmp") == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_fits_and_searches_in_several_threads_leave_blas_as_it_was():
+    X, y = make_xor(60, random_state=0)
+
+    def work(seed):
+        metric = (KernelBeta if seed % 2 else ITML)(random_state=0).fit(X, y)
+        return NeighborIndex(metric).add(X).query(X[:5], 3)[0]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, range(12)))
+    assert threads_of("blas") == {2}
+    for one, other in zip(found[2:], found, strict=False):
+        np.testing.assert_array_equal(one, other)
