@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearkin.tables.choice import NOT_CHOSEN, choose_columns
+from nearkin.tables.choice import NOT_CHOSEN, choose_roles
 from nearkin.tables.roles import (
     Roles,
     choose_by_kinds,
@@ -89,16 +89,16 @@ def test_long_lists_are_cut():
 def test_columns_that_are_named_are_learned_from_and_others_have_a_reason():
     kinds = {"id": "number", "size": "number", "width": "number", "note": "text", "y": "number"}
     cells = {name: [1.5, 2.0, 3.5] for name in kinds} | {"note": ["a", "a", "a"]}
-    assert choose_columns(kinds, cells).learned == ["size", "width"]
-    named = choose_columns(kinds, cells, ["id"], aside=["y"])
+    assert choose_roles(kinds, cells).learned == ["size", "width"]
+    named = choose_roles(kinds, cells, ["id"], aside=["y"])
     assert named == Roles(
         ["id"],
         {"size": NOT_CHOSEN, "width": NOT_CHOSEN, "note": "says nothing of what a row is like"},
     )
     two = {"a": "vector", "b": "vector"}  # of which one must be named
     with pytest.raises(ValueError, match="name the one to learn from"):
-        choose_columns(two, {})
-    assert choose_columns(two, {}, ["a"]) == Roles(["a"], {"b": NOT_CHOSEN})
+        choose_roles(two, {})
+    assert choose_roles(two, {}, ["a"]) == Roles(["a"], {"b": NOT_CHOSEN})
 
 
 def test_columns_that_count_rows_are_dropped_with_the_reason():

@@ -51,7 +51,7 @@ def fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
             squared[i, c] = total
 
 
-def squared_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
+def squared_metric_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     """Squared distance of each row to each point, columns weighted.
 
     Sparse rows, whose distances are found by products, are at distance 0 where rounding decides.
@@ -113,7 +113,9 @@ class Seeds:
         closest = np.full(len(sizes), np.inf)
         while len(chosen) < min(n_clusters, len(sizes)):
             chosen.append(int(score.argmax()))
-            to_last = squared_distances(centroids, to_dense(centroids[chosen[-1:]]), weights)[:, 0]
+            to_last = squared_metric_distances(
+                centroids, to_dense(centroids[chosen[-1:]]), weights
+            )[:, 0]
             closest = np.minimum(closest, to_last)
             score = sizes * np.sqrt(closest)
             score[chosen] = -1.0
@@ -150,7 +152,7 @@ def draw_apart(
     """
     n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
     if len(chosen):
-        closest = squared_distances(points, chosen, weights).min(axis=1)
+        closest = squared_metric_distances(points, chosen, weights).min(axis=1)
     else:
         closest = np.ones(points.shape[0])  # the first is drawn by size alone
     for step in range(count):
@@ -160,7 +162,7 @@ def draw_apart(
         cumulated = np.cumsum(potential)
         drawn = rng.uniform(size=n_trials) * cumulated[-1]
         trials = np.searchsorted(cumulated, drawn, side="right").clip(max=points.shape[0] - 1)
-        from_trials = squared_distances(points, to_dense(points[trials]), weights)
+        from_trials = squared_metric_distances(points, to_dense(points[trials]), weights)
         if step or len(chosen):
             np.minimum(from_trials, closest[:, None], out=from_trials)
         best = int((sizes @ from_trials).argmin())
@@ -295,7 +297,7 @@ def nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
 
     def work(rows: slice) -> None:
         if is_sparse(X):
-            squared = squared_distances(X[rows], centers, weights)
+            squared = squared_metric_distances(X[rows], centers, weights)
         else:
             squared = np.empty((rows.stop - rows.start, len(centers)))
             fill_distances(X[rows], centers, weights, squared)
@@ -484,7 +486,7 @@ class Problem:
         new = nearest(self.X, centers, weights)
         if len(self.points) == 0:
             return new
-        costs = squared_distances(self.X[self.points], centers, weights)
+        costs = squared_metric_distances(self.X[self.points], centers, weights)
         gains = self.penalties(weights)
         gains[~self.cannot] *= -1
         linked = np.full(len(self.points), -1) if labels is None else labels[self.points]
@@ -550,7 +552,7 @@ class Problem:
         own = np.empty(n)
         for rows in split_range(n, _BLOCK):
             if is_sparse(self.X):
-                squared = squared_distances(self.X[rows], centers, weights)
+                squared = squared_metric_distances(self.X[rows], centers, weights)
                 own[rows] = squared[np.arange(len(squared)), labels[rows]]
             else:
                 own[rows] = (self.X[rows] - centers[labels[rows]]) ** 2 @ weights
@@ -868,7 +870,7 @@ class MPCKMeans(
         (3, 2)
         """
         X = self._validated(X)
-        squared = squared_distances(*self._around_middle(X), self.metric_weights_)
+        squared = squared_metric_distances(*self._around_middle(X), self.metric_weights_)
         distances: Floats = np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
         return distances
 

@@ -28,7 +28,7 @@ from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     ColumnChoice,
     are_records,
-    choose_columns,
+    choose_roles,
     describe_class_columns,
     restrict_roles,
 )
@@ -521,7 +521,7 @@ def table_parts(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.tables.choice.choose_columns` chooses
+        Columns to learn from; :func:`nearkin.tables.choice.choose_roles` chooses
         otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
@@ -569,9 +569,9 @@ def _parts_of_frame(
         return _parts_of_records(frame, source, aside if learn_from is None else None)
     if learn_from is not None:
         chosen = _named(learn_from, kinds, source)
-        roles = choose_columns(kinds, frame.some_cells(), chosen, aside)
+        roles = choose_roles(kinds, frame.some_cells(), chosen, aside)
     elif of_words is None:
-        roles = choose_columns(kinds, frame.some_cells(), aside=aside)
+        roles = choose_roles(kinds, frame.some_cells(), aside=aside)
     else:
         roles = choose_by_kinds(kinds, aside)
     if not roles.learned:
@@ -953,7 +953,7 @@ def records_of(
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
         The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
-        :func:`nearkin.tables.choice.choose_columns`. All columns but vectors are shown.
+        :func:`nearkin.tables.choice.choose_roles`. All columns but vectors are shown.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional

@@ -124,7 +124,7 @@ _FILE = re.compile(
 _MOST_ARE = 0.9
 
 
-def choose_columns(
+def choose_roles(
     kinds: Mapping[str, str],
     cells: Mapping[str, Sequence[Any]],
     named: Sequence[str] = (),

@@ -35,7 +35,7 @@ from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     ColumnChoice,
     are_records,
-    choose_columns,
+    choose_roles,
     describe_class_columns,
     restrict_roles,
 )
@@ -148,7 +148,7 @@ def read_records(
     """Records of a file or a folder of pictures, and pairs of them that are known.
 
     A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.tables.choice.choose_columns`; all columns but vectors are shown. Of many rows
+    :func:`nearkin.tables.choice.choose_roles`; all columns but vectors are shown. Of many rows
     an even sample is taken, and with it all rows that are named in pairs. ``vectors`` is a file of
     those that are learned from in place of pixels.
     """
@@ -316,7 +316,7 @@ def _open(path: Path, wishes: Wishes) -> _Opened:
     if choice.columns:
         chosen = pick_columns(kinds, choice, named, wishes.labels, str(path))[0]
     try:
-        roles = choose_columns(left, cells, chosen)
+        roles = choose_roles(left, cells, chosen)
     except InputError as error:
         raise UserError(f"{path}: {error} (--columns)") from error
     are_things = are_records(
