@@ -27,7 +27,7 @@ from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
 from nearkin.pairs.closure import draw_numbers, list_pairs_within
-from nearkin.questions.active import with_inferred
+from nearkin.questions.strategies import add_inferred
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -100,7 +100,7 @@ def one_draw(data: str, name: str, seed: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
 
     def note(strategy: str, n_asked: int, links: np.ndarray) -> None:
-        told = with_inferred(answered(links, y), np.random.RandomState(seed))
+        told = add_inferred(answered(links, y), np.random.RandomState(seed))
         auc = clone(learner).fit(X, pairs=told).score(X_test, y_test)
         setting = {"data": data, "learner": name, "strategy": strategy, "seed": seed}
         rows.append({**setting, "n_asked": n_asked, "auc": round(auc, 5)})

@@ -20,7 +20,7 @@ import nearkin
 from nearkin.pairs import labels
 from nearkin.pairs import pairs as pair_frames
 from nearkin.pairs.closure import draw_numbers, list_pairs_within
-from nearkin.pairs.pairs import Conflict, Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from tests.cases import each
 
@@ -301,12 +301,6 @@ def test_results_are_sealed():
         assert is_sealed(result)
 
 
-def test_length_and_truth():
-    assert len(Pairs([(0, 1), (1, 0), (1, 2)], [(0, 5)])) == 3
-    assert Pairs(cannot_link=[(0, 5)])
-    assert not Pairs()
-
-
 def test_equality_looks_at_everything():
     base = Pairs([(0, 1)], [(1, 2)], n_rows=5)
     others = [
@@ -325,11 +319,6 @@ def test_equality_looks_at_everything():
         assert hash(base) != hash(other)
     assert base.__eq__([(0, 1)]) is NotImplemented
     assert base != [(0, 1)]
-
-
-def test_repr():
-    assert repr(Pairs([(0, 1), (1, 2)], [(0, 5)])) == "Pairs(2 must-links, 1 cannot-link)"
-    assert repr(Pairs(n_rows=150)) == "Pairs(0 must-links, 0 cannot-links, n_rows=150)"
 
 
 def test_is_no_array_and_no_sequence():
@@ -459,17 +448,6 @@ def test_draw_is_uniform_within_each_kind():
     for counts in (must, cannot):
         expected = 3000 / len(counts)
         assert all(abs(count - expected) < 5 * expected**0.5 for count in counts.values())
-
-
-def test_draw_takes_the_pairs_of_ordered_rows_by_number():
-    y = np.random.RandomState(0).randint(3, size=60)
-    must, rng = [], np.random.RandomState(1)
-    for label in range(3):
-        own = np.flatnonzero(y == label)
-        must += [(own[i], own[j]) for j in range(len(own)) for i in range(j)]
-    numbers = draw_numbers(len(must), 20, np.random.RandomState(1))
-    drawn = Pairs.from_labels(y, 20, kind="must", random_state=rng)
-    assert drawn == Pairs([must[number] for number in numbers], n_rows=60)
 
 
 def test_pairs_that_are_listed_at_once_have_a_limit(monkeypatch):
@@ -831,12 +809,6 @@ def test_components_are_what_must_links_reach(pairs):
     assert firsts == list(range(len(firsts)))
 
 
-def test_components_example():
-    pairs = Pairs([(9, 5), (2, 7), (7, 5000)], [(2, 3), (5, 9)])
-    assert pairs.points.tolist() == [2, 3, 5, 7, 9, 5000]
-    assert pairs.components().tolist() == [0, 1, 2, 0, 2, 0]
-
-
 @fast
 @given(any_pairs)
 def test_closure_is_what_a_slow_search_finds(pairs):
@@ -844,23 +816,6 @@ def test_closure_is_what_a_slow_search_finds(pairs):
     assert as_dicts(closure) == slow_closure(pairs)
     assert closure.closure() == closure
     assert closure.n_rows == pairs.n_rows
-
-
-def test_closure_weights():
-    pairs = Pairs(
-        [(0, 1), (1, 2), (5, 6)],
-        [(0, 5), (1, 6)],
-        must_weight=[4, 5, 6],
-        cannot_weight=[1, 3],
-    )
-    must, cannot = as_dicts(pairs.closure())
-    assert must == {(0, 1): 4, (1, 2): 5, (0, 2): 4, (5, 6): 6}
-    assert cannot == {(0, 5): 1, (0, 6): 3, (1, 5): 3, (1, 6): 3, (2, 5): 3, (2, 6): 3}
-
-
-def test_closure_does_not_spread_a_contradiction():
-    pairs = Pairs([(0, 1), (1, 2)], [(0, 1)])
-    assert pairs.closure() == Pairs([(0, 1), (1, 2), (0, 2)], [(0, 1)])
 
 
 def test_closure_refuses_to_list_too_much():
@@ -885,19 +840,6 @@ def test_conflicts_are_the_contradicted_cannot_links(pairs):
         assert all((min(step), max(step)) in must for step in itertools.pairwise(chain))
         if conflict.cannot_link in must:
             assert chain == conflict.cannot_link
-
-
-def test_pair_given_as_both_is_its_own_chain():
-    # A search from row 0 reaches rows 1 and 2 without the must-link between them.
-    (conflict,) = Pairs([(0, 1), (0, 2), (1, 2)], [(1, 2)]).conflicts()
-    assert conflict.chain == (1, 2)
-
-
-def test_conflict_reads_well():
-    (conflict,) = Pairs([(5, 3), (9, 5)], [(9, 3), (3, 4)]).conflicts()
-    assert conflict == Conflict(cannot_link=(3, 9), chain=(3, 5, 9))
-    assert str(conflict) == "rows 3 and 9 cannot be linked, yet 3 = 5 = 9 by must-links"
-    assert all(type(row) is int for row in conflict.cannot_link + conflict.chain)
 
 
 def test_long_chain():
@@ -946,12 +888,6 @@ def test_split_is_random():
     assert len(pairs.split()[1]) == 12
 
 
-def test_split_says_how_many_would_be_on_the_test_side():
-    message = "^test_size=2 of 2 pairs puts 2 on the test side; each side must get at least one$"
-    with pytest.raises(ValueError, match=message):
-        Pairs([(0, 1)], [(1, 2)]).split(2)
-
-
 @each("test_size", [0.0, 1.0, -0.5, 1.5, float("nan")])
 def test_bad_share(test_size):
     with pytest.raises(ValueError, match="no share between 0 and 1"):
@@ -987,23 +923,8 @@ def test_restrict_is_what_a_dict_finds(pairs, chosen):
     assert pairs.restrict(mask.tolist()) == pairs.restrict(sorted(chosen))
 
 
-def test_restrict_speaks_of_the_same_points():
-    X = np.random.RandomState(0).permutation(100)
-    pairs = Pairs.from_labels(X % 7, 400, random_state=0)
-    chosen = np.random.RandomState(1).permutation(100)[:60]
-    part = pairs.restrict(chosen)
-    assert len(part) > 50
-    y = (X % 7)[chosen]
-    assert np.all(y[part.must_link[:, 0]] == y[part.must_link[:, 1]])
-    assert np.all(y[part.cannot_link[:, 0]] != y[part.cannot_link[:, 1]])
-
-
 def test_restrict_of_far_rows_needs_little_memory():
     assert Pairs([(3, 10**15)]).restrict([10**15, 3]) == Pairs([(0, 1)], n_rows=2)
-
-
-def test_restrict_to_rows_before_a_pair():
-    assert Pairs([(0, 1)]).restrict([0]) == Pairs(n_rows=1)
 
 
 @each(

@@ -17,8 +17,7 @@ from nearkin import (
     learn_actively,
 )
 from nearkin.datasets import make_xor
-from nearkin.questions.active import with_inferred
-from nearkin.questions.strategies import STRATEGIES
+from nearkin.questions.strategies import STRATEGIES, add_inferred
 from tests.cases import each
 
 # Enough where it does not matter what is learned.
@@ -299,7 +298,7 @@ def test_many_inferred_pairs_are_told_in_part():
     y = np.repeat([0, 1], 150)
     chain = [(i, i + 1) for i in range(299) if i != 149]
     pairs = Pairs(chain, [(0, 299)], n_rows=300)
-    told = with_inferred(pairs, np.random.RandomState(0))
+    told = add_inferred(pairs, np.random.RandomState(0))
     assert 10_000 <= len(told.must_link) <= 10_298
     assert 10_000 <= len(told.cannot_link) <= 10_001
     assert (y[told.must_link[:, 0]] == y[told.must_link[:, 1]]).all()
