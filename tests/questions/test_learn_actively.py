@@ -56,17 +56,6 @@ def test_asks_open_questions_up_to_the_budget(strategy, xor):
     assert result.metric.transform(X).shape[0] == 80
 
 
-@each_strategy
-def test_same_seed_same_questions(strategy, xor):
-    X, y = xor
-    one, two = (
-        learn_actively(X, oracle_of(y), 6, strategy=strategy, learner=QUICK, random_state=5)
-        for _ in range(2)
-    )
-    assert one.history == two.history
-    assert_array_equal(one.metric.transform(X), two.metric.transform(X))
-
-
 def test_learns_from_what_follows_too(xor):
     X, y = xor
     learner = KernelBeta(random_state=0)
@@ -250,16 +239,6 @@ def test_tiny_sets():
     assert len(result.pairs.closure()) == 3
     result = learn_actively(X[:2], lambda i, j: False, 10, learner=KernelBeta(), random_state=0)
     assert result.pairs == Pairs(cannot_link=[(0, 1)], n_rows=2)
-
-
-@pytest.mark.filterwarnings("ignore:all landmarks coincide")
-@each_strategy
-def test_identical_rows(strategy):
-    y = np.arange(12) % 2
-    result = learn_actively(
-        np.ones((12, 3)), oracle_of(y), 8, learner=KernelBeta(), strategy=strategy, random_state=0
-    )
-    check_history(result, y)
 
 
 def test_pandas_and_sparse_rows(xor):

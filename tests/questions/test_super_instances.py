@@ -146,26 +146,6 @@ def test_what_follows_is_not_asked():
     assert set(y[result.pairs.points]) == {0, 1, 2}
 
 
-def test_the_same_seed_asks_the_same():
-    X, y = clouds(20, 20)
-    one, two = (learned(X, asked_of(y), 8, random_state=3) for _ in range(2))
-    assert one.history == two.history
-
-
-@each("budget", [1, 6])
-def test_the_budget_is_kept(budget):
-    X, y = clouds(20, 20)
-    assert learned(X, asked_of(y), budget).n_asked == budget
-
-
-def test_unsure_pairs_are_asked_once():
-    X, y = clouds(10, 10)
-    result = learned(X, lambda i, j: None if i % 2 else bool(y[i] == y[j]), 20)
-    asked = [tuple(sorted(question[:2])) for question in result.history]
-    assert len(set(asked)) == len(asked) == 20
-    assert len(result.unsure)
-
-
 @each("y", [np.zeros(20, int), np.arange(20)], ids=["all of one class", "all by themselves"])
 def test_one_answer_only(y):
     X, _ = clouds(10, 10)

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import manhattan_distances
 
 from nearkin import Pairs
@@ -29,34 +28,27 @@ def labelled():
     return rng.standard_normal((150, 3)) + y[:, None], y
 
 
-def test_separability_equals_the_double_loop(labelled):
+@each(
+    ("change", "error"),
+    [
+        (np.asarray, 1e-8),  # a point's distance to itself is rounding, sqrt(1e-16) of it
+        (sp.csr_array, 1e-8),
+        (np.float32, 1e-6),
+        (lambda Z: Z + 1e6, 1e-7),
+    ],
+)
+def test_separability_equals_the_double_loop(change, error, labelled):
     Z, y = labelled
-    # A point's distance to itself is rounding, sqrt(1e-16) of it.
-    assert_allclose(separability(Z, y), oracles.separability(Z, y), rtol=1e-8)
+    assert_allclose(separability(change(Z), y), oracles.separability(Z, y), rtol=error)
 
 
-def test_separability_of_sparse_rows_and_float32(labelled):
-    Z, y = labelled
-    exact = oracles.separability(Z, y)
-    assert_allclose(separability(sp.csr_array(Z), y), exact, rtol=1e-8)
-    assert_allclose(separability(Z.astype(np.float32), y), exact, rtol=1e-6)
-
-
-def test_separability_far_from_the_origin(labelled):
-    Z, y = labelled
-    assert_allclose(separability(Z + 1e6, y), oracles.separability(Z, y), rtol=1e-7)
-
-
-def test_separability_leaves_out_unknown_labels(labelled):
+def test_separability_takes_labels_of_any_kind_and_leaves_out_unknown_ones(labelled):
     Z, y = labelled
     partial = np.where(np.arange(150) < 40, y, -1)
-    assert_allclose(separability(Z, partial), oracles.separability(Z[:40], y[:40]), rtol=1e-8)
-
-
-def test_separability_takes_labels_of_any_kind(labelled):
-    Z, y = labelled
-    names = np.array(["a", "b", "c"])[y]
-    assert separability(Z, names) == separability(Z, y)
+    expected = oracles.separability(Z[:40], y[:40])
+    assert_allclose(separability(Z, partial), expected, rtol=1e-8)
+    names = np.array(["a", "b", "c", None])[partial]
+    assert separability(Z, names) == separability(Z, partial)
 
 
 def test_separability_with_another_distance(labelled):
@@ -103,11 +95,8 @@ def test_separability_of_classes_that_are_single_points_is_infinite():
 def test_separability_needs_two_classes_and_two_points(y, got):
     with pytest.raises(ValueError, match=f"at least two classes.* got {got} points"):
         separability(np.eye(3), y)
-
-
-def test_separability_needs_a_label_for_each_row():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        separability(np.eye(3), [0, 1])
+        separability(np.eye(3), y[:2])
 
 
 partition = st.lists(st.integers(0, 3), min_size=12, max_size=12)
@@ -123,11 +112,6 @@ def test_balanced_rand_equals_the_double_loop(labels_true, labels_pred):
 @given(partition)
 def test_balanced_rand_of_equal_partitions_is_one(labels):
     assert balanced_rand(labels, [("x", "y", "z", "u")[label] for label in labels]) == 1.0
-
-
-def test_balanced_rand_needs_two_points():
-    with pytest.raises(ValueError, match="at least two points"):
-        balanced_rand([0], [0])
 
 
 def test_pair_auc_by_labels_equals_the_double_loop(labelled):
@@ -204,17 +188,6 @@ def test_pair_auc_of_many_labels_is_a_reproducible_sample(labelled):
 def test_pair_auc_says_what_it_needs(arguments, error, message):
     with pytest.raises(error, match=message):
         pair_auc(np.eye(3), **arguments)
-
-
-@settings(max_examples=10)
-@given(st.integers(0, 10**6))
-def test_pair_auc_equals_the_area_under_the_roc_curve(seed):
-    rng = np.random.RandomState(seed)
-    Z, y = rng.standard_normal((12, 2)), np.arange(12) % 3
-    must, cannot = (np.array(links) for links in oracles.pairs_of_labels(y))
-    distances = np.r_[linked_distances(Z, must), linked_distances(Z, cannot)]
-    expected = roc_auc_score(np.repeat([1, 0], [len(must), len(cannot)]), -distances)
-    assert_allclose(pair_auc(Z, y), expected)
 
 
 @each("dtype", [np.float32, np.float64])
