@@ -489,21 +489,6 @@ def test_other_files_are_refused(tmp_path):
         NeighborIndex.load(tmp_path / "x")
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "rows.index"
-    NeighborIndex().fit([[1.0]]).save(path)
-    before = path.read_bytes()
-
-    def fail(file):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("nearkin.storage.files.os.fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        NeighborIndex().fit([[2.0]]).save(path)
-    assert path.read_bytes() == before
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 @each("ids", [None, ["a", "b", "c"]])
 def test_export(ids, tmp_path):
     index = NeighborIndex().add(random_rows(3, dtype=np.float32), ids=ids)

@@ -320,23 +320,6 @@ def test_memory_does_not_grow_with_a_matrix_for_every_row(data):
     assert peak < 2500 * 30 * 30 * 8  # of one array of all local metrics
 
 
-def test_rotated_rows_have_a_rotated_metric(data):
-    X, _ = data
-    classes = np.arange(300) % 3
-    rotation = np.linalg.qr(np.random.RandomState(2).standard_normal((4, 4)))[0]
-    M = mean_local_metric(X, fit_class_models(X, classes))
-    rotated = mean_local_metric(X @ rotation, fit_class_models(X @ rotation, classes))
-    assert_allclose(rotated, rotation.T @ M @ rotation, atol=1e-8 * np.abs(M).max())
-
-
-@each("factor", [1e-6, 1e6])
-def test_metric_does_not_depend_on_the_unit(factor, data):
-    X, models = data
-    scaled = fit_class_models(factor * X, np.arange(300) % 3)
-    M = mean_local_metric(X, models)
-    assert_allclose(mean_local_metric(factor * X, scaled), M, rtol=1e-6, atol=1e-8)
-
-
 def test_theorem_1_for_transported_metrics(data):
     X, models = data
     Phi = bias_matrices(X, models)

@@ -1,3 +1,5 @@
+"""Neighbour graphs and Laplacians, against loops."""
+
 import warnings
 
 import numpy as np
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.spaces.graph import ball_graph, laplacian, neighbor_graph
+from nearkin.spaces.graph import average_equal_rows, ball_graph, laplacian, neighbor_graph
 from tests.cases import each
 
 
@@ -111,15 +113,6 @@ def test_a_ball_needs_a_radius(radius):
         ball_graph([[0.0], [1.0]], radius)
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6))
-def test_the_order_of_rows_does_not_matter(seed):
-    X = random_rows(seed)
-    order = np.random.default_rng(seed).permutation(len(X))
-    W = neighbor_graph(X, 3, weight="heat").toarray()
-    assert_allclose(neighbor_graph(X[order], 3, weight="heat").toarray(), W[order][:, order])
-
-
 @each("n_neighbors", [5, 6, 100])
 def test_more_neighbors_than_rows_is_the_complete_graph(n_neighbors):
     W = neighbor_graph(random_rows(0, n=6), n_neighbors)
@@ -188,13 +181,6 @@ def test_float32_gives_the_same_graph_in_float64():
     single, double = (neighbor_graph(A, 5, weight="heat") for A in (X, X.astype(np.float64)))
     assert_graph(single, 80)
     assert_allclose(single.toarray(), double.toarray(), rtol=1e-6)
-
-
-def test_mutual_edges_are_among_all_edges():
-    X = random_rows(6, n=50)
-    both, either = (neighbor_graph(X, 4, mutual=mutual) for mutual in (True, False))
-    assert both.nnz < 50 * 4 < either.nnz
-    assert (either - both).min() == 0
 
 
 def test_one_row_is_a_graph_without_edges():
@@ -281,3 +267,15 @@ def test_directions_of_very_short_rows(options, form):
     X = np.random.RandomState(0).standard_normal((20, 3))
     short = neighbor_graph(form(2.0**-500 * X), 4, **options).toarray()
     assert_array_equal(short, neighbor_graph(form(X), 4, **options).toarray())
+
+
+def test_equal_rows_have_one_place_however_they_are_stored():
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 0.0]])
+    Z = np.arange(8.0).reshape(4, 2)
+    expected = np.array([[2.0, 3], [2, 3], [2, 3], [6, 7]])
+    expected[1] = Z[1]
+    twice = sp.csr_array(([0.5, 0.5, 2, 1, 0, 3], [0, 0, 1, 0, 1, 0], [0, 2, 3, 5, 6]), (4, 2))
+    for rows in (X, sp.csr_array(X), twice):
+        assert_allclose(average_equal_rows(rows, Z), expected)
+        parallel = average_equal_rows(rows, Z, "cosine")
+        assert_allclose(parallel[[0, 2, 3]], [Z[[0, 2, 3]].mean(axis=0)] * 3)

@@ -132,11 +132,6 @@ def test_centring_new_rows_equals_subtracting_the_training_mean():
     assert_allclose(oracles.center_new(K_new, K), expected, atol=1e-13)
 
 
-def test_centring_training_rows_as_new_rows_equals_centring_the_matrix():
-    K = rbf_kernel(np.random.RandomState(0).standard_normal((7, 3)))
-    assert_allclose(center_new(K, K.mean(axis=0)), center_kernel(K), atol=1e-15)
-
-
 @given(st.integers(2, 20), st.integers(1, 4), st.integers(0, 10**6))
 def test_mean_rule_is_one_over_the_mean_over_all_pairs(n, d, seed):
     X = np.random.RandomState(seed).standard_normal((n, d))
@@ -211,10 +206,6 @@ def test_distances_beyond_floating_point_are_refused_with_a_remedy():
 def test_wrong_gamma_is_refused_by_name(gamma):
     with pytest.raises(ValueError, match=r"gamma=.* 'mean' or 'median'"):
         resolve_gamma(gamma, np.eye(3))
-
-
-def test_a_number_is_taken_as_it_is():
-    assert resolve_gamma(2, np.eye(3)) == 2.0
 
 
 def test_bound_kernel_has_the_parameters_settled():

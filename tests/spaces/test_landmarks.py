@@ -88,25 +88,6 @@ def test_farthest_without_given_rows_starts_from_a_random_one(X):
     assert rows.tolist() in [oracles.farthest_rows(1 - K, 8, [start]) for start in rows]
 
 
-@pytest.fixture
-def small_clusters():
-    """Three rows, then two times one row, far from 400 that are close together."""
-    rng = np.random.RandomState(0)
-    X = 1e-3 * rng.standard_normal((405, 2))
-    X[:3] += [100, 0]
-    X[3] += [0, 100]
-    X[4] -= [0, 100]
-    return X, np.r_[0, 0, 0, 1, 2, np.full(400, 3)]
-
-
-@each("strategy", ["farthest", "kmeans++"])
-def test_spread_out_landmarks_find_small_clusters_that_random_misses(strategy, small_clusters):
-    X, cluster = small_clusters
-    linear = Kernel("linear")
-    assert set(cluster[choose(X, 4, strategy, linear)]) == {0, 1, 2, 3}
-    assert set(cluster[choose(X, 4, "random", linear)]) == {3}
-
-
 @pytest.mark.night
 def test_kmeans_plusplus_draws_in_proportion_to_the_squared_distance():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -146,14 +127,6 @@ def test_leverage_estimated_from_a_sample_is_close(X, monkeypatch):
     scores = _leverage_scores(X, np.arange(len(X)), RBF, 20, np.random.RandomState(0))
     exact = oracles.ridge_leverage(K, 10)
     assert np.corrcoef(np.argsort(np.argsort(scores)), np.argsort(np.argsort(exact)))[0, 1] > 0.9
-
-
-def test_leverage_prefers_isolated_rows():
-    X = 0.1 * np.random.RandomState(0).standard_normal((300, 2))
-    X[:4] = [[9, 9], [-9, 9], [9, -9], [-9, -9]]
-    isolated = range(4)
-    assert set(isolated) <= set(choose(X, 12, "leverage"))
-    assert not set(isolated) & set(choose(X, 12, "random"))
 
 
 def test_leverage_of_a_zero_kernel_falls_back_to_chance():

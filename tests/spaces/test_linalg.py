@@ -31,12 +31,6 @@ def test_fix_signs_does_not_depend_on_rounding():
         assert_array_equal(fix_signs(symmetric), -symmetric)
 
 
-def test_fix_signs_moves_with_permuted_rows():
-    rng = np.random.RandomState(0)
-    V, order = rng.standard_normal((20, 5)), rng.permutation(20)
-    assert_array_equal(fix_signs(-V[order]), fix_signs(V)[order])
-
-
 @each("shape", [(40, 6), (5, 9), (7, 2), (6, 1)])
 @each("dtype", [np.float64, np.float32])
 def test_principal_coordinates_keep_the_most_of_all_distances(shape, dtype):

@@ -1,4 +1,4 @@
-"""The compiled loops; what they give for each kernel is in test_extension.py."""
+"""Weights over the nearest landmarks, against a dense solve."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.spaces import device_weights
+from nearkin.spaces.feature_space import LocalExtension
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import (
     EPSILON,
     NearLandmarks,
     Preparation,
     _find_nearest,
+    bound_smallest,
     combine,
+    find_below,
     find_smallest,
     weights_from_distances,
 )
@@ -75,27 +80,6 @@ def test_weights_solve_the_stated_problem(loop, name, n_neighbors, cloud):
 
 
 @both_loops
-def test_no_other_weights_give_a_lower_objective(loop, cloud):
-    X, landmarks = cloud
-    W = loop(X, landmarks, 25)
-    rng = np.random.RandomState(1)
-    for x, w in zip(X, W, strict=True):
-        difference = x - landmarks
-        G = difference @ difference.T
-        G += EPSILON * np.diag(np.diag(G))
-        for _ in range(5):
-            step = rng.standard_normal(25)
-            other = w + 0.1 * (step - step.mean())  # still sums to one
-            assert w @ G @ w < other @ G @ other
-
-
-@both_loops
-def test_a_row_on_a_line_lies_between_its_neighbours(loop):
-    W = loop(np.array([[0.25]]), np.array([[0.0], [1.0], [7.0]]), 2)
-    assert_allclose(W, [[0.75, 0.25, 0]], atol=EPSILON)
-
-
-@both_loops
 def test_a_landmark_is_itself_and_nothing_else(loop, cloud):
     _, landmarks = cloud
     assert_array_equal(loop(landmarks, landmarks, 5), np.eye(len(landmarks)))
@@ -137,14 +121,6 @@ def test_weights_sum_to_one_and_do_not_depend_on_the_scale(loop, seed, n_neighbo
 
 
 @both_loops
-def test_weights_do_not_depend_on_position_or_rotation(loop, cloud):
-    X, landmarks = cloud
-    Q = np.linalg.qr(np.random.RandomState(1).standard_normal((3, 3)))[0]
-    moved = loop(X @ Q + 3, landmarks @ Q + 3, 5)
-    assert_allclose(moved, loop(X, landmarks, 5), atol=1e-9)
-
-
-@both_loops
 @each("saturating", [False, True])
 def test_float32_is_close_to_float64(loop, saturating, cloud):
     X, landmarks = cloud
@@ -163,13 +139,6 @@ def test_collinear_landmarks_still_give_finite_weights():
     assert_allclose(W.sum(axis=1), 1)
     # The point lies between landmarks 2 and 3 and is reproduced up to the conditioning.
     assert_allclose(W[0] @ landmarks, [2.4, 2.4, 2.4], atol=0.01)
-
-
-def test_a_point_among_its_neighbours_is_reproduced(cloud):
-    _, landmarks = cloud
-    x = landmarks[:5].mean(axis=0, keepdims=True)
-    W = from_rows(x, landmarks, 25)
-    assert_allclose(W @ landmarks, x, atol=0.01)  # up to the conditioning
 
 
 def test_distances_below_the_stated_rounding_are_zero():
@@ -328,3 +297,96 @@ def test_values_that_are_no_kernel_give_finite_weights():
     weights_from_distances(among + 0.1, np.zeros(20), among, False, neighbors, weights)
     assert_allclose(weights.sum(axis=1), 1)
     assert np.abs(weights).max() < 2
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 700), k=st.integers(1, 12))
+def test_bounds_have_the_smallest_below_them_and_few_others(seed, m, k):
+    k = min(k, m)
+    values = np.random.RandomState(seed).randint(-500, 500, (9, m)).astype(np.float32)
+    minima, lowest = np.empty((9, m // 8), np.float32), np.empty((k, 9), np.float32)
+    bound_smallest(values, minima, lowest)
+    bounds = lowest[-1]
+    assert (np.sort(values, axis=1)[:, k - 1] <= bounds).all()
+    chunks, found = np.empty(m // 8 + 1, np.int32), np.empty(m + 1, np.int32)
+    for i in range(9):
+        n_found = find_below(values[i], minima[i], bounds[i], chunks, found)
+        assert_array_equal(np.sort(found[:n_found]), np.flatnonzero(values[i] <= bounds[i]))
+
+
+def test_a_bound_leaves_hardly_more_than_are_wanted():
+    values = np.random.RandomState(0).standard_normal((500, 1000))
+    minima, lowest = np.empty((500, 125)), np.empty((5, 500))
+    bound_smallest(values, minima, lowest)
+    assert (values <= lowest[-1][:, None]).sum(axis=1).mean() < 6
+
+
+each_type = each("dtype", [np.float32, np.float64])
+
+
+def near(landmarks, n_neighbors=5, saturating=True):
+    preparation = Preparation(np.zeros(landmarks.shape[1]), 0.5)
+    return NearLandmarks(landmarks, preparation, n_neighbors, saturating)
+
+
+def in_clusters(n, d=6):
+    """Rows of few possible values, so that many distances are equal, around a dozen places."""
+    rng = np.random.RandomState(0)
+    places = rng.randint(-40, 41, (12, d))
+    return (places[rng.randint(12, size=n)] + rng.randint(-2, 3, (n, d))).astype(np.float64)
+
+
+def nearest_by_sorting(X, landmarks, k):
+    squared = ((X[:, None] - landmarks[None]) ** 2).sum(axis=2)
+    return np.sort(np.argsort(squared, axis=1, kind="stable")[:, :k], axis=1)
+
+
+@each(
+    ("dtype", "by_pivots", "n_neighbors"),
+    [
+        *((np.float64, False, 1), (np.float32, False, 12)),
+        *((np.float64, True, 12), (np.float32, True, 1), (np.float64, True, 5)),
+    ],
+)
+def test_nearest_are_found_and_of_those_equally_far_the_first(dtype, by_pivots, n_neighbors):
+    rows = in_clusters(550)
+    X, landmarks = rows[:250], rows[250:]
+    neighbors, weights = near(landmarks, n_neighbors).weights(X.astype(dtype), by_pivots)
+    assert_array_equal(neighbors, nearest_by_sorting(X, landmarks, n_neighbors))
+    assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+@each_type
+@each("saturating", [False, True])
+def test_what_pivots_leave_out_changes_nothing(dtype, saturating):
+    rng = np.random.RandomState(0)
+    X = (in_clusters(3000) + rng.standard_normal((3000, 6))).astype(dtype)
+    X[7] = 1e12  # far from all of them
+    search = near(X[::10], saturating=saturating)
+    plain, by_pivots = search.weights(X, False), search.weights(X, True)
+    assert_array_equal(by_pivots[0], plain[0])
+    assert_array_equal(by_pivots[1], plain[1])
+
+
+def test_pivots_pay_where_rows_lie_in_clusters_and_not_for_noise():
+    rng = np.random.RandomState(0)
+    noise, clusters = rng.standard_normal((20_000, 30)), in_clusters(20_000)
+    assert near(clusters[::50]).pivots_pay(clusters)
+    assert not near(noise[::50]).pivots_pay(noise)
+    assert not near(clusters[::50]).pivots_pay(clusters[:1000])  # too few to be worth while
+
+
+def test_landmarks_that_are_all_the_same_have_pivots():
+    X = np.concatenate([np.ones((300, 2)), np.zeros((5, 2))])
+    neighbors, weights = near(X[:300]).weights(X, True)
+    assert_array_equal(neighbors, np.tile(np.arange(5), (305, 1)))
+    assert_allclose(weights, 0.2)
+
+
+@each("name", ["rbf", "linear", "cosine"])
+def test_rows_of_a_large_array_are_embedded_as_the_few_are(name):
+    X = in_clusters(20_500).astype(np.float32) + 0.25
+    X += np.random.RandomState(0).uniform(-0.2, 0.2, X.shape).astype(np.float32)
+    landmarks, coordinates = X[::70], np.random.RandomState(1).standard_normal((293, 3))
+    extension = LocalExtension(KernelLandmarks(Kernel(name, gamma=0.01), landmarks), 5)
+    few = np.concatenate([extension.embed(part, coordinates) for part in np.split(X, 50)])
+    assert_allclose(extension.embed(X, coordinates), few, atol=1e-6)

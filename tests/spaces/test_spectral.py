@@ -1,9 +1,13 @@
+"""Smooth functions on graphs and kernels of them, against dense decompositions."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import expm
+from scipy.optimize import minimize
 from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
@@ -16,9 +20,15 @@ from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import fix_signs
 from nearkin.spaces.spectral import (
+    SPECTRAL_KERNELS,
+    diffusion,
+    eigenmaps,
+    improved_order_alignment,
     isomap_coordinates,
     iterate_eigenvectors,
     lle_coordinates,
+    maximal_alignment,
+    ordered_alignment,
     smoothest_functions,
 )
 from tests.cases import each
@@ -80,12 +90,6 @@ def test_cycle_in_closed_form_each_value_twice(n):
     j = np.array([0, 1, 1, 2, 2, 3, 3])
     assert_allclose(values, 2 - 2 * np.cos(2 * np.pi * j / n), rtol=1e-6, atol=1e-12)
     assert_allclose(V.T @ V, np.eye(7), atol=1e-10)
-
-
-def test_complete_graph_in_closed_form():
-    values, V = smoothest_functions(1 - np.eye(9), 9)
-    assert_allclose(values, [0] + [9] * 8, atol=1e-10)
-    assert_allclose(V[:, 0], 1 / 3)
 
 
 def curved_rows(n, seed=0):
@@ -200,15 +204,6 @@ def test_the_same_seed_gives_the_same_and_another_nearly_so():
     assert_allclose(first, other, rtol=1e-6)
 
 
-def test_the_order_of_points_does_not_matter():
-    W = neighbor_graph(curved_rows(2000), 8)
-    order = np.random.default_rng(0).permutation(2000)
-    values, V = smoothest_functions(W, 6, random_state=0, tol=1e-8)
-    permuted, U = smoothest_functions(W[order][:, order], 6, random_state=0, tol=1e-8)
-    assert_allclose(values, permuted, rtol=1e-9, atol=1e-12)
-    assert_allclose(np.abs((V[order] * U).sum(axis=0)), 1, atol=1e-9)
-
-
 def test_weights_of_any_size_and_index_type_do():
     W = neighbor_graph(curved_rows(2000), 8)
     values, V = smoothest_functions(W, 6, random_state=0)
@@ -314,13 +309,6 @@ def test_isomap_is_that_of_scikit_learn():
     assert_allclose(roughness[1:], variances[0] / variances, rtol=1e-6)
 
 
-def test_isomap_of_a_line_is_the_line():
-    t = np.sort(np.random.default_rng(0).random(50))
-    roughness, V = isomap_coordinates(np.column_stack([t, 2 * t]), 10, 4)
-    assert V.shape[1] == len(roughness) == 2  # nothing varies in any other direction
-    assert_allclose(abs(np.corrcoef(V[:, 1], t)[0, 1]), 1, atol=1e-9)
-
-
 @each("coordinates", COORDINATES)
 def test_parts_that_hang_loose_are_told_in_our_words(coordinates):
     X = groups_of_rows([30, 20])
@@ -340,3 +328,92 @@ def test_coordinates_of_few_points_and_of_duplicates(coordinates):
     roughness, V = coordinates(np.ones((6, 2)), 10, 3)
     assert np.isfinite(V).all()
     assert roughness[0] == 0
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 12)
+    X = rng.standard_normal((36, 3)) + 2 * np.eye(3)[y]
+    W = neighbor_graph(X, 6)
+    classes = np.where(rng.random(36) < 0.5, y, -1)
+    return W, *smoothest_functions(W, 8), classes
+
+
+def alignment(V, weights, classes):
+    known = classes >= 0
+    K = (V[known] * weights) @ V[known].T
+    n_classes = len(np.unique(classes[known]))
+    T = np.where(classes[known][:, None] == classes[known], 1, -1 / (n_classes - 1))
+    return (K * T).sum() / np.linalg.norm(K) / np.linalg.norm(T)
+
+
+def test_diffusion_is_the_matrix_exponential(graph):
+    W, *_ = graph
+    values, V = smoothest_functions(W, 36)
+    weights = diffusion(values, V, np.full(36, -1), time=0.7)
+    assert_allclose((V * weights) @ V.T, expm(-0.7 * laplacian(W).toarray()), atol=1e-10)
+
+
+def test_eigenmaps_leaves_out_what_is_constant(graph):
+    _, values, V, classes = graph
+    assert eigenmaps(values, V, classes).tolist() == [0, 1, 1, 1, 1, 1, 1, 1]
+
+
+def test_ordered_weights_decrease_and_no_others_of_that_kind_align_better(graph):
+    _, values, V, classes = graph
+    weights = ordered_alignment(values, V, classes)
+    assert (np.diff(weights) <= 1e-12).all()
+    assert (weights >= 0).all()
+    found = alignment(V, weights, classes)
+
+    def loss(increments):
+        return -alignment(V, np.cumsum(increments[::-1] ** 2)[::-1] + 1e-12, classes)
+
+    rng = np.random.default_rng(1)
+    others = [-minimize(loss, rng.random(8)).fun for _ in range(3)]
+    assert found >= max(others) - 1e-7
+
+
+def test_the_improved_order_is_that_of_all_but_the_constant_function(graph):
+    _, values, V, classes = graph
+    weights = improved_order_alignment(values, V, classes)
+    assert (np.diff(weights[1:]) <= 1e-12).all()
+    assert (weights >= 0).all()
+    assert weights[0] < weights[1]  # which plain order forbids
+    found = alignment(V, weights, classes)
+    assert found > alignment(V, ordered_alignment(values, V, classes), classes)
+
+    def loss(squares):
+        ordered = np.cumsum(squares[:0:-1] ** 2)[::-1]
+        return -alignment(V, np.append(squares[0] ** 2, ordered) + 1e-12, classes)
+
+    rng = np.random.default_rng(1)
+    others = [-minimize(loss, rng.random(8)).fun for _ in range(3)]
+    assert found >= max(others) - 1e-7
+
+
+def test_without_the_order_alignment_can_only_gain(graph):
+    _, values, V, classes = graph
+    free = maximal_alignment(values, V, classes)
+    assert (free >= 0).all()
+    ordered = ordered_alignment(values, V, classes)
+    assert alignment(V, free, classes) >= alignment(V, ordered, classes) - 1e-12
+    rng = np.random.default_rng(2)
+    assert all(
+        alignment(V, free, classes) >= alignment(V, rng.random(8), classes) for _ in range(50)
+    )
+
+
+@each("name", SPECTRAL_KERNELS)
+def test_scale_of_the_vectors_does_not_decide(graph, name):
+    _, values, V, classes = graph
+    once = SPECTRAL_KERNELS[name](values, V, classes)
+    again = SPECTRAL_KERNELS[name](values, 1e-4 * V, classes)
+    assert_allclose(again / again.max(), once / once.max(), atol=1e-9)
+
+
+def test_one_class_cannot_be_aligned_with(graph):
+    _, values, V, _ = graph
+    with pytest.raises(ValueError, match="two known classes"):
+        ordered_alignment(values, V, np.zeros(36, dtype=int))
