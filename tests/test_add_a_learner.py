@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from nearkin.learners.base import MetricMixin, gather_read_once
+from nearkin.learners.base import MetricMixin, gather_read_once, replace_state
 from nearkin.learners.base import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
@@ -50,6 +50,7 @@ class Toy(MetricMixin, BaseEstimator):
         self.scale = scale
         self.random_state = random_state
 
+    @replace_state
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find means and reaches."""
         self._validate_params()

@@ -7,6 +7,7 @@ line of its own, becomes all commands with their options, as the program itself 
 
 import inspect
 import re
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -21,7 +22,9 @@ _ITEM = re.compile(r"([\\*_<>\[\]`$|])")
 
 def is_left_out(app, what, name, member, skip, options):
     """Whether a member is no method and no property of ours."""
-    function = member.fget if isinstance(member, property) else member
+    function = member
+    if isinstance(member, property | cached_property):
+        function = member.fget if isinstance(member, property) else member.func
     function = inspect.unwrap(getattr(function, "__func__", function))
     ours = (getattr(function, "__module__", None) or "").startswith("nearkin")
     return True if name.startswith("_") or not callable(function) or not ours else skip

@@ -133,14 +133,6 @@ class Chain(MetricMixin, BaseEstimator):
     map_ : map
         What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
-    threshold_ : float
-        Learned distance up to which ``same`` says yes.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
-    prevalence_ : float
-        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -367,14 +359,6 @@ class Blend(MetricMixin, BaseEstimator):
     map_ : map
         What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
-    threshold_ : float
-        Learned distance up to which ``same`` says yes.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
-    prevalence_ : float
-        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int

@@ -119,14 +119,6 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.
-    threshold_ : float
-        Learned distance up to which ``same`` says yes.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
-    prevalence_ : float
-        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
