@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
+import nearkin
 from nearkin import (
     LMNN,
     RCA,
@@ -572,46 +573,68 @@ def test_what_is_no_kernel(kernel, message, data):
 # Parameters
 
 
-@each(
-    ("name", "value"),
-    [
-        ("n_landmarks", 0),
-        ("n_landmarks", 10.5),
-        ("landmarks", None),
-        ("kernel", "gaussian"),
-        ("kernel", None),
-        ("gamma", 0),
-        ("gamma", "scale"),
-        ("gamma", np.nan),
-        ("gamma", None),
-        ("degree", 0),
-        ("coef0", -1),
-        ("coef0", np.inf),
-        ("weighting", "uniform"),
-        ("prior_pairs", 0),
-        ("prior_pairs", np.inf),
-        ("rank_tol", 1.0),
-        ("rank_tol", -0.1),
-        ("n_components", 0),
-        ("n_components", 2.5),
-        ("n_neighbors", 0),
-        ("n_neighbors", None),
-        ("extension", "linear"),
-        ("n_iter", 0),
-        ("random_state", "seed"),
-    ],
-)
-def test_wrong_parameter_of_kernel_beta(name, value, data):
-    X, y, _, _ = data
-    with pytest.raises(ValueError, match=f"'{name}' parameter of KernelBeta must be .* Got"):
-        KernelBeta(**{name: value}).fit(X, y)
+# What no learner takes, by their parameters.
+WRONG = {
+    "KernelBeta": {
+        "n_landmarks": [0, 10.5],
+        "landmarks": [None],
+        "kernel": ["gaussian", None],
+        "gamma": [0, "scale", np.nan, None],
+        "degree": [0],
+        "coef0": [-1, np.inf],
+        "weighting": ["uniform"],
+        "prior_pairs": [0, np.inf],
+        "rank_tol": [1.0, -0.1],
+        "n_components": [0, 2.5],
+        "n_neighbors": [0, None],
+        "extension": ["linear"],
+        "n_iter": [0],
+        "random_state": ["seed"],
+    },
+    "LLMA": {
+        "regularization": [-0.1],
+        "window": [0],
+        "locality": [0.0, "auto", np.nan],
+        "n_iter": [0, 1.5],
+        "margin": [-1],
+        "window_neighbors": [0, "all"],
+    },
+    "ITML": {
+        "slack": [0, -1.0],
+        "prior": ["random"],
+        "bounds": [3.0],
+        "max_iter": [0],
+        "tol": [-1e-3],
+        "kernel": ["gaussian"],
+    },
+    "GMML": {"balance": [-0.1, 1.1, "half"], "prior_pairs": [0, np.inf, "auto"]},
+    "Generative": {
+        "combine": ["mean"],
+        "covariance": ["tied"],
+        "regularization": [1.5, "none"],
+        "interpolation": [-0.1],
+        "n_iter": [0],
+        "n_neighbors": [0],
+    },
+    "LMNN": {
+        "n_neighbors": [0],
+        "push": [0.0, 1.0],
+        "n_passes": [0],
+        "n_components": [0],
+        "max_iter": [0],
+        "tol": [-1.0],
+    },
+    "RCA": {"shrinkage": [1.5, -0.1, "none", None, np.nan], "n_components": [0, 2.5, "two"]},
+}
 
 
-@each("value", [1.5, -0.1, "none", None, np.nan])
-def test_wrong_shrinkage_of_rca(value, data):
+@each("learner", WRONG)
+def test_wrong_parameter(learner, data):
     X, y, _, _ = data
-    with pytest.raises(ValueError, match=r"'shrinkage' parameter of RCA must be .* Got"):
-        RCA(shrinkage=value).fit(X, y)
+    for name, values in WRONG[learner].items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"'{name}' parameter of {learner} must be .* Got"):
+                getattr(nearkin, learner)(**{name: value}).fit(X, y)
 
 
 def test_polynomial_of_a_broken_degree(data):

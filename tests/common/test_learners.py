@@ -232,6 +232,20 @@ def test_unknown_labels_change_nothing_beside_pairs(learner, data):
     assert with_unknown.threshold_ == without.threshold_
 
 
+@each("name", ["ITML", "GMML", "ColumnWeights", "Generative", "LMNN"])
+def test_components_are_principal_axes_of_the_learned_space(name, data):
+    X, y, _, _ = data
+    metric = fitted(LEARNERS[name], X, y)
+    Z = metric.transform(X)
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-9 * np.abs(Z).max())
+    covariance = Z.T @ Z
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
+    assert (np.diff(np.diag(covariance)) <= 0).all()
+    if name != "LMNN":  # which learns another map to fewer dimensions
+        two = clone(LEARNERS[name]).set_params(n_components=2).fit(X, y)
+        assert_allclose(two.transform(X), Z[:, :2], atol=1e-9 * np.abs(Z).max())
+
+
 @each_setting
 def test_transform_is_the_map(learner, data):
     X, _, pairs, X_new = data

@@ -123,18 +123,6 @@ def test_learned_metric_beats_the_euclidean_one(combine, data):
     assert (Generative(combine=combine, random_state=0).fit(X, y).predict(X) == y).mean() > 0.9
 
 
-def test_components_follow_the_variance_of_the_embedding(data):
-    X, y = data
-    full, two = Generative().fit(X, y), Generative(n_components=2).fit(X, y)
-    Z = full.transform(X)
-    assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
-    covariance = np.cov(Z.T)
-    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9)
-    assert (np.diff(np.diag(covariance)) < 0).all()
-    assert_allclose(two.transform(X), Z[:, :2], atol=1e-10)
-    assert_allclose(two.metric_, full.metric_)
-
-
 def test_interpolation_mixes_the_identity_in(data):
     X, y = data
     plain, mixed = Generative().fit(X, y), Generative(interpolation=0.3).fit(X, y)
@@ -346,25 +334,6 @@ def test_three_normal_is_learned_well():
     euclidean = KNeighborsClassifier(5).fit(X, y).score(X_new, y_new)
     learned = (Generative(random_state=0).fit(X, y).predict(X_new) == y_new).mean()
     assert learned > euclidean + 0.02
-
-
-@each(
-    ("name", "value"),
-    [
-        ("combine", "mean"),
-        ("covariance", "tied"),
-        ("regularization", 1.5),
-        ("regularization", "none"),
-        ("interpolation", -0.1),
-        ("n_iter", 0),
-        ("n_neighbors", 0),
-        ("n_components", 0),
-        ("random_state", "seed"),
-    ],
-)
-def test_wrong_parameter(name, value, data):
-    with pytest.raises(ValueError, match=f"'{name}' parameter of Generative must be .* Got"):
-        Generative(**{name: value}).fit(*data)
 
 
 def test_the_mean_of_many_metrics_is_that_of_a_sample(monkeypatch):

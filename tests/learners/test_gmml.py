@@ -239,20 +239,6 @@ def test_twice_the_pairs_and_twice_the_imagined_ones_are_the_same(data):
     assert_allclose(metric_of(GMML(prior_pairs=6).fit(X, pairs=weighed(pairs, 2.0))), expected)
 
 
-def test_components_are_principal_axes_of_the_learned_space(data):
-    X, _, pairs = data
-    learner = GMML().fit(X, pairs=pairs)
-    Z = learner.transform(X)
-    covariance = Z.T @ Z / len(Z)
-    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
-    assert (np.diff(np.diag(covariance)) <= 0).all()
-    assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
-    assert_allclose(learner.mean_, X.mean(axis=0))
-    fewer = GMML(n_components=2).fit(X, pairs=pairs)
-    assert fewer.n_components_ == 2
-    assert_allclose(fewer.transform(X), Z[:, :2])
-
-
 @each("t", BALANCES)
 @each("scale", [1e-8, 1e8])
 def test_distances_grow_with_the_data(t, scale, data):
@@ -317,13 +303,6 @@ def test_landmarks_that_all_coincide_are_told_of():
     assert_array_equal(learner.distance(np.full((6, 2), 0.1)), 0)
 
 
-def test_contradicting_pairs_are_weighed_against_each_other(data):
-    X, _, _ = data
-    with pytest.warns(UserWarning, match="contradict"):
-        both = GMML().fit(X, pairs=Pairs([(0, 1)], [(0, 1)]))
-    assert_allclose(both.distance(X), cdist(X, X), atol=1e-7)
-
-
 def test_enormous_weights(data):
     X, _, _ = data
     learner = GMML().fit(X, pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
@@ -353,24 +332,3 @@ def test_linear_kernel_is_the_method_on_columns(t, data):
         kernel = GMML(balance=t, kernel="linear", extension="nystroem", rank_tol=1e-9)
         found = kernel.fit(X, **evidence).distance(X)
         assert_allclose(found, expected, atol=1e-6 * expected.max())
-
-
-@each(
-    ("name", "value"),
-    [
-        ("balance", -0.1),
-        ("balance", 1.1),
-        ("balance", "half"),
-        ("prior_pairs", 0),
-        ("prior_pairs", np.inf),
-        ("prior_pairs", "auto"),
-        ("kernel", "gaussian"),
-        ("n_components", 0),
-        ("extension", "linear"),
-        ("random_state", "seed"),
-    ],
-)
-def test_wrong_parameter(name, value, data):
-    X, _, pairs = data
-    with pytest.raises(ValueError, match=f"'{name}' parameter of GMML must be .* Got"):
-        GMML(**{name: value}).fit(X, pairs=pairs)

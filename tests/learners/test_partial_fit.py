@@ -190,7 +190,7 @@ def test_weights(learner):
     assert_same_metric(metric, fitted(learner, pairs=some(0, 20) + light))
 
 
-@each_learner("random landmarks", "ITML", "ITML landmarks", "GMML")
+@each_learner("random landmarks", "ITML")
 def test_float32(learner):
     rows = X.astype(np.float32)
     metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
@@ -200,9 +200,8 @@ def test_float32(learner):
 
 
 @each_learner("random landmarks", "nystroem", "ITML landmarks", "ITML", "GMML")
-@each("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
-def test_sparse_rows(learner, form):
-    rows = form(np.where(np.abs(X) < 0.3, 0, X))
+def test_sparse_rows(learner):
+    rows = sp.csr_array(np.where(np.abs(X) < 0.3, 0, X))
     metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
     assert_same_metric(metric, fitted(learner, pairs=PAIRS, rows=rows))
 
@@ -324,11 +323,10 @@ def test_loaded_metric_says_that_it_does_not_know_its_pairs(learner, tmp_path):
 
 
 @each_learner()
-@each("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
-def test_copies_go_on_by_themselves(learner, copied):
+def test_copies_go_on_by_themselves(learner):
     rows = as_seen_by(learner, X)
     metric = fitted(learner, FEW_LABELS, some(0, 1, 20))
-    other = copied(metric)
+    other = pickle.loads(pickle.dumps(metric))
     with unchanged(metric):
         other.partial_fit(rows, pairs=PAIRS)
     metric.partial_fit(rows, pairs=PAIRS)
