@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -426,20 +425,6 @@ def test_fit_changes_neither_data_nor_pairs_nor_parameters(learner, data):
     metric.score(rows, labels)
     assert metric.get_params() == before
     assert pickle.dumps(pairs) == known
-
-
-@each("name", ["exact", "landmarks", "nystroem", "laplacian", "poly", "linear"])
-def test_sparse_rows_serve_every_method(name, data):
-    X, y, pairs, X_new = data
-    metric = clone(LEARNERS[name]).fit(sp.csr_array(X), y)
-    dense = fitted(LEARNERS[name], X, y)
-    S = sp.csr_array(X_new)
-    scale = dense.distance(X).max()
-    # Distances of sparse rows come from inner products, where small ones cancel.
-    assert_allclose(metric.distance(S), dense.distance(X_new), atol=1e-7 * scale)
-    assert_allclose(metric.pair_distance(S, S), 0, atol=1e-12)
-    assert_allclose(metric.score(sp.csr_array(X), y), dense.score(X, y))
-    assert_allclose(metric.score(sp.csr_array(X), pairs=pairs), dense.score(X, pairs=pairs))
 
 
 SCALES = st.sampled_from([1e-8, 1e-3, 1.0, 1e3, 1e8])
