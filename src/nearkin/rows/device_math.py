@@ -137,6 +137,9 @@ _state = _State()
 
 
 Array = Any  # an array of NumPy, torch or CuPy
+# Squared distances from a product are off by so many units of rounding of squared lengths at most;
+# chosen by hand.
+UNITS_OFF = 8
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
 # Rows that are looked at beyond those asked for: of so many that are equally far, the first count.
@@ -167,7 +170,7 @@ def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, 
     own, other = xp.sum(A * A, axis=1), xp.sum(B * B, axis=1)
     squared = -2.0 * (A @ B.T)
     squared = squared + own[:, None] + other
-    return clip(squared, 0.0), 8 * eps * (own + xp.max(other))
+    return clip(squared, 0.0), UNITS_OFF * eps * (own + xp.max(other))
 
 
 def products(A: Any, B: Any) -> Array:

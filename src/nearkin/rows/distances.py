@@ -173,7 +173,7 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
     if backends.is_foreign(A):
         return device_math.squared_distances_around(A, B, access.column_medians(B))
     squared, own, others = _squared_distances_and_lengths(A, B)
-    rounding = 8 * float(np.finfo(squared.dtype).eps)
+    rounding = device_math.UNITS_OFF * float(np.finfo(squared.dtype).eps)
     squared[squared <= rounding * (own[:, None] + others)] = 0.0
     return squared, rounding * own
 

@@ -116,12 +116,14 @@ def one_thread() -> Iterator[None]:
 
 # A block's working matrix should stay in a core's cache.
 _BLOCK_BYTES = 4 * 2**20
+# Rows of a block at least and at most, chosen by hand.
+_LEAST_ROWS, _MOST_ROWS = 64, 65_536
 _on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
 
 
 def rows_per_block(bytes_per_row: int) -> int:
     """How many rows make a block when each needs so many bytes of working memory."""
-    return max(64, min(65536, _BLOCK_BYTES // max(1, bytes_per_row)))
+    return max(_LEAST_ROWS, min(_MOST_ROWS, _BLOCK_BYTES // max(1, bytes_per_row)))
 
 
 def split_range(n_rows: int, size: int) -> Iterator[slice]:

@@ -26,6 +26,7 @@ from nearkin.rows.sparse import is_sparse
 # at at a time.
 MOST_ROWS = 10_000
 _BLOCK_NUMBERS = 2**22
+# What follows is chosen by hand.
 # The share of rows at either end that a column's spread is first found without, and how many times
 # that the others may lie from the middle: long tails tell classes apart, and stay; what is farther
 # out is a mistake, or stands for a missing number.
@@ -35,6 +36,8 @@ _FAR = 20.0
 # columns that were brought to one scale may have a long tail.
 MOST_RATIO = 100.0
 _ONE_SCALE = 30.0
+# Two entries within a unit are within two units of each other; a little more, against rounding.
+_BOTH_NEAR = 2.02
 # The part of the entries that differ from a column's middle which lies within its unit; where fewer
 # differ than this, a column says nothing of its unit.
 _WITHIN_UNIT = 0.9
@@ -163,8 +166,7 @@ def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
         widest = np.ptp(X, axis=0).max(initial=0.0)
         apart = X[half:] - X[: n - half]
         np.abs(apart, out=apart)
-    # A little more than two hundredths, against rounding.
-    near = np.count_nonzero(apart < 2.02 / MOST_RATIO * widest, axis=0)
+    near = np.count_nonzero(apart < _BOTH_NEAR / MOST_RATIO * widest, axis=0)
     return bool(np.isfinite(widest) and (near < n - half - n / 10).all())
 
 

@@ -43,11 +43,10 @@ from nearkin.storage.schema import (
     whole,
     words,
 )
-from nearkin.storage.schema import a as stored_as
-from nearkin.storage.schema import real as real_number
 from nearkin.tables.choice import combine_words, find_swappable, name_both
 from nearkin.tables.reading import (
     KINDS,
+    LARGEST,
     MOST_CATEGORIES,
     ORDERS,
     READINGS,
@@ -69,6 +68,10 @@ from nearkin.tables.reading import (
 
 # Numbers so many spreads from the middle are as far away as numbers can be.
 _FAR = 5.0
+# Beyond so many spreads nothing is told apart any more, and squares stay finite.
+_FARTHEST = 1e6
+# What rounding leaves of the variance of a column that is constant.
+_NO_VARIANCE = 1e-20
 # Pieces of words fall into so many classes. Each coordinate keeps a number for all of them.
 N_PIECES = 2**12
 # Lengths of the pieces.
@@ -97,8 +100,7 @@ class NumberScale:
         finite = values[np.isfinite(values)]
         if not len(finite):
             return cls(0.0, 1.0)
-        # Large enough numbers have no spread in float64.
-        finite = np.clip(finite, -1e150, 1e150)
+        finite = np.clip(finite, -LARGEST, LARGEST)
         spread = float(column_spreads(finite[:, None])[0])
         return cls(float(np.median(finite)), spread if 0 < spread < np.inf else 1.0)
 
@@ -106,7 +108,9 @@ class NumberScale:
         """Coordinates of numbers, between -5 and 5; of infinite ones, too."""
         with np.errstate(over="ignore"):
             z = np.clip(
-                (np.nan_to_num(values, nan=self.middle) - self.middle) / self.spread, -1e6, 1e6
+                (np.nan_to_num(values, nan=self.middle) - self.middle) / self.spread,
+                -_FARTHEST,
+                _FARTHEST,
             )
         return np.asarray(z / np.sqrt(1 + (z / _FAR) ** 2))[:, None]
 
@@ -382,7 +386,7 @@ _APART = 0.5
     order=maybe(one_of(*READINGS)),
     encoder=ENCODER,
     middle=floats("w"),
-    factor=real_number,
+    factor=real,
     marks_missing=truth,
 )
 @dataclass(frozen=True, eq=False)
@@ -434,7 +438,7 @@ class ColumnCode:
     n_features_in_=size("d"),
     feature_names_in_=maybe(words("d")),
     kinds_=dict_of(one_of(*KINDS)),
-    codes_=list_of(stored_as("ColumnCode")),
+    codes_=list_of(a("ColumnCode")),
     swapped_=list_of(many(text)),
 )
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -778,7 +782,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise InputError(f"column {cells.name!r} holds vectors with infinite numbers.")
         middle = found.mean(axis=0)
         variance = float(((found - middle) ** 2).sum(axis=1).mean())
-        factor = np.sqrt(say / variance) if variance > 1e-20 else 0.0
+        factor = np.sqrt(say / variance) if variance > _NO_VARIANCE else 0.0
         return ColumnCode(
             cells.name, kind, column.order, encoder, middle, float(factor), bool(missing.any())
         )

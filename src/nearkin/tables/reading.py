@@ -338,6 +338,8 @@ Decimal = Literal["decimal point", "decimal comma"]
 Reading = Order | Decimal
 DECIMALS: tuple[str, ...] = get_args(Decimal)
 READINGS = (*ORDERS, *DECIMALS)
+# Numbers are cut back to this before their spread is found: squares of larger ones overflow.
+LARGEST = 1e150
 # Values of a category that have a coordinate each.
 MOST_CATEGORIES = 50
 # Kinds whose values are texts.
@@ -620,6 +622,8 @@ _MOST_CODES = 0.8
 # are names, which are compared letter by letter.
 _MOST_CATEGORIES = 30
 _CELLS_OF_A_CATEGORY = 4
+# Whole numbers between these may be dates, such as 19720812.
+_DAYS_WITHOUT_SIGNS = 1500_00_00, 2100_00_00
 # Fewer texts may be numbers in their order by chance.
 _FEWEST_NUMBERED = 20
 # Words and characters of a cell in the middle, from which on it is no name but a text.
@@ -699,7 +703,7 @@ def _rounding(table: Sequence[RawColumn]) -> list[str]:
             numbers = read_numerals(text for text in values if text).values
             values = np.array([numbers.get(text, np.nan) for text in values])
         if np.isfinite(values).all():
-            spreads[cells.name] = column_spreads(np.clip(values, -1e150, 1e150)[:, None])[0]
+            spreads[cells.name] = column_spreads(np.clip(values, -LARGEST, LARGEST)[:, None])[0]
     found = drop_rounding(np.array([*spreads.values()]))
     return [name for name, spread in zip(spreads, found, strict=True) if not spread]
 
@@ -778,7 +782,7 @@ def _kind_of_numbers(cells: RawColumn, dates: Order | None) -> Kind:
     whole = len(values) and (values == np.round(values)).all()
     if whole and _CODE_NAME.match(cells.name):
         return "code"
-    if whole and values.min() > 1_500_00_00 and values.max() < 2_100_00_00:
+    if whole and values.min() > _DAYS_WITHOUT_SIGNS[0] and values.max() < _DAYS_WITHOUT_SIGNS[1]:
         return (
             "date"
             if _are_dates([normalise_text(value) or "" for value in values], dates)
