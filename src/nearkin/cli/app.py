@@ -263,7 +263,7 @@ def _reported(error: Exception, given: list[str]) -> int:
 
 
 def _misuse(error: Any) -> str:
-    """What is wrong with the line, and what may be meant."""
+    """Explain an error in the command line, with the option that may be meant."""
     command = getattr(getattr(error, "ctx", None), "command", None)
     option = getattr(error, "option_name", None)
     if option is not None and command is not None:

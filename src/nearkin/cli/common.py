@@ -80,18 +80,18 @@ MANNER = Manner()
 
 
 def say(message: str) -> None:
-    """One line for a person; data never goes this way."""
+    """Write a line to standard error, unless --quiet is given."""
     if not MANNER.quiet:
         complain(message)
 
 
 def complain(message: str) -> None:
-    """What went wrong, which is said to those too who want no messages."""
+    """Write an error or a question to standard error, also with --quiet."""
     tell(f"{message}\n")
 
 
 def is_watched() -> bool:
-    """Whether somebody looks on who wants to see how far work has come."""
+    """Whether standard error is a terminal, and messages are wanted."""
     return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
 
 

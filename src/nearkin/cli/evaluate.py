@@ -127,7 +127,7 @@ def _evaluate_matcher(
     labels: str | None,
     prevalence: str | None,
 ) -> Iterator[Any]:
-    """What a matcher's chances and groups are worth, as a table."""
+    """Score a matcher by pairs and labels, as a table."""
     records = tables.open_records_of(matcher, data, choice)
     compared = tables.columns_as_learned(records, choice, matcher)
     if labels in records.compared:

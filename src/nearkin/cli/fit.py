@@ -265,7 +265,7 @@ def learn_metric(
     components: int | None = None,
     encoder: Any = None,
 ) -> Any:
-    """Metric of this class, with the names of the columns.
+    """Fit a learner of this class to rows, and keep the names of the columns.
 
     Where an encoder made the rows of words, their columns have one width, and belong together.
 
@@ -401,12 +401,12 @@ class Part:
     answers: Answers | None = None
 
     def evidence_for(self, learner: type) -> Pairs | Answers | None:
-        """What a learner learns from: who said what, if it can tell who is right."""
+        """Answers by person, if the learner weighs people against each other; otherwise pairs."""
         takes_answers = getattr(learner, "_takes_answers", False)
         return self.answers if takes_answers and self.answers is not None else self.pairs
 
     def restrict(self, rows: Mask) -> Part:
-        """Some of them; of pairs and triplets, those that have all their rows there."""
+        """Keep some rows, and the pairs and triplets that have all their rows among them."""
         return Part(
             rows=_take(self.rows, np.flatnonzero(rows)),
             labels=None if self.labels is None else self.labels[rows],
@@ -415,7 +415,7 @@ class Part:
         )
 
     def scores(self, model: models.Model, seed: int) -> list[models.Score]:
-        """How good a model is here, by whatever there is to judge by."""
+        """Score a model on these rows by pairs, triplets and labels, as far as there are any."""
         found: list[models.Score] = []
         if _has_both(self.pairs):
             assert self.pairs is not None
@@ -429,7 +429,7 @@ class Part:
 
 
 def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
-    """Rows to learn from, and a share of them to judge by, drawn at random.
+    """Split rows at random into those to learn from and a share to judge by.
 
     Rows that pairs and triplets tie together stay together, so that nothing is known of those to
     judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
@@ -459,7 +459,7 @@ def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
 
 
 def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
-    """In words, with what is not used."""
+    """Say how many rows, pairs and triplets are held out, and how many are not used."""
     said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
     apart, between = [], []
     for kind in ("pair", "triplet"):

@@ -75,7 +75,7 @@ def describe_model(
 
 
 def _describe(info: ModelInfo, file: str) -> str:
-    """What a model is, what it comes from, how good it is and what it is good for."""
+    """Describe a model: its method, its data, its quality and its uses."""
     said = {
         "model": f"{file}: {_method(info)}",
         "learned from": _knowledge(info),
@@ -96,7 +96,7 @@ def _describe(info: ModelInfo, file: str) -> str:
 
 
 def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
-    """What a matcher is, what it comes from, how good it is and what it is good for."""
+    """Describe a matcher of records: its data, its columns, its quality and its uses."""
     report = matcher.report_
     kinds = (f"{name} ({_kind_told(matcher, name)})" for name in matcher.kinds_)
     shares = (f"{name} {share:.2f}" for name, share in report.importances.items())

@@ -288,7 +288,7 @@ def choose_columns(
     kinds: Sequence[str] = (),
     dates: DateOrder | None = None,
 ) -> Choice:
-    """What was said of columns, checked."""
+    """Check the options about columns, and gather them."""
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):

@@ -183,7 +183,7 @@ class RecordTask:
 
 
 def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | None:
-    """What a command line asks for; None if rows are to be compared by a learned metric.
+    """Find the records and the matcher that were named; None if a metric is to compare rows.
 
     The model may be ``none`` or a matcher; or it is left out, and the first name is that of the
     data.
@@ -217,7 +217,7 @@ def open_task(task: RecordTask, choice: Choice) -> tables.RecordTable:
 def learn_matcher(
     table: tables.RecordTable, task: RecordTask, choice: Choice, known: Pairs | None, seed: int
 ) -> RecordMatcher:
-    """What tells which of some records are the same: learned from them, or before.
+    """Fit a matcher to some records, or apply one that a file has.
 
     Answers about records that it was not learned from are kept, but not learned from.
     """
@@ -229,7 +229,7 @@ def learn_matcher(
 
 
 def _new_matcher(choice: Choice, seed: int) -> RecordMatcher:
-    """What is to learn, and to remember what the user says of columns."""
+    """A matcher that is not fitted, with what the user says of columns."""
     return nk.RecordMatcher(kinds=dict(choice.kinds), dates=choice.dates, random_state=seed)
 
 
@@ -422,7 +422,7 @@ class LinkTask:
 
 
 def _find_link_task(model: Path, left: Path, right: Path | None) -> LinkTask:
-    """What a command line asks for, in which the model may be left out."""
+    """Find the two files and the matcher that were named, of which the last may be left out."""
     if right is None:
         if model == _NONE or models.open_matcher(model) is not None:
             raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")
@@ -476,7 +476,7 @@ def _learn_links(
     seed: int,
     task: LinkTask,
 ) -> RecordMatcher:
-    """What tells which records of two files are the same: learned from them, or before."""
+    """Fit a matcher to two files of records, or apply one that a file has."""
     known = None if pairs is None else _read_pairs_between(left, right, pairs, choice.delimiter)
     matcher = task.matcher
     if matcher is not None:

@@ -191,7 +191,7 @@ def _set_prevalence(judge: Verdicts, said: str | None, distances: Floats) -> Ver
 
 
 def read_prevalence(said: str | None) -> Prevalence:
-    """What the option says: a share, "estimated", or nothing."""
+    """Read the option: a share, "estimated", or nothing."""
     if said is None or said == _ESTIMATED:
         return said  # type: ignore[return-value]
     try:
@@ -204,7 +204,7 @@ def read_prevalence(said: str | None) -> Prevalence:
 
 
 def read_share(said: str | None) -> float | None:
-    """The share that the option states, which cannot be estimated where there is no distance."""
+    """Read the option where there is no distance to estimate it from: a share, or nothing."""
     prevalence = read_prevalence(said)
     if prevalence == _ESTIMATED:
         raise UserError(f"--prevalence {_ESTIMATED}: this goes by distances; give a share.")

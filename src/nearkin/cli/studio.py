@@ -347,6 +347,6 @@ def _check_hosts(names: Sequence[str]) -> list[str]:
 
 
 def _count_answers(state: dict[str, int], n_given: int) -> str:
-    """How many there are beside the pairs that were given, and triplets, if there are any."""
+    """Say how many answers there are beside the pairs that were given, and how many triplets."""
     said = counted(max(0, state["n_answers"] - n_given), "answer")
     return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])

@@ -247,7 +247,7 @@ class Asker(ABC):
 
     @abstractmethod
     def progress(self) -> str:
-        """What is to be said after an answer, if it is new."""
+        """Report for the user, shown after an answer if it changed."""
 
 
 class RowAsker(Asker):
@@ -513,7 +513,7 @@ def _show(
 
 
 def _read_answer(*, can_undo: bool) -> str:
-    """What was said, once it is an answer; "q" at the end of the input."""
+    """Read lines until one is an answer, and return it; "q" at the end of the input."""
     for n_wrong in range(1, _MOST_WRONG + 1):
         tell(_PROMPT)
         line = sys.stdin.readline()

@@ -224,7 +224,7 @@ _MOST_NAMED = 20
 
 
 def fit_encoder(source: Source, columns: Sequence[str], choice: Choice) -> TableEncoder:
-    """What makes numbers of some columns of a file, which is read as a whole.
+    """Fit an encoder to some columns of a file, which is read as a whole.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def say_kinds(kinds: Mapping[str, str]) -> None:
 
 
 def features_of_table(source: Source, encoder: TableEncoder, along: Sequence[str]) -> Features:
-    """What an encoder makes of a file's columns.
+    """Encode columns of a file as numbers, block by block.
 
     Raises
     ------

@@ -173,7 +173,7 @@ def find_input(
 
 
 def _no_table(name: str, path: Path) -> UserError:
-    """What is wrong with a file that was learned instead of one to learn from."""
+    """Make the error for a model file in the place of a table."""
     if not matcher.is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")
     return UserError(
@@ -183,7 +183,7 @@ def _no_table(name: str, path: Path) -> UserError:
 
 
 def detect_content(path: Path) -> str:
-    """What a file seems to hold by its first bytes: a form, or a name of other contents."""
+    """Detect by its first bytes what a file holds: a form, or the name of other contents."""
     try:
         with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
             head = file.read(_BYTES_LOOKED_AT)
@@ -329,7 +329,7 @@ _streams = _Streams()
 
 @contextmanager
 def keep_streams() -> Iterator[None]:
-    """What comes through pipes is kept within this block, in files that are removed at its end."""
+    """Keep what comes through pipes in files, which are removed at the end of the block."""
     try:
         yield
     finally:
@@ -367,7 +367,7 @@ def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -
 
 
 def _as_file(path: Path) -> tuple[int, int] | str | None:
-    """What tells a file from all others, also one that is not there yet; None for other things."""
+    """Identify a file by device and inode, or by its path if it is not there yet; else None."""
     try:
         found = os.fstat(sys.stdin.fileno()) if str(path) in _STANDARD_INPUT else path.stat()
     except FileNotFoundError:
@@ -737,7 +737,7 @@ class DelimitedFile:
         return self._not_utf8() or UserError(f"{self.name} cannot be read: {error}")
 
     def _not_utf8(self) -> UserError | None:
-        """What to say of the first line that is not in UTF-8, if there is one."""
+        """Make the error for the first line that is not in UTF-8, if there is one."""
         with self._source.open() as file:
             for number, line in enumerate(file, 1):
                 try:

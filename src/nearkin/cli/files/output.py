@@ -155,7 +155,7 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
 
 @contextmanager
 def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """The same file, or one that is compressed on the way; without a date in it."""
+    """Compress what is written to a file, if its ending says so; without a date in it."""
     if not suffix.endswith(".gz"):
         yield file
         return
@@ -206,7 +206,7 @@ def _csv(batch: Any, delimiter: str, *, header: bool, quote: bool) -> bytes:
 
 
 def _writable(batch: Any) -> Any:
-    """The same with plain columns, which CSV can have."""
+    """Turn columns that CSV cannot have into plain ones."""
     columns = []
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
@@ -222,7 +222,7 @@ def _writable(batch: Any) -> Any:
 
 
 def _without_formulas(batch: Any) -> Any:
-    """The same with a quotation mark before texts that a spreadsheet would take for formulas."""
+    """Put a quotation mark before texts that a spreadsheet would take for formulas."""
     columns = []
     for column in batch.columns:
         if pa.types.is_string(column.type):

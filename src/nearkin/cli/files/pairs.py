@@ -109,7 +109,7 @@ def read_known_pairs(
 def read_known_answers(
     table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
 ) -> tuple[Pairs | None, Answers | None]:
-    """The same, and beside it who said what, where the file says so and there are no triplets."""
+    """Read pairs as :func:`read_known_pairs`, and answers by person where the file names people."""
     found, answers = [], None
     if path is not None:
         file = read_pairs_of(table, path, delimiter=delimiter)

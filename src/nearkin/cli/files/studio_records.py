@@ -265,7 +265,7 @@ def _records_of(
 
 
 def _choice(path: Path, wishes: Wishes, table: Table, roles: Roles, numbers: Ints) -> ColumnChoice:
-    """What else could be learned from, and the same rows by that."""
+    """Offer the other columns, and a way to read the same rows by them."""
     in_file = table.numbers()[numbers]
     was = _signature(path)
 
@@ -289,7 +289,7 @@ def _choice(path: Path, wishes: Wishes, table: Table, roles: Roles, numbers: Int
 
 
 def _signature(path: Path) -> list[tuple[str, int, int]]:
-    """What shows that a file, or one of a folder, was written meanwhile."""
+    """Sizes and times of a file, or of those in a folder, which show whether it was written."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     stats = [(str(file), file.stat()) for file in files]
     return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
@@ -397,7 +397,7 @@ def _compared(table: Table, shown: Sequence[str], roles: Roles | None, wishes: W
 
 
 def _roles(kinds: Kinds, one_hot: Sequence[str], path: Path) -> Roles:
-    """What is learned from; beside columns of text that are asked for, no vectors are."""
+    """Choose columns by their kinds; beside one-hot columns no vectors are learned from."""
     vectors = [name for name, kind in kinds.items() if kind == "vector"] if one_hot else []
     try:
         roles = choose_by_kinds(kinds, aside=[*one_hot, *vectors])

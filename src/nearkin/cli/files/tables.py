@@ -276,7 +276,7 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
 
 
 def _diagnosed(direct: RowStream, source: Source, features: Features, model: Any) -> RowStream:
-    """The same rows; if one of them lacks something, all that is missing is said."""
+    """Wrap a stream so that an error about one missing cell reports all of them."""
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         try:
@@ -314,7 +314,7 @@ def _infinite_in(source: Source) -> Any:
 
 
 def _fill_values(features: Features, missing: Missing, file: str, model: Any) -> Floats:
-    """What a model remembers, or the medians of these rows; texts that are missing are no value."""
+    """Values for missing cells: those that a model remembers, or medians; 0 for one-hot columns."""
     if model is not None:
         if model.fill is None:
             raise UserError(
@@ -337,7 +337,7 @@ def _fill(rows: Floats, values: Floats) -> Floats:
 
 
 def _refusal(missing: Missing, source: Source, model: Any) -> MissingCellsError:
-    """What to say where missing cells are not wanted."""
+    """Make the error for missing cells where nothing was said about them."""
     assert missing.first is not None
     fill = "To fill them, the model must be fitted with --missing fill"
     if model is None:
@@ -396,13 +396,13 @@ class NamedRows(ABC):
         return self._kept(self._values(column, option))
 
     def _values(self, column: str, option: str) -> Any:
-        """The same, also of rows that are left out."""
+        """All values of a column, also of rows that are left out."""
         refuse_unknown(column, self._source, option)
         parts = [batch.column(column) for batch in self._source.batches([], [column])]
         return pa.chunked_array(parts).combine_chunks()
 
     def _kept(self, values: Any) -> Any:
-        """Of values for all rows of the file, those of rows that are not left out."""
+        """Drop from values of all rows of the file those of rows that are left out."""
         return values.take(pa.array(self.numbers())) if len(self._left_out) else values
 
     @property
@@ -854,13 +854,13 @@ def open_records_of(
 
 
 def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
-    """Columns with what they hold, as the user says it or as it is recognised, which is told."""
+    """Read columns with what they hold, as the user states or as it is recognised and reported."""
     stated = stated_kinds(choice, records.compared, records.file)
     return _told(read_columns(records.cells, stated, choice.dates))
 
 
 def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
-    """The same of columns that two files have."""
+    """Read the columns that two files have in common, with what they hold."""
     both = [name for name in left.compared if name in right.compared]
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
     one, other = (records.cells.select(both) for records in (left, right))
