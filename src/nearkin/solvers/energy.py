@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -304,20 +304,7 @@ class Members:
         return len(self.starts) - 1
 
 
-class Sums(Protocol):
-    """Source of nearest distances and hinge sums for blocks of points."""
-
-    def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        """Call ``work`` on every block of points."""
-
-    def nearest(self, points: Any, absent: Any) -> Any:
-        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
-
-    def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
-
-
-def compute_sums(Z: Any, members: Members, found: Callable[[Sums], Any]) -> Any:
+def compute_sums(Z: Any, members: Members, found: Callable[[_Table | _Kernels], Any]) -> Any:
     """Call a function with sums of hinges: by Triton's kernels if they can, or else by a table."""
     if backends.is_foreign(Z) and device_math.can_use_kernels(backends.widen(Z), "float64"):
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
@@ -337,6 +324,7 @@ class _Table:
     members: Members
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
+        """Call ``work`` on every block of points."""
         n = int(self.members.Z.shape[0])
         if backends.is_foreign(Z):
             access.for_each_block(work, Z, 64 * n)
@@ -344,11 +332,13 @@ class _Table:
             run_in_blocks(work, Z.shape[0], max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (8 * n))))
 
     def nearest(self, points: Any, absent: Any) -> Any:
+        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
         members = self.members
         squared = self._squared_distances(points, absent)
         return find_nearest_by_class(squared, members.starts, members.n_neighbors)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
+        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
         members = self.members
         squared = self._squared_distances(points, absent)
         own = find_nearest_by_class(squared, members.starts, members.n_neighbors)
@@ -478,7 +468,7 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
     """
     shape = (Z.shape[0], members.n_classes, members.n_neighbors)
 
-    def found(sums: Sums) -> Any:
+    def found(sums: _Table | _Kernels) -> Any:
         out = backends.empty(shape, members.Z)
 
         def work(rows: slice) -> None:
@@ -519,7 +509,7 @@ def energies(
     """
     margins = np.asarray(margins, dtype=np.float64)
 
-    def found(sums: Sums) -> Any:
+    def found(sums: _Table | _Kernels) -> Any:
         out = backends.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
 
         def work(rows: slice) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from nearkin.rows.sparse import to_dense
 from nearkin.spaces.kernels import saturate, unit_rows
 from nearkin.spaces.landmarks import KernelLandmarks, refuse_overflow
 from nearkin.spaces.local_weights import EPSILON, NEARER
+
+if TYPE_CHECKING:
+    from nearkin.spaces.feature_space import LocalExtension
 
 Found = TypeVar("Found")
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
@@ -37,22 +40,7 @@ _ROUNDING, _SUM_ROUNDING = 2e-6, 2.0**-21
 _TIE_BREAK = 2.0**-26
 
 
-class Local(Protocol):
-    """Landmarks and neighbours: a :class:`nearkin.spaces.feature_space.LocalExtension`."""
-
-    landmarks: KernelLandmarks
-    n_neighbors: int
-
-    @property
-    def center_and_scale(self) -> tuple[Floats, float]:
-        """What is subtracted from rows, and what they are multiplied by then, before distances."""
-
-    @property
-    def among(self) -> Floats:
-        """Half squared distances among the landmarks, in feature space."""
-
-
-def embed(local: Local, X: Any, coordinates: Floats) -> Any:
+def embed(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
     """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w.
 
     By blocks of about a gigabyte, on the host a few megabytes.
@@ -66,7 +54,9 @@ def embed(local: Local, X: Any, coordinates: Floats) -> Any:
     return _embed_by_array_functions(local, X, there)
 
 
-def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = False) -> Any:
+def _embed_by_triton(
+    local: LocalExtension, X: Any, coordinates: Any, *, precise: bool = False
+) -> Any:
     """Map rows by fused kernels; rows that these leave undecided more precisely."""
     from nearkin.rows.triton_search import PRECISIONS
 
@@ -102,7 +92,7 @@ def _embed_by_triton(local: Local, X: Any, coordinates: Any, *, precise: bool = 
     return device_math.replace_rows(out, left, found)
 
 
-def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
+def _embed_by_array_functions(local: LocalExtension, X: Any, coordinates: Any) -> Any:
     """Map rows by functions of the array standard, in the type of X."""
     coordinates = backends.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
@@ -116,7 +106,9 @@ def _embed_by_array_functions(local: Local, X: Any, coordinates: Any) -> Any:
     return out
 
 
-def _get_prepared(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
+def _get_prepared(
+    local: LocalExtension, X: Any, kind: Callable[[LocalExtension, Any], Found]
+) -> Found:
     """Landmarks prepared for rows of this library, device and type; kept as long as they are."""
     made = _made.setdefault(local, {})
     key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
@@ -126,13 +118,13 @@ def _get_prepared(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> 
     return found
 
 
-_made: weakref.WeakKeyDictionary[Local, dict[Any, Any]] = weakref.WeakKeyDictionary()
+_made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 class _Euclidean:
     """Weights under a kernel of Euclidean distances, in the type of the rows."""
 
-    def __init__(self, local: Local, X: Any) -> None:
+    def __init__(self, local: LocalExtension, X: Any) -> None:
         self.local = local
         self.saturating = local.landmarks.kernel.name == "rbf"
         self.is_cosine = local.landmarks.kernel.name == "cosine"
@@ -206,7 +198,7 @@ class _Euclidean:
 class _AnyKernel:
     """Weights under any kernel, in float64."""
 
-    def __init__(self, local: Local, X: Any) -> None:
+    def __init__(self, local: LocalExtension, X: Any) -> None:
         self.local = local
         self.among = backends.move_to(local.among, backends.widen(X[:0, :]))
         self.bytes_per_row = 32 * len(local.landmarks) + 32 * local.n_neighbors**2

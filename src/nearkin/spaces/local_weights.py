@@ -485,7 +485,7 @@ def allocate_squares(n: int, k: int, part_rows: int) -> Doubles:
 
 
 @compiled()
-def find_neighbors(
+def find_near_landmarks(
     rows: Any,
     center: Any,
     scale: float,
@@ -785,7 +785,7 @@ class NearLandmarks:
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write places of the nearest among some landmarks, and squared distances."""
-        find_neighbors(
+        find_near_landmarks(
             self._preparation.copy_rows(X),
             self._preparation.center,
             self._preparation.scale,
