@@ -822,12 +822,7 @@ def choose_scales(X: Any, names: Any = None) -> tuple[NDArray[np.float64] | None
     units = find_differing_units(X)
     if units is None:
         return None, ""
-    wide, narrow = (
-        f"column {i}" if names is None else f"column {names[i]!r}"
-        for i in (units.widest, units.narrowest)
-    )
-    why = f"{wide} reaches {units.ratio:.2g} times as far as {narrow}"
-    return column_scales(X), f"Columns are divided by their spreads: {why}."
+    return column_scales(X), f"Columns are divided by their spreads: {units.describe(names)}."
 
 
 class SeenRows:

@@ -125,6 +125,14 @@ class UnitsDiffer:
     narrowest: int
     ratio: float
 
+    def describe(self, names: Sequence[str] | None) -> str:
+        """Which columns differ, and by how much."""
+        widest, narrowest = (
+            f"column {column if names is None else repr(str(names[column]))}"
+            for column in (self.widest, self.narrowest)
+        )
+        return f"{widest} reaches {self.ratio:.2g} times as far as {narrowest}"
+
 
 def find_differing_units(X: Any) -> UnitsDiffer | None:
     """Whether columns are in units that differ by more than 100, and which.
@@ -424,15 +432,8 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
 
 
 def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
-    """Which columns differ, and by how much."""
-    widest, narrowest = (
-        f"column {column if names is None else repr(str(names[column]))}"
-        for column in (found.widest, found.narrowest)
-    )
-    return (
-        f"{widest} reaches {found.ratio:.3g} times as far as {narrowest}, so that distances hardly "
-        "see the latter"
-    )
+    """Which columns differ, by how much, and what that does to distances."""
+    return f"{found.describe(names)}, so that distances hardly see the latter"
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
