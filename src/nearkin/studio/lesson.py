@@ -250,24 +250,9 @@ class Lesson:
     ) -> dict[str, Any]:
         """Say which of some rows, of groups that differ, a row is like.
 
-        It is like that one and unlike all others. It is one answer, and undone as one.
-
-        Parameters
-        ----------
-        left : int
-        rows : sequence of int
-            Those that were shown beside it.
-        right : int or None
-            One of them.
-        same : bool or None
-            True with ``right``; False if it is like none of them; None for unsure.
-        origin, before, by
-            As in :meth:`answer`; ``before`` of all these pairs.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`.
+        It is like that one and unlike all others. It is one answer, and undone as one. ``same`` is
+        True with ``right``, one of ``rows``; False if it is like none of them; None for unsure.
+        All else is as in :meth:`answer`, with ``before`` of all these pairs.
         """
         check_origin(origin)
         entry = {"do": "which", "left": left, "rows": list(rows), "same": same, "origin": origin}
@@ -290,21 +275,9 @@ class Lesson:
     ) -> dict[str, Any]:
         """Say of two groups of rows that all of them are the same, or that the two differ.
 
-        Parameters
-        ----------
-        first, second : sequence of int
-            Row numbers, none in both.
-        same : bool
-        before : str, optional
-            With ``"nothing"`` it is a Conflict if one of these pairs was said to be otherwise.
-        by : str, optional
-            Who answers.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
-            See :func:`nearkin.studio.events.pairs_of_groups`.
+        As :meth:`answer`; with ``before="nothing"`` it is an AnswerConflict if one of these pairs
+        was said to be otherwise. The state has ``n_pairs`` that were made of it and ``n_possible``
+        that follow, see :func:`nearkin.studio.events.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
@@ -315,18 +288,7 @@ class Lesson:
         }
 
     def withdraw_entry(self, number: int) -> dict[str, Any]:
-        """Take back all that an entry said of pairs and that still counts.
-
-        Parameters
-        ----------
-        number : int
-            As :meth:`answers` lists them.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`.
-        """
+        """Take back all that an entry of :meth:`answers` said of pairs and that still counts."""
         pairs = self._book.pairs_of_entry(number)
         if not pairs:
             raise InputError("what was said there does not count any more, and nothing is changed.")
@@ -340,16 +302,6 @@ class Lesson:
         """Say of a row that it is nearer to one than to another.
 
         It takes the place of the opposite. ValueError if distances cannot follow it beside others.
-
-        Parameters
-        ----------
-        anchor, closer, farther : int
-            Row numbers of ``records.X``.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`.
         """
         refuse_triplets_for(self._learner, 1)
         return self._change({"do": "closer", "triplets": [[anchor, closer, farther]]})
@@ -385,12 +337,7 @@ class Lesson:
     def find_groups(self) -> dict[str, Any]:
         """Find groups of all rows in the learned metric, by all that is known.
 
-        It takes seconds, and may run in another thread while answers are taken.
-
-        Returns
-        -------
-        dict
-            As :meth:`groups`.
+        It takes seconds, and may run in another thread while answers are taken. As :meth:`groups`.
         """
         with self._grouping:
             known, seen = self._newest()
@@ -412,10 +359,7 @@ class Lesson:
         return None if found is None else found.described(self._book.known)
 
     def name_known_group(self, row: int, name: str | None) -> dict[str, Any]:
-        """Give the group that answers have put a row in a name, or None to take it away.
-
-        As :meth:`answer`.
-        """
+        """Give the group that answers have put a row in a name, or None to take it away."""
         row = self.records.checked_row(row)
         name = None if name is None else checked_name(name)
         return self._change(self._book.known.groups.naming(row, name))
@@ -441,13 +385,8 @@ class Lesson:
         number : int, optional
             Of the grouping that is meant: InputError if there is another one by now.
         before : str or None, optional
-            What whoever names it believes it to be called, None if it has no name: a Conflict if
-            somebody has given it another one meanwhile. Without, whatever it is.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`.
+            What whoever names it believes it to be called, None if it has no name: AnswerConflict
+            if somebody has given it another one meanwhile. Without, whatever it is.
         """
         found = self._meant(number)
         return self._change(found.naming(group, name, self._book.known, before))
@@ -462,19 +401,7 @@ class Lesson:
         """Say of some rows that they belong to one group.
 
         Must-links tie a few of them to one another, five of each group that they are in now.
-
-        Parameters
-        ----------
-        rows : sequence of int
-        number : int, optional
-            Of the grouping, as in :meth:`name_group`.
-        before, by : str, optional
-            As in :meth:`answer_groups`.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer_groups`.
+        ``number`` is as in :meth:`name_group`, all else as in :meth:`answer_groups`.
         """
         found = self._meant(number)
         some = sorted_rows(rows, len(self.records))
@@ -490,20 +417,8 @@ class Lesson:
     ) -> dict[str, Any]:
         """Say of some rows of a group that they belong together, and not to the rest of it.
 
-        Must-links tie five of them together, and cannot-links part these from the three rows in the
-        middle of the rest.
-        Rows of other groups than the one that most are in are left out.
-
-        Parameters
-        ----------
-        rows, number, before, by
-            As in :meth:`say_one_group`.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer`, with ``n_pairs`` that were made of it,
-            ``group``, the one that was split, and ``n_left_out`` rows.
+        As :meth:`say_one_group`; what the state has beside its own is told by
+        :meth:`nearkin.studio.groups.FoundGroups.splitting`.
         """
         some = sorted_rows(rows, len(self.records))
         entry, told = self._meant(number).splitting(self._seen.learned.view, some)
@@ -520,20 +435,7 @@ class Lesson:
     ) -> dict[str, Any]:
         """Say of two groups that they are one, or that they are to be kept apart.
 
-        It is said of the three rows in the middle of each.
-
-        Parameters
-        ----------
-        first, second : int
-            From 0, as :meth:`groups` lists them.
-        same : bool
-        number, before, by
-            As in :meth:`say_one_group`.
-
-        Returns
-        -------
-        dict
-            As :meth:`answer_groups`.
+        It is said of the three rows in the middle of each. As :meth:`say_one_group`.
         """
         found = self._meant(number)
         if first == second:
@@ -562,15 +464,15 @@ class Lesson:
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, of answers; ``n_must_link``,
-            ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
-            ``can_redo`` and ``last_by``, who made the change that is undone next;
-            ``conflicts``, the number of different pairs that follow to be the same;
-            ``question``, the first of the last report's questions that is still open, or None;
-            ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
-            choose from: ``left``, ``rows``, their ``groups``, and ``origin``; if there is but one
-            of ``rows``, whether the two are the same; ``check``, a pair that follows from answers,
-            if it is time to see whether these are right; and ``goal``, what questions are for.
+            ``n_different``, ``n_unsure``, of answers; ``n_must_link``, ``n_cannot_link``, of pairs
+            that these speak of; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, who
+            made the change that is undone next; ``conflicts``, the number of different pairs that
+            follow to be the same; ``question``, the first of the last report's questions that is
+            still open, or None; ``which``, what to ask in its place, see :meth:`answer_which`, if
+            there are groups to choose from: ``left``, ``rows``, their ``groups``, and ``origin``;
+            if there is but one of ``rows``, whether the two are the same; ``check``, a pair that
+            follows from answers, if it is time to see whether these are right; and ``goal``, what
+            questions are for.
         """
         return self._state_of(self._book.known)
 
@@ -612,18 +514,7 @@ class Lesson:
         return self._answer_list.page(start, n, text, said, by)
 
     def aim(self, goal: str) -> dict[str, Any]:
-        """Choose what questions are for, from the next report on.
-
-        Parameters
-        ----------
-        goal : {"distance", "clusters"}
-            To improve the distance, or to find the groups.
-
-        Returns
-        -------
-        dict
-            As :meth:`state`; there is no question until the next report.
-        """
+        """Have questions be for ``"distance"`` or ``"clusters"``, from the next report on."""
         self._chooser.aim(goal)
         return self.state()
 
@@ -859,17 +750,7 @@ class Lesson:
         self._finder.prepare()
 
     def find(self, wanted: Wanted) -> dict[str, Any]:
-        """Rows that somebody looks for.
-
-        Parameters
-        ----------
-        wanted : Wanted
-
-        Returns
-        -------
-        dict
-            ``version`` of what was learned, ``matches``, a bool array of shape (n,), and ``notes``.
-        """
+        """Rows that somebody looks for: ``version``, ``matches``, bool for each, and ``notes``."""
         learned = self._seen.learned
         groups = None if self._found is None else self._found.labels
         found, notes = self._finder.matches(wanted, learned, groups)
@@ -880,18 +761,10 @@ class Lesson:
         return self._looks.rows_file(rows, self._found, self._book.known)
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
-        """The rows nearest to one in the learned metric.
+        """The rows nearest to one in the learned metric: ``version`` and ``neighbors``.
 
-        Parameters
-        ----------
-        row : int
-        n : int, default=10
-
-        Returns
-        -------
-        dict
-            ``version`` and ``neighbors``, the nearest first, each with ``row``, ``id``,
-            ``distance`` and ``same``: what is known of the two or follows, None if nothing.
+        The nearest is first, each with ``row``, ``id``, ``distance`` and ``same``: what is known of
+        the two or follows, None if nothing.
         """
         learned, known = self._seen.learned, self._book.known
         found = self._looks.neighbors(row, n, known, learned)
@@ -921,13 +794,11 @@ class Lesson:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         if what == "groups" and self._review is None:
             raise InputError("there are no groups: this is for records that are known by words.")
-        if what == "grouping" and self._found is None:
-            raise InputError("no groups were found yet: find them first.")
         known, seen = self._newest()
         if what == "groups" and self._review is not None:
             return self._looks.groups_file(self._review.groups(known))
-        if what == "grouping" and self._found is not None:
-            return self._looks.grouping_file(self._found, known)
+        if what == "grouping":
+            return self._looks.grouping_file(self._meant(None), known)
         if what == "model":
             metric = metric_of_records(seen.learned, self.records, self._scaler)
             return reports.model_file(metric)
@@ -952,19 +823,9 @@ class Lesson:
         }
 
     def learning_from(self, columns: Sequence[str], standardise: bool | None = None) -> Lesson:
-        """A lesson about the same records and with the same answers that learns from others.
+        """A lesson about the same records that learns from other columns of :meth:`column_roles`.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            Of those that :meth:`column_roles` lists.
-        standardise : bool, optional
-            As for a new lesson.
-
-        Returns
-        -------
-        Lesson
-            Answers of either are known to both. Close one of them only.
+        Answers of either are known to both. Close one of them only.
         """
         choice = self.records.choice
         if choice is None:
@@ -985,10 +846,7 @@ class Lesson:
         return found
 
     def close(self) -> None:
-        """Let others have the journal, once a change that has begun is in it.
-
-        Closing twice does no harm.
-        """
+        """Let others have the journal, once a change that has begun is in it. Twice is no harm."""
         self._book.close()
 
     def __enter__(self) -> Self:

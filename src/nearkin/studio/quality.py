@@ -188,10 +188,6 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
     recall and F1 of calling two rows the same, each with the ends of its 90 % interval, as if same
     and different were equally frequent. ``n_records`` is how many rows it goes by. There are no
     figures where there is too little to go by.
-
-    Parameters
-    ----------
-    trial : HeldOutRanks
     """
     judged = trial.judged
     rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]

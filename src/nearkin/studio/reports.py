@@ -500,10 +500,6 @@ class RecordReview:
 
         Neither what is known is asked nor what follows, nor what someone was unsure of.
 
-        Parameters
-        ----------
-        known : Knowledge
-
         Returns
         -------
         dict

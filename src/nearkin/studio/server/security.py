@@ -38,10 +38,6 @@ class Access:
     clock : callable
         Seconds.
 
-    Attributes
-    ----------
-    token : str
-
     Examples
     --------
     >>> access = Access()
