@@ -167,13 +167,6 @@ def test_undoing_all_and_doing_all_again(series):
             past = after(past, {"do": "redo"}, N_ROWS)
 
 
-def test_an_answer_replaces_one_and_undo_brings_it_back():
-    past = after(Past(), {"do": "answer", "left": 1, "right": 0, "same": True}, 3)
-    past = after(past, {"do": "answer", "left": 0, "right": 1, "same": None}, 3)
-    assert past.answers == {(0, 1): None}
-    assert after(past, {"do": "undo"}, 3).answers == {(0, 1): True}
-
-
 @each("do", ["undo", "redo"])
 def test_nothing_to_take_back(do):
     with pytest.raises(ValueError, match="there is nothing"):
@@ -208,13 +201,6 @@ def test_same_groups_are_tied_together():
     links, n_possible = pairs_of_groups([5, 3, 3], [9, 1], True, 10)
     assert links.tolist() == [[3, 5], [3, 9], [1, 9]]  # in the order that they are given in
     assert n_possible == 6
-
-
-def test_different_groups_are_all_pairs_if_these_are_few():
-    links, n_possible = pairs_of_groups([5, 3], [9, 1, 0], False, 10)
-    assert n_possible == len(links) == 6
-    wanted = {(3, 9), (1, 3), (0, 3), (5, 9), (1, 5), (0, 5)}
-    assert set(map(tuple, links.tolist())) == wanted
 
 
 @given(st.integers(1, 400), st.integers(1, 400))

@@ -86,18 +86,8 @@ class AnswerBook:
     ) -> tuple[Knowledge, list[dict[str, Any]]]:
         """Write one entry, and give what is known after it and what it changed.
 
-        Parameters
-        ----------
-        entry : dict
-        before : str, optional
-            What whoever answers believes to be said of the rows.
-        version : int, optional
-            Of the knowledge that the change is meant for.
-
-        Raises
-        ------
-        AnswerConflict
-            If something else was said meanwhile. Nothing is changed.
+        AnswerConflict if something else than ``before`` is said of the rows, or if the change is
+        meant for knowledge of another ``version``. Nothing is changed then.
         """
         with self._changing:
             entry = sort_groups(_plain(entry))

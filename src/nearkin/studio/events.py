@@ -328,19 +328,8 @@ class Past:
 def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     """What is known after one more entry.
 
-    Parameters
-    ----------
-    past : Past
-    entry : dict
-        See this module.
-    n_rows : int
-        Of the data.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the entry is not possible: it names rows that are not there, takes back what was not
-        said, or undoes where there is nothing to undo.
+    ValueError or TypeError if it is not possible: it names rows that are not there, takes back what
+    was not said, or undoes where there is nothing to undo.
 
     Examples
     --------

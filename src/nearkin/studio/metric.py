@@ -726,21 +726,7 @@ class NeighborMaps:
         self._last: tuple[RowsView | None, NeighborMap | None] = (None, None)
 
     def follow(self, newest: Callable[[], Seen]) -> Iterator[dict[str, Any]]:
-        """Pictures on the way to the map of what was learned last, from the map before.
-
-        Ends early once something else has been learned: the next map then goes on from there.
-
-        Parameters
-        ----------
-        newest : callable
-            Gives what was learned last.
-
-        Yields
-        ------
-        dict
-            ``version``, ``coordinates`` and ``share``, see
-            :meth:`nearkin.studio.lesson.Lesson.arrange`.
-        """
+        """See :meth:`nearkin.studio.lesson.Lesson.arrange`; ``newest`` gives what is seen."""
         seen = newest()
         view, version = seen.learned.view, seen.learned.version
         of_view, before = self._last

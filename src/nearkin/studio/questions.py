@@ -53,13 +53,7 @@ _LOOKED_AT = 20
 
 
 def strategies_by_goal(strategy: str) -> dict[str, str]:
-    """What questions may be for, ``"distance"`` or ``"clusters"``, and how they are chosen then.
-
-    Parameters
-    ----------
-    strategy : str
-        The one of the lesson.
-    """
+    """What questions may be for, ``"distance"`` or ``"clusters"``, and how they are chosen then."""
     find_strategy(strategy)
     found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
     if _FOR_GROUPS in STRATEGIES:

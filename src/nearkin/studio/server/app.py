@@ -181,18 +181,7 @@ def said(error: Exception) -> str:
 
 
 async def changed(room: Room, status: int, change: Any, *arguments: Any) -> Response:
-    """Change what is known, and reply the new state.
-
-    Parameters
-    ----------
-    room : Room
-    status : int
-        Of the reply where the change is not possible.
-    change : callable
-        Of the lesson.
-    arguments
-        Given to it.
-    """
+    """Change what is known, and reply the new state, or this status if that is not possible."""
     try:
         return PlainJSON(await room.change(change, *arguments))
     except AnswerConflict:
