@@ -62,7 +62,6 @@ from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
-    from nearkin.studio.server.session import Room
 
 
 _MOST_TABS = 32
