@@ -228,7 +228,10 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
 
 
 def outlook_of_answers(
-    X: Floats, pairs: Pairs, n_answers: int, before_each_fit: Callable[[], object]
+    X: Floats,
+    pairs: Pairs,
+    n_answers: int,
+    before_each_fit: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
     """What the next ten answers are expected to gain, as plain values.
 
@@ -239,7 +242,7 @@ def outlook_of_answers(
         What was answered.
     n_answers : int
         To how many questions: one answer may speak of several pairs.
-    before_each_fit : callable
+    before_each_fit : callable, optional
         May wait for what is more urgent.
 
     Returns
