@@ -168,7 +168,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.fit,
     "transform": transform.transform,
     "same": same.judge_pairs,
-    "neighbors": neighbors.find_neighbors,
+    "neighbors": neighbors.list_neighbors,
     "duplicates": records.find_duplicates,
     "link": records.link_files,
     "cluster": cluster.cluster,

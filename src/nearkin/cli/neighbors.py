@@ -36,7 +36,7 @@ else:
 _QUERIES = 10_000
 
 
-def find_neighbors(
+def list_neighbors(
     model: o.ModelOrMatcher,
     data: o.Data,
     queries: Annotated[
