@@ -25,10 +25,9 @@ from nearkin.messages import notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread, rows_per_block, split_range
-from nearkin.spaces.kernels import normalize_rows
+from nearkin.spaces.kernels import Rows, normalize_rows
 from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCH_MODES, SearchMode, find_nearest_others
 
-Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
 Metric: TypeAlias = Literal["euclidean", "cosine"]
 Weight: TypeAlias = Literal["binary", "heat", "cosine"]
 

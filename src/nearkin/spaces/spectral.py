@@ -20,7 +20,8 @@ from nearkin.messages import mute_third_party, notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import REORDER, compiled, one_blas_thread, run_in_blocks
-from nearkin.spaces.graph import Rows, check_weights, find_neighbor_rows, laplacian
+from nearkin.spaces.graph import check_weights, find_neighbor_rows, laplacian
+from nearkin.spaces.kernels import Rows
 from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 
 # Residuals cannot fall below this share of the largest eigenvalue, by rounding.

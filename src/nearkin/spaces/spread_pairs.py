@@ -27,7 +27,8 @@ from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.validation import check_input
-from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
+from nearkin.spaces.graph import laplacian, neighbor_graph
+from nearkin.spaces.kernels import Rows
 from nearkin.spaces.neighbors import SearchMode
 
 # Influences are found to this, relative to the largest; what is below counts as none. Chosen by
