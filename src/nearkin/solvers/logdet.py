@@ -123,6 +123,7 @@ class Triplets:
     weight: Floats
 
 
+# For problems that have pairs only.
 NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
 
 
