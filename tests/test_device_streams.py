@@ -72,7 +72,7 @@ def make_rows(n=N, dtype="float64"):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 100 rows, which divide neither the rows nor all row groups."""
-    monkeypatch.setattr(parquet, "rows_of_a_block", lambda n_columns, dtype: 100)
+    monkeypatch.setattr(parquet, "rows_per_read", lambda n_columns, dtype: 100)
 
 
 @pytest.fixture(autouse=True)

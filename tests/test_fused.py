@@ -186,7 +186,7 @@ def test_without_kernels_that_compile_functions_are_used_and_it_is_said_once(mon
     from nearkin.rows import triton_search
 
     notes = []
-    monkeypatch.setattr(device_math, "note", notes.append)
+    monkeypatch.setattr(device_math, "write_note", notes.append)
 
     def fail(*args):
         raise OutOfResources(300_000, 200_000, "shared memory")
