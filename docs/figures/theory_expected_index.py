@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 import nearkin as nk
-from nearkin.clustering.choice import HeldOut, share_together
+from nearkin.clustering.choice import HeldOutRates, share_together
 
 X, y = load_digits(return_X_y=True)
 X, y = PCA(10, random_state=0).fit_transform(X)[:600], y[:600]
@@ -26,7 +26,7 @@ groupings = [
 ]
 together = np.array([g[links[:, 0]] == g[links[:, 1]] for g in groupings], dtype=float)
 shares = np.array([share_together(g) for g in groupings])
-expected = HeldOut(together, same, np.ones(len(links)), shares, 0.1).indices()
+expected = HeldOutRates(together, same, np.ones(len(links)), shares, 0.1).estimate_indices()
 true = [adjusted_rand_score(y, g) for g in groupings]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2))

@@ -648,7 +648,7 @@ def tree(
     Parameters
     ----------
     clusters : fitted Clusters
-        With ``families=["linkage"]``, or ``["complete linkage"]``.
+        With ``families=["linkage"]``.
     names : sequence of n str, optional
         Of the rows, to stand below the tree; of rows that must-links put together at the start,
         that of the first.

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import ITML, Clusters, Euclidean, Pairs
-from nearkin.clustering.clusters import USUAL_FAMILIES
+from nearkin.clustering.clusters import USUAL_FAMILIES, draw_rows, find_medoids, gather_pairs
 from nearkin.errors import InputError
 from tests.cases import each
 
@@ -229,18 +229,6 @@ def test_linkage_alone_gives_a_tree_that_can_be_cut_anywhere():
         assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
 
 
-def test_outliers_of_hdbscan_are_told_and_placed():
-    X, y = blobs(200, 3)
-    X = np.concatenate([X, [[60.0, 60.0]]])
-    pairs = Pairs.from_labels(np.append(y, -1), 30, random_state=0)
-    clusters = Clusters(metric=Euclidean(), families=["hdbscan"], random_state=0).fit(
-        X, pairs=pairs
-    )
-    assert clusters.outliers_[-1]
-    assert not clusters.outliers_.all()
-    assert clusters.labels_.min() == 0
-
-
 def test_a_metric_that_is_learned_already_is_taken_as_it_is():
     X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
@@ -252,7 +240,7 @@ def test_a_metric_that_is_learned_already_is_taken_as_it_is():
 def test_the_same_seed_gives_the_same_groups():
     X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 20, random_state=0)
-    families = "k-means", "spectral", "agreement"
+    families = "k-means", "spectral"
     once, again = (
         Clusters((2, 4), metric=ITML(random_state=0), families=families, random_state=3).fit(
             X, pairs=pairs
@@ -264,7 +252,7 @@ def test_the_same_seed_gives_the_same_groups():
 
 
 def test_families_that_are_unknown_are_named():
-    with pytest.raises(InputError, match="use some of k-means, ward"):
+    with pytest.raises(InputError, match="use some of k-means, spectral, linkage"):
         Clusters(families=["dbscan"]).fit(*blobs(20))
 
 
@@ -276,3 +264,27 @@ def test_sparse_rows_are_grouped_as_dense_ones():
     )
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
     assert sparse.predict_proba(sp.csr_array(X)).shape == (60, 3)
+
+
+def test_medoids_are_the_rows_nearest_to_the_means():
+    rng = np.random.default_rng(0)
+    Z, labels = rng.normal(size=(50, 3)), rng.integers(4, size=50)
+    for group, row in enumerate(find_medoids(Z, labels)):
+        inside = np.flatnonzero(labels == group)
+        away = np.linalg.norm(Z[inside] - Z[inside].mean(axis=0), axis=1)
+        assert row == inside[away.argmin()]
+
+
+def test_labels_are_as_many_pairs_as_rows_need():
+    known = gather_pairs(6, [2, 2, -1, 5, 5, 5], Pairs([(1, 2)]))
+    np.testing.assert_array_equal(known.must_link, [(0, 1), (1, 2), (3, 4), (3, 5)])
+    np.testing.assert_array_equal(known.cannot_link, [(0, 3)])
+
+
+def test_a_sample_has_both_ends_of_pairs_of_both_kinds():
+    y = np.arange(5000) % 7
+    pairs = Pairs.from_labels(y, 3000, random_state=0)
+    rows = draw_rows(pairs, 5000, 200, np.random.RandomState(0))
+    assert len(np.unique(rows)) == len(rows) == 200
+    inside = pairs.restrict(rows)
+    assert min(len(inside.must_link), len(inside.cannot_link)) > 30

@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.clustering.mpck_means import (
     LEAST_SPREAD,
-    Problem,
+    PairwiseObjective,
     Seeds,
-    descend,
     draw_apart,
-    refilled,
+    fill_empty_clusters,
+    lower_objective,
 )
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.closure import find_chunklets
@@ -96,14 +96,14 @@ seeds = st.integers(0, 10**6)
 @given(seeds)
 def test_objective_equals_the_loop(seed):
     X, pairs, labels, centers, weights = random_case(seed)
-    found = Problem(X, pairs).objective(labels, centers, weights)
+    found = PairwiseObjective(X, pairs).objective(labels, centers, weights)
     assert_allclose(found, oracle_objective(X, pairs, labels, centers, weights), rtol=1e-10)
 
 
 @given(seeds)
 def test_updated_weights_are_where_the_objective_is_flat(seed):
     X, pairs, labels, centers, weights = random_case(seed)
-    centers, weights = Problem(X, pairs).update(labels, centers, weights)
+    centers, weights = PairwiseObjective(X, pairs).update(labels, centers, weights)
     for t in range(len(weights)):
         step = np.zeros(len(weights))
         step[t] = 1e-4 * weights[t]
@@ -120,14 +120,14 @@ def test_updated_weights_are_where_the_objective_is_flat(seed):
 def test_updated_centers_are_means(seed):
     X, pairs, labels, centers, weights = random_case(seed)
     labels[:3] = [0, 1, 2]
-    found, _ = Problem(X, pairs).update(labels, centers, weights)
+    found, _ = PairwiseObjective(X, pairs).update(labels, centers, weights)
     assert_allclose(found, [X[labels == c].mean(axis=0) for c in range(3)], atol=1e-12)
 
 
 @given(seeds, st.booleans())
 def test_no_half_step_raises_the_objective(seed, learn_metric):
     X, pairs, labels, centers, weights = random_case(seed)
-    problem = Problem(X, pairs, learn_metric)
+    problem = PairwiseObjective(X, pairs, learn_metric)
     rng = np.random.RandomState(seed)
     values = [oracle_objective(X, pairs, labels, centers, weights)]
     for _ in range(4):
@@ -142,7 +142,7 @@ def test_no_half_step_raises_the_objective(seed, learn_metric):
 @given(seeds)
 def test_after_assignment_no_single_row_wants_another_label(seed):
     X, pairs, labels, centers, weights = random_case(seed, n=15)
-    labels = Problem(X, pairs).assign(centers, weights, None, np.random.RandomState(seed))
+    labels = PairwiseObjective(X, pairs).assign(centers, weights, None, np.random.RandomState(seed))
     least = oracle_objective(X, pairs, labels, centers, weights)
     for i in range(len(X)):
         for c in range(3):
@@ -155,7 +155,9 @@ def test_after_assignment_no_single_row_wants_another_label(seed):
 def test_no_penalty_is_negative(seed):
     X, pairs, _, _, weights = random_case(seed)
     corners = X[np.r_[X.argmin(axis=0), X.argmax(axis=0)]]  # ends of the widest distances
-    problem = Problem(np.concatenate([X, corners]), pairs + Pairs([], [(30, 33), (31, 34)]))
+    problem = PairwiseObjective(
+        np.concatenate([X, corners]), pairs + Pairs([], [(30, 33), (31, 34)])
+    )
     assert (problem.penalties(weights) >= 0).all()
 
 
@@ -218,8 +220,8 @@ def test_weights_start_from_the_identity_or_from_inverse_variances():
         metric = MPCKMeans(3, n_init=1, max_iter=1, start_metric=start, hold=0.0, random_state=0)
         metric.fit(X, pairs=pairs)
         # One run of one iteration from the same seeds, drawn and taken under these weights.
-        problem, rng = Problem(X, pairs), np.random.RandomState(0)
-        centers = Seeds(X, *find_chunklets(pairs.must_link, None)).farthest(3, weights, rng)
+        problem, rng = PairwiseObjective(X, pairs), np.random.RandomState(0)
+        centers = Seeds(X, *find_chunklets(pairs.must_link, None)).choose_farthest(3, weights, rng)
         labels = problem.assign(centers, weights, None, rng)
         expected = problem.objective(labels, centers, weights)
         assert_allclose(metric.objective_[0], expected)
@@ -239,8 +241,8 @@ def test_units_matter_from_the_identity_and_are_told_of():
 @given(seeds)
 def test_fixed_metric_without_pairs_is_k_means(seed):
     X, *_ = random_case(seed, n=60)
-    problem = Problem(X, Pairs(), learn_metric=False)
-    labels, centers, weights, _ = descend(
+    problem = PairwiseObjective(X, Pairs(), learn_metric=False)
+    labels, centers, weights, _ = lower_objective(
         problem, X[:3], problem.first_weights(), 300, 0.0, np.random.RandomState(0)
     )
     expected = KMeans(3, init=X[:3], n_init=1, tol=0).fit(X)
@@ -359,10 +361,10 @@ def test_offset_of_the_data_does_not_matter():
 
 def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     X, pairs, labels, centers, weights = random_case(0)
-    whole = Problem(X, pairs)
+    whole = PairwiseObjective(X, pairs)
     expected = whole.update(labels, centers, weights), whole.penalties(weights)
     monkeypatch.setattr("nearkin.clustering.mpck_means._BLOCK", 7)
-    parts = Problem(X, pairs)
+    parts = PairwiseObjective(X, pairs)
     found = parts.update(labels, centers, weights), parts.penalties(weights)
     for a, b in zip((*found[0], found[1]), (*expected[0], expected[1]), strict=True):
         assert_allclose(a, b)
@@ -400,7 +402,7 @@ def test_tolerance_and_max_iter_end_a_run():
     assert strict.n_iter_ > max(loose.n_iter_, 2)
     assert short.n_iter_ == 2
     # Nothing is left to gain.
-    problem = Problem(X, Pairs())
+    problem = PairwiseObjective(X, Pairs())
     state = strict.labels_, strict.cluster_centers_, strict.metric_weights_
     centers, weights = problem.update(*state)
     labels = problem.assign(centers, weights, strict.labels_, np.random.RandomState(0))
@@ -411,15 +413,15 @@ def test_seeds_are_centroids_of_large_components_far_apart():
     X = np.array([[0.0], [2.0], [1.0], [3.0], [5.0], [10.0], [12.0], [20.0], [20.0], [50.0]])
     # {0, 1, 2}: mean 1 is largest; then 2 · |11 − 1| beats 2 · |4 − 1|; row 9 is in none.
     rows, component = np.arange(7), np.array([0, 0, 0, 1, 1, 2, 2])
-    chosen = Seeds(X, rows, component).farthest(2, np.ones(1), np.random.RandomState(0))
+    chosen = Seeds(X, rows, component).choose_farthest(2, np.ones(1), np.random.RandomState(0))
     assert_array_equal(chosen, [[1.0], [11.0]])
     # A larger component goes before a farther one.
     rows, component = np.r_[0, 1, 2, 4, 5, 6, 7, 8], np.array([0, 0, 0, 1, 1, 1, 2, 2])
     weights = np.ones(1)
-    chosen = Seeds(X, rows, component).farthest(3, weights, np.random.RandomState(0))
+    chosen = Seeds(X, rows, component).choose_farthest(3, weights, np.random.RandomState(0))
     assert_array_equal(chosen, [[1.0], [20.0], [9.0]])
     X[7:9] = 11
-    chosen = Seeds(X, rows, component).farthest(2, weights, np.random.RandomState(0))
+    chosen = Seeds(X, rows, component).choose_farthest(2, weights, np.random.RandomState(0))
     assert_array_equal(chosen, [[1.0], [9.0]])
 
 
@@ -429,7 +431,7 @@ def test_missing_seeds_are_drawn_from_other_rows():
     for seed in range(20):
         rng = np.random.RandomState(seed)
         # Row 2 lies on the centroid: it is never drawn.
-        assert_array_equal(Seeds(X, *links).farthest(2, np.ones(1), rng), [[1.0], [100.0]])
+        assert_array_equal(Seeds(X, *links).choose_farthest(2, np.ones(1), rng), [[1.0], [100.0]])
 
 
 def test_drawn_seeds_lie_apart_and_follow_sizes():
@@ -449,7 +451,7 @@ def test_first_run_starts_from_the_classes_of_labels():
     partial = np.where(np.arange(len(X)) < 40, weak, -1)
     means = [X[partial == c].mean(axis=0) for c in (0, 1)]
     fitted = MPCKMeans(2, n_init=1, max_iter=1, random_state=0, **PUBLISHED).fit(X, partial)
-    problem = Problem(X, Pairs.from_labels(partial))
+    problem = PairwiseObjective(X, Pairs.from_labels(partial))
     weights = problem.first_weights()
     labels = problem.assign(np.array(means), weights, None, np.random.RandomState(0))
     expected, _ = problem.update(labels, np.array(means), weights)
@@ -459,11 +461,11 @@ def test_first_run_starts_from_the_classes_of_labels():
 
 def test_empty_cluster_moves_to_the_farthest_row():
     X = np.array([[0.0], [1.0], [2.0], [30.0]])
-    problem = Problem(X, Pairs(), learn_metric=False)
+    problem = PairwiseObjective(X, Pairs(), learn_metric=False)
     centers, _ = problem.update(np.zeros(4, dtype=np.int64), np.zeros((2, 1)), np.ones(1))
     assert_array_equal(centers, [[8.25], [30.0]])
     start = np.array([[0.0], [1000.0]])
-    labels, *_ = descend(problem, start, np.ones(1), 10, 0.0, np.random.RandomState(0))
+    labels, *_ = lower_objective(problem, start, np.ones(1), 10, 0.0, np.random.RandomState(0))
     assert_array_equal(labels, [0, 0, 0, 1])
 
 
@@ -501,7 +503,7 @@ def test_degenerate_data_give_finite_results(X, options, pairs):
 def test_held_weights_are_the_best_and_no_half_step_raises_the_objective(seed, learn_metric):
     X, pairs, labels, centers, _ = random_case(seed)
     hold = 3.0 if learn_metric else 0.0
-    problem = Problem(X, pairs, learn_metric, start="pairs", hold=3.0)
+    problem = PairwiseObjective(X, pairs, learn_metric, start="pairs", hold=3.0)
     first = problem.first_weights()
     weights, rng = first, np.random.RandomState(seed)
 
@@ -511,7 +513,7 @@ def test_held_weights_are_the_best_and_no_half_step_raises_the_objective(seed, l
     values = [value(labels, centers, weights)]
     for _ in range(4):
         labels = problem.assign(centers, weights, labels, rng)
-        labels, centers = refilled(problem, labels, centers, weights)
+        labels, centers = fill_empty_clusters(problem, labels, centers, weights)
         values.append(value(labels, centers, weights))
         centers, weights = problem.update(labels, centers, weights)
         values.append(value(labels, centers, weights))
@@ -527,7 +529,7 @@ def test_weights_that_hold_on_stay_as_they_start():
     pairs = Pairs.from_labels(y, 30, random_state=0)
     for start in ("pairs", "identity", "variances"):
         fitted = MPCKMeans(3, start_metric=start, hold=1e9, random_state=0).fit(X, pairs=pairs)
-        first = Problem(X, pairs, start=start).first_weights()
+        first = PairwiseObjective(X, pairs, start=start).first_weights()
         assert_allclose(fitted.metric_weights_, first, rtol=1e-6)
 
 
@@ -541,11 +543,11 @@ def test_pairs_say_which_columns_count_at_first():
     n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
     said = (shares[1] + 20) / (n_cannot + 20) / ((shares[0] + 10) / (n_must + 10))
     expected = said / (said * X.var(axis=0)).mean()
-    assert_allclose(Problem(X, pairs, start="pairs").first_weights(), expected)
+    assert_allclose(PairwiseObjective(X, pairs, start="pairs").first_weights(), expected)
     # Heavier pairs count more, but no more of them are there.
     heavier = Pairs(pairs.must_link, pairs.cannot_link, must_weight=np.full(n_must, 7.0))
-    assert_allclose(Problem(X, heavier, start="pairs").first_weights(), expected)
-    without = Problem(X, Pairs(), start="pairs").first_weights()
+    assert_allclose(PairwiseObjective(X, heavier, start="pairs").first_weights(), expected)
+    without = PairwiseObjective(X, Pairs(), start="pairs").first_weights()
     assert_allclose(without, 1 / X.var(axis=0).mean())
 
 
@@ -553,8 +555,8 @@ def test_pairs_say_which_columns_count_at_first():
 def test_empty_clusters_get_rows_at_no_cost(seed):
     X, pairs, labels, centers, weights = random_case(seed, k=6)
     labels = labels % 2
-    problem = Problem(X, pairs)
-    found, moved = refilled(problem, labels, centers, weights)
+    problem = PairwiseObjective(X, pairs)
+    found, moved = fill_empty_clusters(problem, labels, centers, weights)
     before = oracle_objective(X, pairs, labels, centers, weights)
     assert oracle_objective(X, pairs, found, moved, weights) < before
     assert (problem.violated(found) <= problem.violated(labels)).all()
@@ -570,10 +572,10 @@ def test_the_farthest_rows_go_to_an_empty_cluster_with_those_they_are_tied_to():
     X = np.array([[0.0], [0.0], [0.0], [8.0], [5.0], [6.0]])
     labels, centers = np.zeros(6, dtype=np.int64), np.array([[0.0], [99.0]])
     for must, expected in (([], [3]), ([(4, 5)], [3]), ([(3, 5)], [3, 5])):
-        problem = Problem(X, Pairs(must), learn_metric=False)
+        problem = PairwiseObjective(X, Pairs(must), learn_metric=False)
         if must == [(4, 5)]:  # their mean is 5.5, and there are two: 60.5 is less than 64
             assert 2 * 5.5**2 < 8**2
-        found, moved = refilled(problem, labels, centers, np.ones(1))
+        found, moved = fill_empty_clusters(problem, labels, centers, np.ones(1))
         assert np.flatnonzero(found).tolist() == expected
         assert moved[1] == X[expected].mean()
     assert labels.max() == 0

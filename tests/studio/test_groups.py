@@ -215,22 +215,6 @@ def test_answers_that_contradict_each_other_are_kept_as_far_as_can_be(monkeypatc
         assert given.fits[-1][0] == "hard"
 
 
-def test_a_row_of_which_something_was_said_is_no_outlier(monkeypatch):
-    class Outlying(given_clusters(monkeypatch, KIND)):
-        def fit(self, X, *, pairs):
-            super().fit(X, pairs=pairs)
-            self.outliers_ = np.arange(len(X)) < 3
-            return self
-
-    monkeypatch.setattr("nearkin.studio.groups.Clusters", Outlying)
-    with Lesson(records_of(X)) as lesson:
-        lesson.answer(1, 5, True)
-        assert lesson.find_groups()["n_outliers"] == 2
-        values = lesson.colouring("groups")["values"]
-        assert np.flatnonzero(np.isnan(values)).tolist() == [0, 2]
-        assert values[1] == values[5]
-
-
 def test_the_file_has_numbers_and_names(monkeypatch):
     given_clusters(monkeypatch, np.where(KIND == 2, -1, KIND))
     frame = pd.DataFrame({"name": [f"r{i}" for i in range(30)], "x": X[:, 0], "y": X[:, 1]})

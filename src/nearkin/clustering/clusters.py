@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._types import Floats, Ints
-from nearkin.clustering.choice import Comparison, Judged, folds_of, search
+from nearkin.clustering.choice import CandidateSearch, JudgedCandidate, count_groups, make_folds
 from nearkin.clustering.constraints import (
     Blocks,
     PairsError,
-    Placed,
-    all_differ,
-    blocks_of,
-    broken_by,
-    costs_of,
-    kept,
-    sharpness_of,
-    softly_kept,
+    assign_keeping_pairs,
+    assign_softly,
+    costs_of_scores,
+    find_clique,
+    list_broken,
+    tie_blocks,
 )
 from nearkin.clustering.partitions import (
-    AGREEMENT,
     FAMILIES,
-    Grouping,
-    Groupings,
-    affinities_of,
-    coordinates,
-    joined_tree,
-    learned_metric,
-    share_of_same,
-    split_up,
+    Neighborhoods,
+    Partitions,
+    Wanted,
+    embed_rows,
+    estimate_share_of_same,
+    grow_tree,
+    learn_metric,
+    split_groups,
 )
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
@@ -53,11 +51,29 @@ from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import count_rows
 
-# What is known of rows to be grouped, as pairs.
+# Rows that are mapped, or placed, at a time, which bounds memory; it changes no result.
+_ROWS_AT_A_TIME = 8192
+# Share of a sample that is filled with rows in pairs. Chosen by hand.
+_NAMED_SHARE = 0.7
+# Rows that families are tried on, and rows that groups are found among in the end, at most; others
+# are placed by these. By time: some seconds on two cores (``benchmarks/clusters``).
+_MOST_ROWS = 1200
+_MOST_GROUPED = 4000
+# Rows that a group has in the mean, at least, where their number is to be found. Chosen by hand.
+_LEAST_ROWS = 3
+# Groups that rows are placed in by scores, which bounds memory; into more, linkage joins rows.
+_MOST_BY_SCORES = 500
+# Pairs of either kind that labels are judged by.
+_MOST_EXAMPLES = 500
+# Lines of a table that is printed.
+_MOST_LINES = 10
+LINKAGE = "linkage"
+# Families that take part if nothing else is said: benchmarks/clusters/ablation.py.
+USUAL_FAMILIES = ("k-means", "spectral")
 
 
-def known_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
-    """Pairs, and labels as such: each row with the first of its class, and these apart."""
+def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
+    """Gather pairs, and labels as such: each row with the first of its class, and these apart."""
     check_roles(y, pairs)
     known = Pairs(n_rows=n_rows)
     if pairs is not None:
@@ -77,51 +93,8 @@ def known_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
     return known + Pairs(must, cannot, n_rows=n_rows)
 
 
-# Groups of all rows, from groups of some.
-
-
-# Rows that are mapped, or placed, at a time.
-_ROWS_AT_A_TIME = 8192
-
-
-def mapped(whole: Groupings, metric: Any, X: Any, n: int) -> Floats:
-    """Where all rows are, along the axes of those that groups were found among.
-
-    Notes
-    -----
-    At most 100 numbers for each row.
-    """
-    parts = [whole.space.coordinates(metric, access.take(X, rows)) for rows in _parts(n)]
-    return np.concatenate(parts)
-
-
-def scores_of_all(whole: Groupings, placed: Placed, Z: Floats, some: Ints) -> Floats:
-    """Scores of all rows, of which those in the sample are judged by others alone."""
-    scores = np.concatenate(
-        [whole.space.scores(Z[rows], placed.coefficients) for rows in _parts(len(Z))]
-    )
-    scores[some] = placed.scores
-    return scores
-
-
-def groups_of_all(
-    whole: Groupings, grouping: Grouping, Z: Floats, some: Ints, known: Pairs, blocks: Blocks
-) -> Ints:
-    """Groups of all rows that keep all pairs, or some of them where that is too dear."""
-    if len(some) == len(Z):
-        return grouping.labels
-    scores = scores_of_all(whole, whole.placed(grouping), Z, some)
-    if whole.strength is not None:
-        labels = softly_kept(costs_of(scores), known, whole.strength)
-    else:
-        labels = kept(costs_of(scores), blocks, most_groups=whole.most)
-    if len(np.unique(labels)) < whole.least:  # nobody was placed in some
-        labels = split_up(labels, scores, blocks, whole.least)
-    return number_by_appearance(labels)
-
-
-def medoids(Z: Floats, labels: Ints) -> Ints:
-    """The row of each group that is nearest to its mean."""
+def find_medoids(Z: Floats, labels: Ints) -> Ints:
+    """Find the row of each group that is nearest to its mean."""
     k = int(labels.max(initial=-1)) + 1
     means = np.zeros((k, Z.shape[1]))
     np.add.at(means, labels, Z)
@@ -131,85 +104,8 @@ def medoids(Z: Floats, labels: Ints) -> Ints:
     return np.asarray(order[np.searchsorted(labels[order], np.arange(k))])
 
 
-def _parts(n: int) -> list[Ints]:
-    return np.array_split(np.arange(n), max(1, -(-n // _ROWS_AT_A_TIME)))
-
-
-# Some rows that groups are found among: those that tell most of what is known, and others.
-
-
-# Share of a sample that is filled with rows in pairs.
-_NAMED_SHARE = 0.7
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Some rows, what is known of them, and their groupings.
-
-    Attributes
-    ----------
-    numbers : int ndarray of shape (m,)
-        Which rows they are, increasing.
-    X : rows
-    Z : ndarray of shape (m, q)
-        Where the metric puts them.
-    told : Pairs
-        As positions in ``numbers``.
-    groupings : Groupings
-    """
-
-    numbers: Ints
-    X: Any
-    Z: Floats
-    told: Pairs
-    groupings: Groupings
-
-    @property
-    def differ(self) -> bool:
-        """Whether rows are not all at one place."""
-        return bool(np.ptp(self.Z, axis=0).any())
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """All rows, and how they are to be grouped.
-
-    Attributes
-    ----------
-    metric : fitted metric
-    X : array, sparse matrix or frame of shape (n, d)
-    known : Pairs
-        With ``n_rows``.
-    families : sequence of str
-    seed : int
-    strength : float or None
-    bounds : tuple of (int, int or None)
-        Groups that there must be, and may be.
-    """
-
-    metric: Any
-    X: Any
-    known: Pairs
-    families: Sequence[str]
-    seed: int
-    strength: float | None
-    bounds: tuple[int, int | None]
-
-    def sample(self, most: int, rng: np.random.RandomState) -> Sample:
-        """Up to so many rows."""
-        numbers = sampled_rows(self.known, int(self.known.n_rows or 0), most, rng)
-        X = access.take(self.X, numbers)
-        told = self.known.restrict(numbers)
-        Z = coordinates(self.metric, X, self.seed)
-        least, most_groups = self.bounds
-        groupings = Groupings(
-            Z, told, self.families, self.seed, self.strength, min(least, len(Z)), most_groups
-        )
-        return Sample(numbers, X, Z, told, groupings)
-
-
-def sampled_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
-    """Up to so many rows: both ends of some must-links and cannot-links, and others at random."""
+def draw_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
+    """Draw up to so many rows: both ends of some pairs of either kind, and others at random."""
     if n_rows <= most:
         return np.arange(n_rows)
     room = int(_NAMED_SHARE * most)
@@ -225,11 +121,55 @@ def sampled_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomStat
     return np.sort(np.concatenate([chosen, more]))
 
 
-# What is said of groups that were chosen: candidates, the number, and how sure it is.
+class DrawnRows(NamedTuple):
+    """Some rows, and their groups.
+
+    Attributes
+    ----------
+    numbers : int ndarray of shape (m,)
+        Which rows they are, increasing.
+    X : rows
+    Z : ndarray of shape (m, q)
+        Where the metric puts them.
+    partitions : Partitions
+        Told of the pairs among them.
+    """
+
+    numbers: Ints
+    X: Any
+    Z: Floats
+    partitions: Partitions
 
 
-# Lines of a table that is printed.
-_MOST_LINES = 10
+def _in_parts(work: Callable[[Ints], Floats], n: int) -> Floats:
+    """Work on some rows at a time, by their numbers."""
+    parts = np.array_split(np.arange(n), max(1, -(-n // _ROWS_AT_A_TIME)))
+    return np.concatenate([work(rows) for rows in parts])
+
+
+def score_all_rows(some: DrawnRows, labels: Ints, k: int, Z: Floats) -> Floats:
+    """Score k groups for all rows by groups of some; these are scored by the others of them."""
+    near = some.partitions.neighborhoods
+    if len(labels) == len(Z):
+        return near.score_members(labels, k)
+    scores = _in_parts(lambda rows: near.score_others(Z[rows], labels, k), len(Z))
+    scores[some.numbers] = near.score_members(labels, k)
+    return scores
+
+
+def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, blocks: Blocks) -> Ints:
+    """Group all rows by groups of some, such that all pairs are kept, or broken at a cost."""
+    if len(labels) == len(Z):
+        return labels
+    wanted = some.partitions.wanted
+    scores = score_all_rows(some, labels, count_groups(labels), Z)
+    if wanted.strength is not None:
+        labels = assign_softly(costs_of_scores(scores), known, wanted.strength)
+    else:
+        labels = assign_keeping_pairs(costs_of_scores(scores), blocks, most_groups=wanted.most)
+    if len(np.unique(labels)) < wanted.least:  # nobody was placed in some
+        labels = split_groups(labels, scores, blocks, wanted.least)
+    return number_by_appearance(labels)
 
 
 @dataclass(frozen=True)
@@ -330,14 +270,14 @@ class GroupingReport:
         return f"{table}<p>{escape(self.summary)}. {escape(self.reason)}</p>"
 
 
-def report_of(
-    comparison: Comparison, best: Judged, given: bool, rng: np.random.RandomState
+def make_report(
+    comparison: CandidateSearch, best: JudgedCandidate, given: bool, rng: np.random.RandomState
 ) -> GroupingReport:
-    """What there is to say of a comparison."""
+    """Report what was compared, and why the best is that."""
     held_out = comparison.held_out
     n_judged = min(int(held_out.same.sum()), int((~held_out.same).sum()))
-    indices = held_out.indices()
-    scores = comparison.scores(indices)
+    indices = held_out.estimate_indices()
+    scores = comparison.score(indices)
     if not n_judged:
         indices = np.full(len(indices), np.nan)
     candidates = [
@@ -350,17 +290,17 @@ def report_of(
     # Of candidates of one family that came to have one number of groups, the best.
     once = {(line.family, line.found): line for line in reversed(by_score)}
     return GroupingReport(
-        _reason(comparison.n_judged if n_judged else 0, given),
+        _say_reason(comparison.n_judged if n_judged else 0, given),
         best.key.family,
         best.found,
-        (best.found, best.found) if given else comparison.interval(rng),
+        (best.found, best.found) if given else comparison.estimate_interval(rng),
         [line for line in by_score if line is once[line.family, line.found]],
         comparison.n_judged,
-        held_out.prevalence() if n_judged else None,
+        held_out.estimate_prevalence() if n_judged else None,
     )
 
 
-def _reason(n_judged: int, given: bool) -> str:
+def _say_reason(n_judged: int, given: bool) -> str:
     number = "The number was given; the family was chosen" if given else "They were chosen"
     if n_judged:
         return f"{number} by {n_judged} held-out pairs, and by how stable groups are."
@@ -370,35 +310,20 @@ def _reason(n_judged: int, given: bool) -> str:
     )
 
 
-def unchosen(n_groups: int) -> GroupingReport:
-    """Where there was nothing to choose among."""
+def report_no_choice(n_groups: int) -> GroupingReport:
+    """Report that there was nothing to choose among."""
     reason = "There was no choice: pairs, equal rows or the number given leave no other groups."
     return GroupingReport(reason, "no family", n_groups, (n_groups, n_groups))
-
-
-LINKAGE = "linkage"
-# Families that take part if nothing else is said.
-USUAL_FAMILIES = ("k-means", "ward", "spectral", LINKAGE, AGREEMENT)
-# Rows that families are tried on, and rows that groups are found among in the end, at most; others
-# are placed by these.
-_MOST_ROWS = 1200
-_MOST_GROUPED = 4000
-# Rows that a group has in the mean, at least, where their number is to be found.
-_LEAST_ROWS = 3
-# Groups that rows are placed in by scores; of more, rows are joined by linkage.
-_MOST_BY_SCORES = 500
-# Pairs of either kind that labels are judged by.
-_MOST_EXAMPLES = 500
 
 
 class Clusters(WholeState, ClusterMixin, BaseEstimator):
     """Cluster rows in agreement with known pairs, and find the number of clusters.
 
-    A metric is learned from the pairs. In its coordinates several families of groupings are tried
+    A metric is learned from the pairs. In its coordinates k-means and spectral clustering are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell
-    which is best, together with how stable each is. In every grouping rows are then placed by the
-    groups of rows in pairs, and pairs are kept. In the end, groups are what the best candidate
-    finds most often, whichever pairs are held out.
+    which is best, together with how stable each is. In every grouping rows then change their group
+    where pairs ask for it. In the end, groups are what the best candidate finds most often,
+    whichever pairs are held out.
 
     Parameters
     ----------
@@ -409,15 +334,14 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         already is taken as it is inside scikit-learn's ``FrozenEstimator``: its pairs should be
         others than those given here, or candidates look better than they are.
     families : sequence of str, optional
-        Which of ``"k-means"``, ``"ward"``, ``"spectral"``, ``"linkage"`` (the average),
-        ``"complete linkage"``, ``"hdbscan"``, ``"mixture"`` and ``"agreement"``, which is what the
-        others agree on. The first four and the last by default.
+        Which of ``"k-means"``, ``"spectral"`` and ``"linkage"`` (the average) are tried: the first
+        two by default.
     keep : {"hard", "soft"}, default="hard"
         Whether pairs are never broken, and contradictions are errors; or broken where that costs
         less than keeping them.
     strength : float, default=1.0
-        What a broken pair of weight 1 costs with ``keep="soft"``: 1 is the difference between
-        scores of a row that belongs to a group for sure and of one that does not.
+        What a broken pair of weight 1 costs with ``keep="soft"``: 1 is what it costs a row to
+        leave the group in which all its neighbours are.
     verbose : bool, default=False
         Show a bar while candidates are compared, and the report.
     random_state : int, RandomState or None, default=None
@@ -434,8 +358,6 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         :func:`nearkin.plot.grouping`.
     medoids_ : int ndarray of shape (n_clusters_,)
         Row nearest to the mean of each group: an example of it.
-    outliers_ : bool ndarray of shape (n,)
-        Rows that HDBSCAN, if it was chosen, calls outliers. They have the group that they fit best.
     broken_ : Broken
         Pairs that are not kept, with what keeping each would have cost (NaN where there are no
         scores: of one group, or of more than 500); none with ``keep="hard"``.
@@ -447,9 +369,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     -----
     Families are tried on 1200 rows at most, of which up to 840 are in pairs. With the best one,
     groups are found among 4000 rows at most, and all others are placed by these: time and memory
-    grow linearly with the rows and the pairs, O(n k) numbers for k groups, 100 for each row, and
-    200 for each of 8192 rows at a time. Linkage alone joins all rows. A metric is learned from 5000
-    pairs of either kind at most.
+    grow linearly with the rows and the pairs, O(n k) numbers for k groups, and 100 for each row.
+    Linkage alone joins all rows. A metric is learned from 5000 pairs of either kind at most.
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
@@ -460,7 +381,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     --------
     >>> from nearkin import Clusters, Pairs
     >>> from nearkin.datasets import make_three_normal
-    >>> X, y = make_three_normal(300, random_state=0)
+    >>> X, y = make_three_normal(300, random_state=2)
     >>> pairs = Pairs.from_labels(y, 60, random_state=0)
     >>> clusters = Clusters((2, 5), random_state=0).fit(X, pairs=pairs)
     >>> clusters.n_clusters_
@@ -522,82 +443,88 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         n = count_rows(X)
-        known = known_pairs(n, y, pairs)
+        known = gather_pairs(n, y, pairs)
         strength = self.strength if self.keep == "soft" else None
-        blocks = blocks_of(known, n, strict=strength is None)
+        blocks = tie_blocks(known, n, strict=strength is None)
         least, most = self._bounds(blocks, n, strength)
         families = self._checked_families()
-        self.metric_ = learned_metric(self.metric, X, y, pairs, seed)
-        bounds = (1, None) if self.n_clusters is None else (least, most)
-        sampling = Sampling(self.metric_, X, known, families, seed, strength, bounds)
+        self.metric_ = learn_metric(self.metric, X, y, pairs, seed)
+        wanted = Wanted(
+            families, strength, *((1, None) if self.n_clusters is None else (least, most))
+        )
         with one_thread():  # many small pieces of work
-            some = sampling.sample(_MOST_ROWS, rng)
-            comparison = None
-            if some.differ and most > 1 and least <= _MOST_BY_SCORES:
-                comparison = self._comparison(some, y, rng)
-            best = None if comparison is None else search(comparison, least, most, self._shown)
-            if comparison is None or best is None:
-                grouping, self.report_ = some.groupings.alone(), unchosen(least)
+            some = self._draw(_MOST_ROWS, X, known, wanted, seed, rng)
+            best = None
+            if np.ptp(some.Z, axis=0).any() and most > 1 and least <= _MOST_BY_SCORES:
+                comparison = self._compare(some, y, rng)
+                best = comparison.search(least, most, self._show)
+            if best is None:
+                self.report_ = report_no_choice(least)
+                found = some.partitions.group_as_one()
             else:
                 given = self.n_clusters is not None and least == most
-                self.report_ = report_of(comparison, best, given, rng)
+                self.report_ = make_report(comparison, best, given, rng)
                 if len(some.numbers) == n:
-                    grouping = comparison.agreed(best)
+                    found = comparison.vote(best)
                 else:  # with the choice made, there is time for more rows
-                    some = sampling.sample(_MOST_GROUPED, rng)
-                    grouping = some.groupings.found(*best.key) or some.groupings.alone()
-        whole = some.groupings
-        Z = whole.there.Z if len(some.numbers) == n else mapped(whole, self.metric_, X, n)
+                    some = self._draw(_MOST_GROUPED, X, known, wanted, seed, rng)
+                    more = some.partitions.find(*best.key)
+                    found = some.partitions.group_as_one() if more is None else more
+        axes = some.partitions.axes
+        self._embed = partial(_embed_along, self.metric_, axes, seed)
+        Z = _in_parts(lambda rows: self._embed(access.take(X, rows)), n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
-            self.tree_ = joined_tree(Z, affinities_of(Z), blocks)
-        number = max(least, grouping.n_groups)
+            self.tree_ = grow_tree(Z, Neighborhoods(Z).affinities, blocks)
+        number = max(least, count_groups(found))
         if self.tree_ is not None and (self.tree_.fewest <= number or least > _MOST_BY_SCORES):
             labels = self.tree_.cut(number)
         else:  # of a tree, where it ends with more
-            labels = groups_of_all(whole, grouping, Z, some.numbers, known, blocks)
-        self._keep(whole, Z, some.numbers, labels, grouping, known)
+            labels = group_all_rows(some, found, Z, known, blocks)
+        self._keep(some, Z, labels, known)
         if self.verbose:
             tell(f"{self.report_}\n")
         return self
 
-    def _comparison(self, some: Sample, y: Any, rng: np.random.RandomState) -> Comparison:
-        """Candidates, and pairs to judge them by that neither metric nor groups are told of."""
-        whole = some.groupings
-        classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
-        examples = draw_example_pairs(Evidence(some.told, classes), rng, most=_MOST_EXAMPLES)
-        folds = folds_of(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
-        share = share_of_same(self.metric_, some.Z, whole.seed)
-        return Comparison(whole, folds, whole.families, share)
-
-    def _keep(
+    def _draw(
         self,
-        whole: Groupings,
-        Z: Floats,
-        some: Ints,
-        labels: Ints,
-        grouping: Grouping,
+        most: int,
+        X: Any,
         known: Pairs,
-    ) -> None:
-        """What is known of the groups, and what new rows are placed by."""
-        k = int(labels.max(initial=-1)) + 1
+        wanted: Wanted,
+        seed: int,
+        rng: np.random.RandomState,
+    ) -> DrawnRows:
+        """Draw up to so many rows, to find groups among them."""
+        numbers = draw_rows(known, int(known.n_rows or 0), most, rng)
+        X = access.take(X, numbers)
+        Z = embed_rows(self.metric_, X, seed)
+        wanted = replace(wanted, least=min(wanted.least, len(Z)))
+        return DrawnRows(numbers, X, Z, Partitions(Z, known.restrict(numbers), wanted, seed))
+
+    def _compare(self, some: DrawnRows, y: Any, rng: np.random.RandomState) -> CandidateSearch:
+        """Hold out pairs, to judge candidates by, that neither metric nor groups are told of."""
+        whole = some.partitions
+        classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
+        examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_EXAMPLES)
+        folds = make_folds(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
+        share = estimate_share_of_same(self.metric_, some.Z, whole.seed)
+        return CandidateSearch(whole, folds, share)
+
+    def _keep(self, some: DrawnRows, Z: Floats, labels: Ints, known: Pairs) -> None:
+        """Keep what is known of the groups, and what new rows are placed by."""
+        k = count_groups(labels)
         self.labels_ = labels
         self.n_clusters_ = k
         self.report_ = replace(self.report_, n_clusters=k)
-        self.medoids_ = medoids(Z, labels)
-        self.outliers_ = np.zeros(len(labels), dtype=bool)
-        self.outliers_[some] = grouping.outliers
-        self._space = whole.space
+        self.medoids_ = find_medoids(Z, labels)
         self._medoids = Z[self.medoids_]
-        self._placed = None
+        self._neighborhoods = some.partitions.neighborhoods
+        self._labels_there = labels[some.numbers]
         costs = None
-        if 1 < k <= _MOST_BY_SCORES:
-            placed = whole.placing.place(labels[some], k)
-            self._placed = placed.coefficients
-            self._sharpness = sharpness_of(placed.scores, labels[some])
-            if whole.strength is not None:
-                costs = costs_of(scores_of_all(whole, placed, Z, some))
-        self.broken_ = broken_by(costs, known, labels)
+        if some.partitions.wanted.strength is not None and 1 < k <= _MOST_BY_SCORES:
+            costs = costs_of_scores(score_all_rows(some, self._labels_there, k, Z))
+        self.broken_ = list_broken(costs, known, labels)
 
     def _bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
         """Least and most number of groups; an error if pairs do not allow them."""
@@ -607,7 +534,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         elif isinstance(given, Integral):
             least = most = int(given)
         else:
-            least, most = checked_bounds(given)
+            least, most = _check_bounds(given)
         if least > n:
             raise InputError(
                 f"n_clusters={given}: {least} clusters cannot be made of n_samples={n} rows. Ask "
@@ -623,8 +550,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                         f"fewer, leave out a must-link, or let pairs be broken with {soft}."
                     )
                 )
-            kept(np.zeros((n, 1)), blocks, most_groups=most)  # or an error that says why not
-        needed = len(all_differ(blocks.apart, blocks.count))
+            assign_keeping_pairs(
+                np.zeros((n, 1)), blocks, most_groups=most
+            )  # or an error that says why not
+        needed = len(find_clique(blocks.apart, blocks.count))
         least = min(max(least, needed), blocks.count)
         return least, min(max(most, least), blocks.count)
 
@@ -632,14 +561,12 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         if self.families is None:
             return USUAL_FAMILIES
         names = [self.families] if isinstance(self.families, str) else list(self.families)
-        unknown = [name for name in names if name not in (*FAMILIES, AGREEMENT)]
+        unknown = [name for name in names if name not in FAMILIES]
         if unknown or not names:
-            raise InputError(
-                f"families={self.families!r}: use some of {', '.join((*FAMILIES, AGREEMENT))}."
-            )
+            raise InputError(f"families={self.families!r}: use some of {', '.join(FAMILIES)}.")
         return tuple(names)
 
-    def _shown(self, numbers: Sequence[int]) -> Iterable[int]:
+    def _show(self, numbers: Sequence[int]) -> Iterable[int]:
         return show_progress(numbers, "comparing groups", shown=self.verbose)
 
     def predict(self, X: Any) -> Ints:
@@ -666,10 +593,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         array([0, 1, 1])
         """
         check_is_fitted(self)
-        Z = self._space.coordinates(self.metric_, X)
-        if self._placed is not None:
-            return np.asarray(self._space.scores(Z, self._placed).argmax(axis=1))
-        return np.asarray(pairwise_distances_argmin(Z, self._medoids))
+        Z = self._embed(X)
+        if self.n_clusters_ > _MOST_BY_SCORES:
+            return np.asarray(pairwise_distances_argmin(Z, self._medoids))
+        return np.asarray(_in_parts(lambda rows: self._score(Z[rows]).argmax(axis=1), len(Z)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Chance that each row belongs to each group.
@@ -681,7 +608,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_clusters_)
-            Rows sum to 1; the highest chance is that of :meth:`predict`.
+            Shares of the row's neighbours among those that groups were found among, near ones
+            counting more; rows sum to 1. The highest chance is that of :meth:`predict`.
 
         Examples
         --------
@@ -696,12 +624,15 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        Z = self._space.coordinates(self.metric_, X)
-        if self._placed is not None:
-            scores = self._space.scores(Z, self._placed)
-            return np.asarray(softmax(self._sharpness * scores, axis=1))
-        nearest = pairwise_distances_argmin(Z, self._medoids)
-        return np.asarray(np.eye(self.n_clusters_)[nearest])
+        Z = self._embed(X)
+        if self.n_clusters_ > _MOST_BY_SCORES:
+            nearest = pairwise_distances_argmin(Z, self._medoids)
+            return np.asarray(np.eye(self.n_clusters_)[nearest])
+        return _in_parts(lambda rows: self._score(Z[rows]), len(Z))
+
+    def _score(self, Z: Floats) -> Floats:
+        near: Neighborhoods = self._neighborhoods
+        return near.score_others(Z, self._labels_there, self.n_clusters_)
 
     def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Ints:
         """Find groups and give the group of each row: ``labels_``.
@@ -739,8 +670,13 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return tags
 
 
-def checked_bounds(given: Any) -> tuple[int, int]:
-    """The least and the most number of groups, of what was given."""
+def _embed_along(metric: Any, axes: PCA, seed: int, X: Any) -> Floats:
+    """Map rows by the metric, and along the axes of rows that groups were found among."""
+    return np.asarray(axes.transform(embed_rows(metric, X, seed)))
+
+
+def _check_bounds(given: Any) -> tuple[int, int]:
+    """Check the least and the most number of groups that are given."""
     bounds = tuple(given)
     if len(bounds) != 2 or not all(isinstance(k, Integral) for k in bounds):
         raise InputError(f"n_clusters={given!r}: give a number, or the least and the most.")

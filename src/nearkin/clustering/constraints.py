@@ -4,33 +4,207 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment, minimize_scalar
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
-from scipy.special import logsumexp
-from sklearn.kernel_approximation import Nystroem
-from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import compiled
 
-# Blocks choose groups, and change places: moves that never put two together that differ.
-
-
-# Rounds of exchanges, which end long before as a rule.
+# Rounds of exchanges, and of moves, which end long before as a rule.
 _MOST_ROUNDS = 50
+# Choices that are taken back before a search for few groups is given up, after some seconds.
+MOST_STEPS = 200_000
+# Blocks from which a search for blocks that all differ begins, those with most cannot-links.
+_CLIQUE_STARTS = 50
+# Contradictions that an error names.
+_NAMED = 3
+# Gains below this share of what is moved are rounding.
+_ROUNDING = 1e-12
+# Gives a sentence by what rows, the number of groups and the way to break pairs are called.
+Tell = Callable[[Callable[[int], str], str, str], str]
 
 
-def taken(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
-    """Each block's cheapest group that no other which differs from it has taken before.
+class PairsError(InputError):
+    """Pairs that cannot all be kept.
+
+    Parameters
+    ----------
+    tell : callable
+        Gives the sentence, from what to call rows, what to call the number of groups, and how to
+        let pairs be broken. The error itself speaks of parameters in Python and row numbers.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(tell(str, "n_clusters=", "keep='soft'"))
+        self.tell = tell
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputError, self.args
+
+
+class TooFewGroupsError(PairsError):
+    """Cannot-links need more groups than there may be, or no way to keep them was found."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows that belong together, and which of these must not.
+
+    Attributes
+    ----------
+    of : int ndarray of shape (n,)
+        Block of each row, from 0 in the order of first rows.
+    apart : sparse matrix of shape (n_blocks, n_blocks)
+        Symmetric: how much it weighs that two blocks differ, the sum of their cannot-links.
+    """
+
+    of: Ints
+    apart: sp.csr_array
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.apart.shape[0])
+
+    def sum_by_block(self, costs: Floats) -> Floats:
+        """Sum what rows cost, (n, k), by blocks."""
+        found = np.zeros((self.count, costs.shape[1]))
+        np.add.at(found, self.of, costs)
+        return found
+
+
+def tie_blocks(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
+    """Tie rows to blocks by must-links, and note which blocks differ by cannot-links.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    n_rows : int
+    strict : bool, default=True
+        Whether contradictions are errors; without it cannot-links in a block count for nothing.
+
+    Raises
+    ------
+    InputError
+        If pairs contradict one another, with the chain from one end of a cannot-link to the other.
+    """
+    groups = pairs.groups
+    if strict and groups.contradicted.any():
+        found = pairs.conflicts()
+        more = "" if len(found) <= _NAMED else f" and {len(found) - _NAMED} more"
+        raise PairsError(
+            lambda name, _, soft: (
+                "pairs contradict one another: "
+                f"{'; '.join(one.told(name) for one in found[:_NAMED])}{more}. Leave out one pair "
+                f"of each chain, or let pairs be broken at a cost with {soft}."
+            )
+        )
+    of = np.arange(n_rows)
+    first = np.full(groups.count, n_rows)
+    np.minimum.at(first, groups.number, groups.points)
+    of[groups.points] = first[groups.number]
+    _, of = np.unique(of, return_inverse=True)
+    ends = of[pairs.cannot_link]
+    count = int(of.max(initial=-1)) + 1
+    between = ends[:, 0] != ends[:, 1]
+    ends, weights = ends[between], pairs.cannot_weight[between]
+    one_way = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(count, count)).tocsr()
+    return Blocks(of, sp.csr_array(one_way + one_way.T))
+
+
+def assign_keeping_pairs(
+    costs: Floats, blocks: Blocks, *, most_groups: int | None = None, steps: int = MOST_STEPS
+) -> Ints:
+    """Assign rows to groups such that every pair is kept, at a low cost.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n, k)
+        What it costs each row to be in each group; finite.
+    blocks : Blocks
+    most_groups : int, optional
+        Groups that there may be; as many as are needed by default.
+    steps : int
+        Choices that may be taken back in the search for so many, before it is given up.
+
+    Returns
+    -------
+    int ndarray of shape (n,)
+        Numbers 0 to k − 1, and above for groups that had to be opened.
+
+    Raises
+    ------
+    InputError
+        If so many groups are not enough, with rows that all differ where these are found.
+
+    Notes
+    -----
+    O(n k + cannot-links) time a round, and O(n k) memory.
+    """
+    limit = blocks.count if most_groups is None else most_groups
+    summed = blocks.sum_by_block(costs)
+    sizes = np.bincount(blocks.of, minlength=blocks.count)
+    # A new group costs more than the worst of those that are there: none is opened for nothing.
+    opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
+    apart = blocks.apart
+    labels = take_cheapest(summed, apart, limit)
+    if labels.min(initial=0) < 0:
+        _recolour(labels, summed, blocks, limit, steps)
+    exchange_chains(np.column_stack([summed, opening]), apart, labels)
+    return np.asarray(labels[blocks.of])
+
+
+def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: int) -> None:
+    """Find groups anew for parts in which some block has none."""
+    _, part = connected_components(blocks.apart, directed=False)
+    for number in np.unique(part[labels < 0]):
+        members = np.flatnonzero(part == number)
+        found = find_colouring(sp.csr_array(blocks.apart[members][:, members]), limit, steps)
+        if found is None:
+            raise TooFewGroupsError(_explain_too_few(blocks, limit))
+        labels[members] = _number_cheaply(summed[members, :limit], found)
+
+
+def _number_cheaply(summed: Floats, labels: Ints) -> Ints:
+    """Number groups anew so that they cost least."""
+    k, n_groups = summed.shape[1], int(labels.max()) + 1
+    total = np.zeros((n_groups, max(k, n_groups)))
+    np.add.at(total[:, :k], labels, summed)
+    total[:, k:] = total.max() + 1
+    numbers = linear_sum_assignment(total)[1]
+    return np.asarray(numbers[labels])
+
+
+def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
+    """Say why there is no grouping into so many groups, or that none was found."""
+    clique = find_clique(blocks.apart, limit + 1)
+    first = np.zeros(blocks.count, dtype=np.int64)
+    first[blocks.of[::-1]] = np.arange(len(blocks.of))[::-1]
+    rows = sorted(first[clique].tolist())
+
+    def tell(name: Callable[[int], str], _: str, soft: str) -> str:
+        named = ", ".join(map(name, rows))
+        if len(clique) > limit:
+            return (
+                f"cannot-links need more than {limit} groups: rows {named} all differ from one "
+                "another. Allow more groups, or leave out a pair."
+            )
+        return (
+            f"no way was found to keep all cannot-links with {limit} groups; rows {named} already "
+            f"need {len(clique)}. Allow more groups, or let pairs be broken at a cost with {soft}."
+        )
+
+    return tell
+
+
+def take_cheapest(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
+    """Let each block in turn take the cheapest group that no block which differs from it has.
 
     Parameters
     ----------
@@ -46,11 +220,11 @@ def taken(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
         -1 for those that found none, though there were as many as there may be.
     """
     labels = np.full(len(summed), -1)
-    _take(summed, apart.indptr, apart.indices, _order(summed, apart), labels, limit)
+    _take(summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit)
     return labels
 
 
-def exchange(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
+def exchange_chains(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
     """Let chains of blocks change places, in place, until that saves nothing more.
 
     Parameters
@@ -70,8 +244,8 @@ def exchange(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
             return
 
 
-def _order(summed: Floats, apart: sp.csr_array) -> Ints:
-    """Blocks in the order that they choose in: those that differ from others, by what they lose."""
+def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
+    """Order blocks as they choose: those that differ from others first, by what they may lose."""
     told = np.diff(apart.indptr) > 0
     if summed.shape[1] == 1:
         return np.argsort(~told, kind="stable")
@@ -142,22 +316,15 @@ def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) ->
                 one = chain[at]
                 other = group if labels[one] == own else own
                 tried[one, other] = True
-            if gain > 1e-12 * abs(costs[block, min(own, k)]):
+            if gain > _ROUNDING * abs(costs[block, min(own, k)]):
                 changed += 1
                 for at in range(length):
                     labels[chain[at]] = own + group - labels[chain[at]]
     return changed
 
 
-# Few groups for blocks that differ: colours of a graph, and blocks that all differ.
-
-
-# Choices that are taken back in all before a search is given up.
-MOST_STEPS = 200_000
-
-
-def coloured(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints | None:
-    """Numbers below ``limit`` such that blocks that differ have different ones.
+def find_colouring(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints | None:
+    """Find numbers below ``limit`` such that blocks that differ have different ones.
 
     Parameters
     ----------
@@ -176,102 +343,54 @@ def coloured(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints |
     Notes
     -----
     By the rule of Brélaz: the block that has fewest numbers left comes next, and of these the one
-    that differs from most others. Where none is left, the last choice is taken back.
+    that differs from most others. Where none is left, the last choice is taken back. O(n limit)
+    memory; O(n) time a step.
     """
-    labels = np.full(apart.shape[0], -1)
     degrees = np.diff(apart.indptr)
-    labels[degrees == 0] = 0
-    _, part = connected_components(apart, directed=False)
-    order = np.argsort(part, kind="stable")
-    bounds = np.flatnonzero(np.diff(part[order], prepend=-1, append=-1))
-    for begin, end in pairwise(bounds):
-        members = order[begin:end]
-        if len(members) == 1:
-            continue
-        neighbors = {int(i): _row(apart, i) for i in members}
-        found, used = _coloured_part(neighbors, limit, steps)
-        steps -= used
-        if found is None:
-            return None
-        labels[list(found)] = list(found.values())
+    n, limit = len(degrees), min(limit, int(degrees.max(initial=0)) + 1)  # no more are needed
+    labels = np.full(n, -1)
+    near = np.zeros((n, limit), dtype=np.int32)  # blocks that differ from one, by their number
+    n_near = np.zeros(n, dtype=np.int64)  # different numbers among these
+
+    def count(block: int, number: int, change: int) -> None:
+        others = apart.indices[apart.indptr[block] : apart.indptr[block + 1]]
+        before = near[others, number] > 0
+        near[others, number] += change
+        n_near[others] += (near[others, number] > 0).astype(int) - before
+
+    choices: list[tuple[int, list[int]]] = []  # the block, and numbers that are still to be tried
+    while len(choices) < n:
+        block = int(np.where(labels < 0, n_near * n + degrees, -1).argmax())
+        # Numbers are taken in their order: one that nobody has is as good as any other.
+        n_used = int(labels.max(initial=-1)) + 1
+        left = np.flatnonzero(near[block, : n_used + 1] == 0)[::-1].tolist()
+        while not left:
+            if not choices or not steps:
+                return None
+            steps -= 1
+            block, left = choices.pop()
+            count(block, int(labels[block]), -1)
+            labels[block] = -1
+        labels[block] = left.pop()
+        count(block, int(labels[block]), 1)
+        choices.append((block, left))
     return labels
 
 
-def _row(apart: sp.csr_array, i: int) -> list[int]:
-    row: list[int] = apart.indices[apart.indptr[i] : apart.indptr[i + 1]].tolist()
-    return row
+def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
+    """Find blocks that all differ from one another, as many as are easy, ``wanted`` at most."""
 
+    def list_others(block: int) -> set[int]:
+        return set(apart.indices[apart.indptr[block] : apart.indptr[block + 1]].tolist())
 
-def _coloured_part(
-    neighbors: dict[int, list[int]], limit: int, steps: int
-) -> tuple[dict[int, int] | None, int]:
-    """Numbers of connected blocks, and how many choices were taken back."""
-    found: dict[int, int] = {}
-    seen: dict[int, dict[int, int]] = {i: {} for i in neighbors}  # numbers near a block, counted
-    queue = [(0, -len(near), i) for i, near in neighbors.items()]
-    heapify(queue)
-    # Choices so far: the block, and the numbers that are still to be tried.
-    choices: list[tuple[int, list[int]]] = []
-    used = 0
-
-    taken: list[int] = []  # how often each number is
-
-    def put(block: int, number: int) -> None:
-        found[block] = number
-        if number == len(taken):
-            taken.append(0)
-        taken[number] += 1
-        for other in neighbors[block]:
-            near = seen[other]
-            near[number] = near.get(number, 0) + 1
-            if other not in found:
-                heappush(queue, (-len(near), -len(neighbors[other]), other))
-
-    def take_back(block: int) -> None:
-        number = found.pop(block)
-        taken[number] -= 1
-        while taken and not taken[-1]:
-            taken.pop()
-        for other in (*neighbors[block], block):
-            near = seen[other]
-            if other != block:
-                near[number] -= 1
-                if not near[number]:
-                    del near[number]
-            if other not in found:
-                heappush(queue, (-len(near), -len(neighbors[other]), other))
-
-    while len(found) < len(neighbors):
-        saturation, _, block = heappop(queue)
-        if block in found or -saturation != len(seen[block]):
-            continue  # it was put there before something changed
-        # Numbers are taken in their order: one that nobody has is as good as any other.
-        free = [c for c in range(min(len(taken) + 1, limit)) if c not in seen[block]]
-        choices.append((block, free[::-1]))
-        while choices and not choices[-1][1]:
-            failed, _ = choices.pop()
-            heappush(queue, (-len(seen[failed]), -len(neighbors[failed]), failed))
-            if not choices:
-                return None, used
-            used += 1
-            if used > steps:
-                return None, used
-            take_back(choices[-1][0])
-        block, left = choices[-1]
-        put(block, left.pop())
-    return found, used
-
-
-def all_differ(apart: sp.csr_array, wanted: int) -> list[int]:
-    """Blocks that all differ from one another, as many as are found easily, ``wanted`` at most."""
     degrees = np.diff(apart.indptr)
     best: list[int] = []
-    for start in np.argsort(-degrees, kind="stable")[:50].tolist():
-        clique, left = [start], set(_row(apart, start))
+    for start in np.argsort(-degrees, kind="stable")[:_CLIQUE_STARTS].tolist():
+        clique, left = [start], list_others(start)
         while left and len(clique) < wanted:
             block = max(left, key=lambda i: (degrees[i], -i))
             clique.append(block)
-            left &= set(_row(apart, block))
+            left &= list_others(block)
         if len(clique) > len(best):
             best = clique
         if len(best) >= wanted:
@@ -279,193 +398,9 @@ def all_differ(apart: sp.csr_array, wanted: int) -> list[int]:
     return best
 
 
-# Groups that keep must-links and cannot-links, whatever found the groups.
-
-
-# Contradictions that an error names.
-_NAMED = 3
-# Gives a sentence by what rows, the number of groups and the way to break pairs are called.
-Tell = Callable[[Callable[[int], str], str, str], str]
-
-
-class PairsError(InputError):
-    """Pairs that cannot all be kept.
-
-    Parameters
-    ----------
-    tell : callable
-        Gives the sentence, from what to call rows, what to call the number of groups, and how to
-        let pairs be broken. The error itself speaks of parameters in Python and row numbers.
-    """
-
-    def __init__(self, tell: Tell) -> None:
-        super().__init__(tell(str, "n_clusters=", "keep='soft'"))
-        self.tell = tell
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return InputError, self.args
-
-
-class TooFewGroupsError(PairsError):
-    """Cannot-links need more groups than there may be, or no way to keep them was found."""
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Rows that belong together, and which of these must not.
-
-    Attributes
-    ----------
-    of : int ndarray of shape (n,)
-        Block of each row, from 0 in the order of first rows.
-    apart : sparse matrix of shape (n_blocks, n_blocks)
-        Symmetric: how much it weighs that two blocks differ, the sum of their cannot-links.
-    """
-
-    of: Ints
-    apart: sp.csr_array
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return int(self.apart.shape[0])
-
-    def summed(self, costs: Floats) -> Floats:
-        """What rows cost (n, k), summed up by blocks."""
-        found = np.zeros((self.count, costs.shape[1]))
-        np.add.at(found, self.of, costs)
-        return found
-
-
-def blocks_of(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
-    """Blocks of rows, of which single ones are many.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    n_rows : int
-    strict : bool, default=True
-        Whether contradictions are errors; without it cannot-links in a block count for nothing.
-
-    Raises
-    ------
-    InputError
-        If pairs contradict one another, with the chain from one end of a cannot-link to the other.
-    """
-    groups = pairs.groups
-    if strict and groups.contradicted.any():
-        found = pairs.conflicts()
-        more = "" if len(found) <= _NAMED else f" and {len(found) - _NAMED} more"
-        raise PairsError(
-            lambda name, _, soft: (
-                "pairs contradict one another: "
-                f"{'; '.join(one.told(name) for one in found[:_NAMED])}{more}. Leave out one pair "
-                f"of each chain, or let pairs be broken at a cost with {soft}."
-            )
-        )
-    of = np.arange(n_rows)
-    first = np.full(groups.count, n_rows)
-    np.minimum.at(first, groups.number, groups.points)
-    of[groups.points] = first[groups.number]
-    _, of = np.unique(of, return_inverse=True)
-    ends = of[pairs.cannot_link]
-    count = int(of.max(initial=-1)) + 1
-    between = ends[:, 0] != ends[:, 1]
-    ends, weights = ends[between], pairs.cannot_weight[between]
-    one_way = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(count, count)).tocsr()
-    return Blocks(of, sp.csr_array(one_way + one_way.T))
-
-
-def kept(
-    costs: Floats, blocks: Blocks, *, most_groups: int | None = None, steps: int = MOST_STEPS
-) -> Ints:
-    """Groups of rows that keep every pair.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (n, k)
-        What it costs each row to be in each group; finite.
-    blocks : Blocks
-    most_groups : int, optional
-        Groups that there may be; as many as are needed by default.
-    steps : int
-        Choices that may be taken back in the search for so many, before it is given up.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-        Numbers 0 to k − 1, and above for groups that had to be opened.
-
-    Raises
-    ------
-    InputError
-        If so many groups are not enough, with rows that all differ where these are found.
-
-    Notes
-    -----
-    O(n k + cannot-links) time a round, and O(n k) memory.
-    """
-    limit = blocks.count if most_groups is None else most_groups
-    summed = blocks.summed(costs)
-    sizes = np.bincount(blocks.of, minlength=blocks.count)
-    # A new group costs more than the worst of those that are there: none is opened for nothing.
-    opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
-    apart = blocks.apart
-    labels = taken(summed, apart, limit)
-    if labels.min(initial=0) < 0:
-        _recolour(labels, summed, blocks, limit, steps)
-    exchange(np.column_stack([summed, opening]), apart, labels)
-    return np.asarray(labels[blocks.of])
-
-
-def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: int) -> None:
-    """Find groups anew for parts in which some block has none."""
-    _, part = connected_components(blocks.apart, directed=False)
-    for number in np.unique(part[labels < 0]):
-        members = np.flatnonzero(part == number)
-        found = coloured(sp.csr_array(blocks.apart[members][:, members]), limit, steps)
-        if found is None:
-            raise TooFewGroupsError(_why_too_few(blocks, limit))
-        labels[members] = _cheaply_numbered(summed[members, :limit], found)
-
-
-def _cheaply_numbered(summed: Floats, labels: Ints) -> Ints:
-    """The same groups, numbered so that they cost least."""
-    k, n_groups = summed.shape[1], int(labels.max()) + 1
-    total = np.zeros((n_groups, max(k, n_groups)))
-    np.add.at(total[:, :k], labels, summed)
-    total[:, k:] = total.max() + 1
-    numbers = linear_sum_assignment(total)[1]
-    return np.asarray(numbers[labels])
-
-
-def _why_too_few(blocks: Blocks, limit: int) -> Tell:
-    """Why there is no grouping into so many groups, or that none was found."""
-    clique = all_differ(blocks.apart, limit + 1)
-    first = np.zeros(blocks.count, dtype=np.int64)
-    first[blocks.of[::-1]] = np.arange(len(blocks.of))[::-1]
-    rows = sorted(first[clique].tolist())
-
-    def tell(name: Callable[[int], str], _: str, soft: str) -> str:
-        named = ", ".join(map(name, rows))
-        if len(clique) > limit:
-            return (
-                f"cannot-links need more than {limit} groups: rows {named} all differ from one "
-                "another. Allow more groups, or leave out a pair."
-            )
-        return (
-            f"no way was found to keep all cannot-links with {limit} groups; rows {named} already "
-            f"need {len(clique)}. Allow more groups, or let pairs be broken at a cost with {soft}."
-        )
-
-    return tell
-
-
-# Groups that break pairs at a cost, and which they break.
-
-
-# Rounds of moves, which end long before as a rule.
-_MOST_ROUNDS_OF_MOVES = 100
+def costs_of_scores(scores: Floats) -> Floats:
+    """What a row's best score has more than that of each group."""
+    return np.asarray(scores.max(axis=1, keepdims=True) - scores)
 
 
 class Broken(NamedTuple):
@@ -487,8 +422,8 @@ class Broken(NamedTuple):
         return len(self.must_link) + len(self.cannot_link)
 
 
-def softly_kept(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
-    """Groups of rows that break pairs only where that costs less than keeping them.
+def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
+    """Assign rows to groups, and break pairs only where that costs less than keeping them.
 
     Parameters
     ----------
@@ -507,27 +442,27 @@ def softly_kept(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     -----
     O(n k + pairs · rounds) time, O(n + pairs) memory beside the costs.
     """
-    links = _signed(pairs, len(costs), strength)
-    rows, starts = tied = _tied(pairs)
+    links = _signed_weights(pairs, len(costs), strength)
+    rows, starts = _tied_rows(pairs)
     apart = costs.argmin(axis=1)
     together = apart.copy()
     sums = np.add.reduceat(costs[rows], starts[:-1], axis=0) if len(rows) else costs[:0]
     together[rows] = np.repeat(sums.argmin(axis=1), np.diff(starts))
+    n = len(costs)
+    units = np.concatenate([np.arange(n), rows]), np.concatenate([np.arange(n), n + starts])
     best, least = apart, np.inf
     for labels in (apart, together):  # as if no must-link counted, and as if all did
-        for _ in range(_MOST_ROUNDS_OF_MOVES):
-            moved = _move_rows(costs, links.indptr, links.indices, links.data, labels)
-            moved += _move_groups(costs, links.indptr, links.indices, links.data, labels, *tied)
-            if not moved:
+        for _ in range(_MOST_ROUNDS):
+            if not _move_units(costs, links.indptr, links.indices, links.data, labels, *units):
                 break
-        found = energy(costs, pairs, labels, strength)
+        found = sum_costs(costs, pairs, labels, strength)
         if found < least:
             best, least = labels, found
     return np.asarray(best)
 
 
-def energy(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> float:
-    """What labels cost, with the pairs that they break."""
+def sum_costs(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> float:
+    """Sum what labels cost, with the pairs that they break."""
     total = costs[np.arange(len(costs)), labels].sum()
     same = labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]
     alike = labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]
@@ -535,8 +470,8 @@ def energy(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> 
     return float(total + strength * broken)
 
 
-def broken_by(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
-    """The pairs that labels do not keep, and what keeping each would cost; NaN without costs."""
+def list_broken(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
+    """List pairs that labels do not keep, with what keeping each would cost; NaN without costs."""
     must = pairs.must_link[labels[pairs.must_link[:, 0]] != labels[pairs.must_link[:, 1]]]
     cannot = pairs.cannot_link[labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]]
     if costs is None:
@@ -552,7 +487,7 @@ def broken_by(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
     return Broken(must, cannot, joining, parting)
 
 
-def _signed(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
+def _signed_weights(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
     """Weights of pairs, negative for cannot-links, both ways."""
     ends = np.concatenate([pairs.must_link, pairs.cannot_link])
     weights = strength * np.concatenate([pairs.must_weight, -pairs.cannot_weight])
@@ -560,7 +495,7 @@ def _signed(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
     return sp.csr_array(one_way.tocsr() + one_way.T.tocsr())
 
 
-def _tied(pairs: Pairs) -> tuple[Ints, Ints]:
+def _tied_rows(pairs: Pairs) -> tuple[Ints, Ints]:
     """Rows of must-link groups, group after group, and where each begins."""
     groups = pairs.groups
     order = np.argsort(groups.number, kind="stable")
@@ -569,50 +504,30 @@ def _tied(pairs: Pairs) -> tuple[Ints, Ints]:
 
 
 @compiled()
-def _move_rows(costs: Any, indptr: Any, indices: Any, weights: Any, labels: Any) -> int:
-    """Move single rows to where they cost least; how many moved."""
-    k = costs.shape[1]
-    gain = np.empty(k)
-    moved = 0
-    for row in range(len(costs)):
-        for group in range(k):
-            gain[group] = -costs[row, group]
-        for place in range(indptr[row], indptr[row + 1]):
-            gain[labels[indices[place]]] += weights[place]
-        best = labels[row]
-        for group in range(k):
-            if gain[group] > gain[best] + 1e-12 * (1.0 + abs(gain[best])):
-                best = group
-        if best != labels[row]:
-            labels[row] = best
-            moved += 1
-    return moved
-
-
-@compiled()
-def _move_groups(
+def _move_units(
     costs: Any, indptr: Any, indices: Any, weights: Any, labels: Any, rows: Any, starts: Any
 ) -> int:
-    """Move all rows that must-links tie together to one group, if that is cheaper."""
+    """Move rows that belong together to one group where that is cheaper; how many units moved.
+
+    The rows of unit u are ``rows[starts[u] : starts[u + 1]]``: one, or all that must-links tie.
+    """
     k = costs.shape[1]
     inside = np.full(len(costs), -1, dtype=np.int64)
     moved = 0
-    for tie in range(len(starts) - 1):
-        if starts[tie + 1] - starts[tie] < 2:
-            continue
-        for at in range(starts[tie], starts[tie + 1]):
-            inside[rows[at]] = tie
+    for unit in range(len(starts) - 1):
+        for at in range(starts[unit], starts[unit + 1]):
+            inside[rows[at]] = unit
         gain = np.zeros(k)
         now = 0.0
         within = 0.0  # weights of pairs inside, each seen twice: all are kept, or broken, together
-        for at in range(starts[tie], starts[tie + 1]):
+        for at in range(starts[unit], starts[unit + 1]):
             row = rows[at]
             now -= costs[row, labels[row]]
             for group in range(k):
                 gain[group] -= costs[row, group]
             for place in range(indptr[row], indptr[row + 1]):
                 other = indices[place]
-                if inside[other] == tie:
+                if inside[other] == unit:
                     within += 0.5 * weights[place]
                     if labels[other] == labels[row]:
                         now += 0.5 * weights[place]
@@ -624,142 +539,8 @@ def _move_groups(
         for group in range(k):
             if gain[group] > gain[best]:
                 best = group
-        if gain[best] + within > now + 1e-12 * (1.0 + abs(now)):
+        if gain[best] + within > now + _ROUNDING * (1.0 + abs(now)):
             moved += 1
-            for at in range(starts[tie], starts[tie + 1]):
+            for at in range(starts[unit], starts[unit + 1]):
                 labels[rows[at]] = best
     return moved
-
-
-# Where rows belong, by the groups of others: ridge regression of groups on a kernel's features.
-
-
-# Rows whose kernel values are the features.
-N_LANDMARKS = 200
-# What λ is chosen from.
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
-_N_DISTANCES = 10_000
-# Rows of larger blocks are judged by all others: the block as a whole is sure of its group.
-_LARGE_BLOCK = 30
-# Logarithms of the sharpness of chances: from hardly anything to certain.
-_LOG_SHARPNESS = (-2.0, 5.0)
-
-
-def kernel_features(Z: Floats, seed: int, width: float = 1.0) -> Nystroem:
-    """Features of a Gaussian kernel, as wide as rows are apart."""
-    rng = check_random_state(seed)
-    pairs = draw_links(len(Z), rng, _N_DISTANCES)
-    squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
-    usual = float(np.median(squared)) if len(squared) else 0.0
-    apart = usual or float(squared.max(initial=0.0)) or 1.0
-    gamma = 1 / (width**2 * apart)
-    count = min(N_LANDMARKS, len(Z))
-    return Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=seed).fit(Z)
-
-
-@dataclass(frozen=True)
-class Placed:
-    """Scores of groups.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n, k)
-        Of rows, by the groups of others.
-    coefficients : ndarray of shape (m + 1, k)
-        For rows like these: of their features and 1.
-    error : float
-        Mean squared error of the scores of rows that count in full.
-    penalty : float
-    """
-
-    scores: Floats
-    coefficients: Floats
-    error: float
-    penalty: float
-
-    @property
-    def costs(self) -> Floats:
-        """What it costs rows to be in groups: nothing in the best."""
-        return costs_of(self.scores)
-
-
-def costs_of(scores: Floats) -> Floats:
-    """What a row's best score has more than that of each group."""
-    return np.asarray(scores.max(axis=1, keepdims=True) - scores)
-
-
-def sharpness_of(scores: Floats, labels: Ints) -> float:
-    """What scores are multiplied by, such that their softmax tells labels best."""
-
-    def loss(log_sharpness: float) -> float:
-        odds = np.exp(log_sharpness) * scores
-        own = odds[np.arange(len(labels)), labels]
-        return float((logsumexp(odds, axis=1) - own).mean())
-
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
-
-
-class Placing:
-    """Rows with their features and weights, ready for any groups.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, m)
-    blocks : Blocks
-    weights : ndarray of shape (n,)
-        How much rows count; 1 for those whose errors are counted.
-
-    Notes
-    -----
-    O(n m²) time to make one, and O(n m k) for k groups; O(n m) memory.
-    """
-
-    def __init__(self, features: Floats, blocks: Blocks, weights: Floats) -> None:
-        self.weights = weights
-        self.roots = np.sqrt(weights)[:, None]
-        self.U, self.s, self.Vt = np.linalg.svd(self.roots * features, full_matrices=False)
-        self.blocks = [b for b in _by_size(blocks.of) if 1 < b.shape[1] <= _LARGE_BLOCK]
-        self.counted = np.flatnonzero(weights == 1.0)
-        self._without: dict[float, list[Floats]] = {}
-
-    def place(self, labels: Ints, k: int, penalty: float | None = None) -> Placed:
-        """Scores of k groups by labels of rows, with that penalty or the one of least error."""
-        Y = np.zeros((len(labels), k))
-        Y[np.arange(len(labels)), labels] = 1
-        mean = self.weights @ Y / self.weights.sum()
-        Y = self.roots * (Y - mean)
-        along = self.U.T @ Y
-        penalties = PENALTIES if penalty is None else (penalty,)
-        tries = [(*self._without_own(Y, along, one), one) for one in penalties]
-        residuals, error, penalty = min(tries, key=lambda one: one[1])
-        B = self.Vt.T @ ((self.s / (self.s**2 + penalty))[:, None] * along)
-        scores = (Y - residuals) / self.roots + mean
-        return Placed(scores, np.vstack([B, mean]), error, penalty)
-
-    def _without_own(self, Y: Floats, along: Floats, penalty: float) -> tuple[Floats, float]:
-        """Residuals of rows, by scores that their blocks had no part in; and their mean square."""
-        shrunk = self.s**2 / (self.s**2 + penalty)
-        R = Y - self.U @ (shrunk[:, None] * along)
-        if penalty not in self._without:
-            of_rows = 1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)
-            self._without[penalty] = [of_rows, *(self._inverse(b, shrunk) for b in self.blocks)]
-        alone, *inverses = self._without[penalty]
-        found = np.asarray(alone[:, None] * R)
-        for rows, inverse in zip(self.blocks, inverses, strict=True):
-            found[rows] = inverse @ R[rows]
-        error = float((found[self.counted] ** 2).sum() / max(len(self.counted), 1))
-        return found, error
-
-    def _inverse(self, rows: Ints, shrunk: Floats) -> Floats:
-        """(I − H)⁻¹ of each of some blocks of one size."""
-        U = self.U[rows]
-        H = (U * shrunk) @ U.transpose(0, 2, 1)
-        return np.linalg.inv((1 + 1e-9) * np.eye(rows.shape[1]) - H)
-
-
-def _by_size(block: Ints) -> list[Ints]:
-    """Rows of blocks, in one array (blocks, rows) for all blocks of a size."""
-    order = np.argsort(block, kind="stable")
-    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
-    return [order[starts[sizes == s][:, None] + np.arange(s)] for s in np.unique(sizes)]

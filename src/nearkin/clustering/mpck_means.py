@@ -36,11 +36,25 @@ from nearkin.rows.parallel import REORDER, compiled, rows_per_block, run_in_bloc
 from nearkin.rows.scaling import column_scales, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, variances
 
-# Where the clusters of k-means with pairs start.
+# Imagined must-links and cannot-links whose rows differ as rows at large do, beside the real ones
+# that weights start from. Chosen on the fifteen data sets that settings are tuned on
+# (``benchmarks/few_pairs/data.py``), as are the defaults of ``start_metric`` and ``hold``.
+IMAGINED_MUST, IMAGINED_CANNOT = 10.0, 20.0
+# Least mean spread of a column within clusters, as a share of its variance: no weight exceeds 1000
+# inverse variances, however tight clusters are. Chosen by hand.
+LEAST_SPREAD = 1e-3
+# Passes over the linked rows in one assignment; nearly always a few are enough.
+_MOST_PASSES = 50
+# Inverses of smaller variances leave the range of float64.
+_LEAST_VARIANCE = 1e-280
+# Rows nearer to their centre than this share of their spread are there: above rounding of float64.
+_ROUNDING = 1e-12
+# Rows, or links, that are looked at together, which bounds memory; it changes no result.
+_BLOCK = 65536
 
 
 @compiled(fastmath=REORDER)
-def fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
+def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
     """Write squared weighted distances between rows and points into ``squared``."""
     for i in range(X.shape[0]):
         for c in range(points.shape[0]):
@@ -51,7 +65,7 @@ def fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
             squared[i, c] = total
 
 
-def squared_metric_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
+def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     """Squared distance of each row to each point, columns weighted.
 
     Sparse rows, whose distances are found by products, are at distance 0 where rounding decides.
@@ -65,10 +79,18 @@ def squared_metric_distances(X: Floats, points: Floats, weights: Floats) -> Floa
     squared = np.empty((len(X), len(points)))
 
     def work(rows: slice) -> None:
-        fill_distances(X[rows], points, weights, squared[rows])
+        _fill_distances(X[rows], points, weights, squared[rows])
 
     run_in_blocks(work, len(X), rows_per_block(8 * (len(points) + X.shape[1])))
     return squared
+
+
+def assign_nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
+    """Number of the nearest centre of each row, the lowest of equally near ones."""
+    labels = np.empty(X.shape[0], dtype=np.int64)
+    for rows in split_range(X.shape[0], _BLOCK):
+        labels[rows] = weighted_distances(X[rows], centers, weights).argmin(axis=1)
+    return labels
 
 
 class Seeds:
@@ -101,8 +123,10 @@ class Seeds:
             self.points = np.concatenate([centroids, X[free]], dtype=np.float64)
         self.sizes = np.concatenate([sizes, np.ones(self.points.shape[0] - len(sizes))])
 
-    def farthest(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
-        """The published rule: the largest components, as far apart as possible.
+    def choose_farthest(
+        self, n_clusters: int, weights: Floats, rng: np.random.RandomState
+    ) -> Floats:
+        """Choose by the published rule: the largest components, as far apart as possible.
 
         The largest comes first, then always the one with the largest product of size and
         distance to the nearest chosen one. Where components are too few, other rows are drawn.
@@ -113,9 +137,7 @@ class Seeds:
         closest = np.full(len(sizes), np.inf)
         while len(chosen) < min(n_clusters, len(sizes)):
             chosen.append(int(score.argmax()))
-            to_last = squared_metric_distances(
-                centroids, to_dense(centroids[chosen[-1:]]), weights
-            )[:, 0]
+            to_last = weighted_distances(centroids, to_dense(centroids[chosen[-1:]]), weights)[:, 0]
             closest = np.minimum(closest, to_last)
             score = sizes * np.sqrt(closest)
             score[chosen] = -1.0
@@ -125,8 +147,8 @@ class Seeds:
             others = self.rows.astype(np.float64)
         return draw_apart(others, np.ones(others.shape[0]), seeds, missing, weights, rng)
 
-    def drawn(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
-        """Components, by their size, and other rows alike, drawn as k-means++ does."""
+    def draw(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
+        """Draw components, by their size, and other rows alike, as k-means++ does."""
         points, sizes = self.points, self.sizes
         if points.shape[0] < n_clusters:
             points, sizes = self.rows.astype(np.float64), np.ones(self.rows.shape[0])
@@ -152,7 +174,7 @@ def draw_apart(
     """
     n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
     if len(chosen):
-        closest = squared_metric_distances(points, chosen, weights).min(axis=1)
+        closest = weighted_distances(points, chosen, weights).min(axis=1)
     else:
         closest = np.ones(points.shape[0])  # the first is drawn by size alone
     for step in range(count):
@@ -162,7 +184,7 @@ def draw_apart(
         cumulated = np.cumsum(potential)
         drawn = rng.uniform(size=n_trials) * cumulated[-1]
         trials = np.searchsorted(cumulated, drawn, side="right").clip(max=points.shape[0] - 1)
-        from_trials = squared_metric_distances(points, to_dense(points[trials]), weights)
+        from_trials = weighted_distances(points, to_dense(points[trials]), weights)
         if step or len(chosen):
             np.minimum(from_trials, closest[:, None], out=from_trials)
         best = int((sizes @ from_trials).argmin())
@@ -171,17 +193,10 @@ def draw_apart(
     return chosen
 
 
-# No cluster of k-means with pairs is left empty while rows differ.
-
-
-# Rows nearer to their centre than this share of their spread are there.
-_ROUNDING = 1e-12
-
-
-def refilled(
-    problem: Problem, labels: Integers, centers: Floats, weights: Floats
+def fill_empty_clusters(
+    problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Integers, Floats]:
-    """Labels and centres with empty clusters given rows that lie far from their own centre.
+    """Give empty clusters rows that lie far from their own centre.
 
     Rows tied by must-links within a cluster move together, to a new centre that is their mean. So
     no further pair is broken and the objective falls, by the squared distance between the means
@@ -193,7 +208,7 @@ def refilled(
     if not len(empty):
         return labels, centers
     labels, centers = labels.copy(), centers.copy()
-    gain, unit = _gains_of_leaving(problem, labels, centers, weights)
+    gain, unit = _estimate_gains_of_leaving(problem, labels, centers, weights)
     varying = ~problem.constant
     least = _ROUNDING * float(weights[varying] @ problem.variance[varying])
     for cluster in empty:
@@ -210,8 +225,8 @@ def refilled(
     return labels, centers
 
 
-def _gains_of_leaving(
-    problem: Problem, labels: Integers, centers: Floats, weights: Floats
+def _estimate_gains_of_leaving(
+    problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Floats, Integers]:
     """How much less rows would cost around a mean of their own, and which go together.
 
@@ -239,21 +254,6 @@ def _gains_of_leaving(
         gain[shared] = 0.0
         gain[shared[first]] = (away**2 @ weights) / sizes[numbers]
     return gain, unit
-
-
-# The objective of metric pairwise constrained k-means, and what lowers it.
-
-
-# Imagined must-links and cannot-links whose rows differ as rows at large do, beside the real ones
-# that weights start from.
-IMAGINED_MUST, IMAGINED_CANNOT = 10.0, 20.0
-# Least mean spread of a column within clusters, as a share of its variance.
-LEAST_SPREAD = 1e-3
-# Passes over the linked rows in one assignment; nearly always a few are enough.
-_MOST_PASSES = 50
-# Inverses of smaller variances leave the range of float64.
-_LEAST_VARIANCE = 1e-280
-_BLOCK = 65536
 
 
 @compiled()
@@ -291,23 +291,7 @@ def _relabel(
     return changed
 
 
-def nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
-    """Number of the nearest centre of each row, the lowest of equally near ones."""
-    labels = np.empty(X.shape[0], dtype=np.int64)
-
-    def work(rows: slice) -> None:
-        if is_sparse(X):
-            squared = squared_metric_distances(X[rows], centers, weights)
-        else:
-            squared = np.empty((rows.stop - rows.start, len(centers)))
-            fill_distances(X[rows], centers, weights, squared)
-        np.argmin(squared, axis=1, out=labels[rows])
-
-    run_in_blocks(work, X.shape[0], rows_per_block(8 * len(centers)))
-    return labels
-
-
-class Problem:
+class PairwiseObjective:
     """The objective for given rows and pairs, and the two half steps that lower it.
 
     Parameters
@@ -483,10 +467,10 @@ class Problem:
         -------
         int ndarray of shape (n,)
         """
-        new = nearest(self.X, centers, weights)
+        new = assign_nearest(self.X, centers, weights)
         if len(self.points) == 0:
             return new
-        costs = squared_metric_distances(self.X[self.points], centers, weights)
+        costs = weighted_distances(self.X[self.points], centers, weights)
         gains = self.penalties(weights)
         gains[~self.cannot] *= -1
         linked = np.full(len(self.points), -1) if labels is None else labels[self.points]
@@ -552,15 +536,15 @@ class Problem:
         own = np.empty(n)
         for rows in split_range(n, _BLOCK):
             if is_sparse(self.X):
-                squared = squared_metric_distances(self.X[rows], centers, weights)
+                squared = weighted_distances(self.X[rows], centers, weights)
                 own[rows] = squared[np.arange(len(squared)), labels[rows]]
             else:
                 own[rows] = (self.X[rows] - centers[labels[rows]]) ** 2 @ weights
         return own
 
 
-def descend(
-    problem: Problem,
+def lower_objective(
+    problem: PairwiseObjective,
     centers: Floats,
     weights: Floats,
     max_iter: int,
@@ -569,7 +553,7 @@ def descend(
 ) -> tuple[Integers, Floats, Floats, Floats]:
     """Lower the objective from given centres and weights as far as it goes.
 
-    Every assignment is followed by :func:`refilled`, so that no cluster is left empty.
+    Every assignment is followed by :func:`fill_empty_clusters`, so that no cluster is left empty.
 
     Returns
     -------
@@ -580,13 +564,13 @@ def descend(
     varying = ~problem.constant
     enough = tol * n * float(weights[varying] @ problem.variance[varying])
     labels = problem.assign(centers, weights, None, rng)
-    labels, centers = refilled(problem, labels, centers, weights)
+    labels, centers = fill_empty_clusters(problem, labels, centers, weights)
     objective = [problem.objective(labels, centers, weights)]
     for _ in range(max_iter):
         centers, weights = problem.update(labels, centers, weights)
         objective.append(problem.objective(labels, centers, weights))
         previous, labels = labels, problem.assign(centers, weights, labels, rng)
-        labels, centers = refilled(problem, labels, centers, weights)
+        labels, centers = fill_empty_clusters(problem, labels, centers, weights)
         objective.append(problem.objective(labels, centers, weights))
         if np.array_equal(labels, previous) or objective[-3] - objective[-1] <= enough:
             break
@@ -773,16 +757,16 @@ class MPCKMeans(
         scale = column_scales(X) if self.scale else None
         origin = middle(X)
         X = centre(X, origin)
-        problem = Problem(
+        problem = PairwiseObjective(
             X, links, self.learn_metric, scale, origin, self.start_metric, float(self.hold)
         )
         seeds = Seeds(X, rows, component)
 
         def descended(run: int) -> tuple[Integers, Floats, Floats, Floats]:
             weights = problem.first_weights()
-            choose = seeds.farthest if run == 0 else seeds.drawn
+            choose = seeds.choose_farthest if run == 0 else seeds.draw
             centers = choose(self.n_clusters, weights, rng)
-            return descend(problem, centers, weights, self.max_iter, self.tol, rng)
+            return lower_objective(problem, centers, weights, self.max_iter, self.tol, rng)
 
         runs = map(descended, range(self.n_init))
         labels, centers, weights, objective = min(runs, key=lambda result: result[3][-1])
@@ -848,7 +832,7 @@ class MPCKMeans(
         >>> bool(near != far)
         True
         """
-        return nearest(*self._around_middle(self._validated(X)), self.metric_weights_)
+        return assign_nearest(*self._around_middle(self._validated(X)), self.metric_weights_)
 
     def transform(self, X: Any) -> Floats:
         """Give the distances to the centres in the learned metric.
@@ -870,7 +854,7 @@ class MPCKMeans(
         (3, 2)
         """
         X = self._validated(X)
-        squared = squared_metric_distances(*self._around_middle(X), self.metric_weights_)
+        squared = weighted_distances(*self._around_middle(X), self.metric_weights_)
         distances: Floats = np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
         return distances
 

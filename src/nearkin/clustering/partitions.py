@@ -1,4 +1,4 @@
-"""Families of partitions in the learned space: k-means, Ward, linkage and others."""
+"""Partitions of rows in the learned space: k-means, spectral clustering, average linkage."""
 
 from __future__ import annotations
 
@@ -6,34 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.cluster import hierarchy
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
-from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
-from sklearn.kernel_approximation import Nystroem
-from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.graph import _fix_connected_components
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats, Ints
 from nearkin.clustering.constraints import (
     Blocks,
-    Placed,
-    Placing,
     TooFewGroupsError,
-    blocks_of,
-    kept,
-    kernel_features,
-    softly_kept,
+    assign_keeping_pairs,
+    assign_softly,
+    costs_of_scores,
+    tie_blocks,
 )
 from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
@@ -51,10 +44,41 @@ from nearkin.rows.validation import find_word_columns
 from nearkin.scores.verdicts import estimate_prevalence, read_verdicts
 from nearkin.tables.encoder import TableEncoder
 
-# Groups that grow by joining, with cannot-links kept: a tree that can be cut anywhere.
-
-
-Linkage = Literal["average", "complete"]
+# Neighbours of a row, and the one whose distance is the row's scale: that of L. Zelnik-Manor and
+# P. Perona (Self-tuning spectral clustering, 2004).
+N_NEIGHBORS = 15
+_OF_SCALE = 7
+# Least scale of a row, as a share of the least that is not zero: rows at one place have none.
+_LEAST_SCALE = 1e-3
+# Degrees of a graph, and lengths of rows, below which there is nothing to divide by.
+_TINY = 1e-12
+# Starts of k-means: of so many groups and more, one is as good as several. Found on the sets that
+# settings are tuned on (``benchmarks/few_pairs/data.py``).
+_N_INIT = 2
+_MANY = 15
+# Starts of the k-means of a vote. Chosen by hand.
+_N_INIT_OF_VOTE = 3
+# Functions on the graph that are found at least, and as a multiple of the groups, so that they
+# need not be found anew for a few groups more.
+_LEAST_FUNCTIONS, _MORE_FUNCTIONS = 12, 2
+# Turns in which rows change groups for the sake of pairs, and how much a row in no pair counts
+# for its neighbours, beside one in pairs. Of 1, 3 and 6, and of 0.1, 0.3 and 1, by 20, 60 and 200
+# pairs on the sets to choose on of ``benchmarks/clusters/ablation.py``: 0.1 is as good as 0.3
+# there, but worse where groups overlap, as in ``make_three_normal``.
+_TURNS = 3
+_UNNAMED = 0.3
+# How much a row's own group counts beside those of its neighbours: half in the first turn, in which
+# it leaves it only for pairs; then so little that it decides between equals alone.
+_OWN_SHARE, _LITTLE_SHARE = 0.5, 1e-3
+# Must-links, and cannot-links, that a metric is learned from: more hardly change it.
+_MOST_LEARNED_FROM = 5000
+# Random pairs that it is estimated from how many are the same.
+_N_PAIRS = 4000
+# Leading axes that rows are grouped along, at most, which bounds memory.
+_MOST_AXES = 100
+# Cannot-links, counted both ways, up to which so few groups are looked for as were asked for. More
+# of them take too long, and mostly need more groups.
+_FEW_APART = 5000
 
 
 @dataclass(frozen=True)
@@ -97,11 +121,11 @@ class Tree:
     def cut_near(self, n_groups: int) -> Ints:
         """Groups of rows when there are so many, or the nearest number that there can be."""
         n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
-        return leaves_joined(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
+        return label_leaves(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
 
 
-def leaves_joined(joined: Ints, n_leaves: int) -> Ints:
-    """Groups of the leaves of a tree, after joins of which the t-th makes node n_leaves + t."""
+def label_leaves(joined: Ints, n_leaves: int) -> Ints:
+    """Number the groups of leaves of a tree, after joins of which the t-th makes n_leaves + t."""
     parent = np.arange(n_leaves + len(joined))
     for t, nodes in enumerate(joined):
         parent[nodes] = n_leaves + t
@@ -110,10 +134,8 @@ def leaves_joined(joined: Ints, n_leaves: int) -> Ints:
     return number_by_appearance(parent[:n_leaves])
 
 
-def joined_tree(
-    Z: Floats, affinities: sp.csr_array, blocks: Blocks, linkage: Linkage = "average"
-) -> Tree:
-    """The tree of rows.
+def grow_tree(Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> Tree:
+    """Join rows by average linkage, two groups at a time, and never two that differ.
 
     Parameters
     ----------
@@ -122,42 +144,40 @@ def joined_tree(
     affinities : sparse matrix of shape (n, n)
         Symmetric and not negative, of neighbours.
     blocks : Blocks
-    linkage : {"average", "complete"}, default="average"
 
     Notes
     -----
     O(e log² n) time for e neighbours and cannot-links, and as much memory.
     """
-    groups = _Growing(Z, affinities, blocks, linkage)
+    groups = _GrowingGroups(Z, affinities, blocks)
     groups.join_neighbors()
     groups.join_the_rest()
     joined = np.array(groups.joined, dtype=np.int64).reshape(-1, 2)
     return Tree(blocks, joined, np.array(groups.alike))
 
 
-class _Growing:
+class _GrowingGroups:
     """Groups while they grow.
 
     A group goes by one of its blocks: where two join, by that of the one with more neighbours, so
     that few others have to be told. A group of size 0 has joined another.
     """
 
-    def __init__(
-        self, Z: Floats, affinities: sp.csr_array, blocks: Blocks, linkage: Linkage
-    ) -> None:
+    def __init__(self, Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> None:
         n = blocks.count
-        self.averages = linkage == "average"
         to_blocks = sp.csr_array(
             (np.ones(len(blocks.of)), (np.arange(len(blocks.of)), blocks.of)),
             shape=(len(blocks.of), n),
         )
-        between = _between(affinities, blocks, np.add if self.averages else np.minimum)
+        between = sp.csr_array(to_blocks.T @ affinities @ to_blocks)
         self.node = list(range(n))
         self.size = np.bincount(blocks.of, minlength=n).tolist()
         self.total = list(np.asarray(to_blocks.T @ Z, dtype=float))
-        # Sums of affinities to other groups, or the least of them, and groups that differ.
-        self.near = [_entries(between, i) for i in range(n)]
-        self.apart = [set(_entries(blocks.apart, i)) for i in range(n)]
+        # Sums of affinities to other groups, and groups that differ.
+        self.near = [_list_entries(between, i) for i in range(n)]
+        for block, near in enumerate(self.near):
+            near.pop(block, None)
+        self.apart = [set(_list_entries(blocks.apart, i)) for i in range(n)]
         self.joined: list[tuple[int, int]] = []
         self.alike: list[float] = []
 
@@ -184,8 +204,7 @@ class _Growing:
                     heappush(queue, (-self._likeness(kept, other), kept, other))
 
     def _likeness(self, u: int, v: int) -> float:
-        pairs = self.size[u] * self.size[v] if self.averages else 1
-        return float(self.near[u][v] / pairs)
+        return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:
         """Join what the graph leaves, the smallest first, to the nearest mean that it may join."""
@@ -220,10 +239,7 @@ class _Growing:
         for other in told:
             theirs = self.near[other]
             further = theirs.pop(v)
-            if other not in near:
-                near[other] = further
-            else:
-                near[other] = near[other] + further if self.averages else min(near[other], further)
+            near[other] = near.get(other, 0.0) + further
             theirs[u] = near[other]
         for other in self.apart[v]:
             self.apart[other].discard(v)
@@ -235,246 +251,117 @@ class _Growing:
         return u, told
 
 
-def _between(affinities: sp.csr_array, blocks: Blocks, combine: np.ufunc) -> sp.csr_array:
-    """Affinities of rows of two blocks, added up or the least of them."""
-    rows = affinities.tocoo()
-    first, second = blocks.of[rows.row], blocks.of[rows.col]
-    apart = first != second
-    keys = first[apart] * np.int64(blocks.count) + second[apart]
-    order = np.argsort(keys, kind="stable")
-    keys, starts = np.unique(keys[order], return_index=True)
-    values = combine.reduceat(rows.data[apart][order], starts) if len(keys) else np.zeros(0)
-    places = keys // blocks.count, keys % blocks.count
-    return sp.csr_array((values, places), shape=(blocks.count, blocks.count))
-
-
-def _entries(matrix: sp.csr_array, i: int) -> dict[int, float]:
+def _list_entries(matrix: sp.csr_array, i: int) -> dict[int, float]:
     part = slice(matrix.indptr[i], matrix.indptr[i + 1])
     return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
 
 
-# How alike neighbours are.
+class Neighborhoods:
+    """Rows and their neighbours, near ones by Gaussian affinities.
 
+    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour.
 
-# Neighbours of a row, and the one whose distance is the row's scale.
-N_NEIGHBORS = 15
-_OF_SCALE = 7
-
-
-def affinities_of(Z: Floats, n_neighbors: int = N_NEIGHBORS) -> sp.csr_array:
-    """Gaussian affinities of neighbours, each row by the distance of its own.
-
-    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour; symmetric, of
-    rows that are neighbours either way. Rows at one place are 1.
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
 
     Notes
     -----
     O(n) memory.
     """
-    n = len(Z)
-    k = min(n_neighbors, n - 1)
-    if k < 1:
-        return sp.csr_array((n, n))
-    graph = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors_graph(mode="distance")
-    scale = graph.data.reshape(n, k)[:, min(_OF_SCALE, k) - 1]
-    positive = scale[scale > 0]
-    scale = np.maximum(scale, (positive.min() if len(positive) else 1.0) * 1e-3)
-    rows = np.repeat(np.arange(n), k)
-    weights = np.exp(-(graph.data**2) / (scale[rows] * scale[graph.indices]))
-    one_way = sp.csr_array((weights, graph.indices, graph.indptr), shape=(n, n))
-    return sp.csr_array(one_way.maximum(one_way.T))
 
+    def __init__(self, Z: Floats) -> None:
+        self.n_neighbors = min(N_NEIGHBORS, len(Z) - 1)
+        self.Z = Z
+        if self.n_neighbors:
+            self.search = NearestNeighbors(n_neighbors=self.n_neighbors).fit(Z)
+            self._graph = self.search.kneighbors_graph(mode="distance")
+            self._scale = self._measure_scales(self._graph.data, len(Z))
 
-# Families of groupings: ways to find so many groups of rows in Euclidean coordinates.
+    def _measure_scales(self, distances: Floats, n: int) -> Floats:
+        nearest = distances.reshape(n, self.n_neighbors)
+        scale = nearest[:, min(_OF_SCALE, self.n_neighbors) - 1]
+        positive = scale[scale > 0]
+        return np.maximum(scale, (positive.min() if len(positive) else 1.0) * _LEAST_SCALE)
 
-
-# Groups of rows of that number; None where the family has none.
-Cut = Callable[[int], Ints | None]
-# Least sizes of groups that HDBSCAN tries, as shares of the rows, and the least of all.
-_SHARES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
-_LEAST_SIZE = 5
-# How far its number may be from the one that is asked for, as a share of that.
-_ABOUT = 0.2
-# Starts of k-means: of many groups one, which is as good as several.
-_N_INIT = 2
-_MANY = 15
-# Leading axes that mixtures see.
-_MOST_AXES = 10
-
-
-class Coordinates:
-    """Rows to be grouped.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Where they are; the leading axes first.
-    blocks : Blocks
-        What pairs say of them.
-    seed : int
-    """
-
-    def __init__(self, Z: Floats, blocks: Blocks, seed: int) -> None:
-        self.Z, self.blocks, self.seed = Z, blocks, seed
+    def _weigh(self, graph: sp.csr_matrix, scale: Floats) -> sp.csr_array:
+        rows = np.repeat(np.arange(graph.shape[0]), self.n_neighbors)
+        weights = np.exp(-(graph.data**2) / (scale[rows] * self._scale[graph.indices]))
+        return sp.csr_array((weights, graph.indices, graph.indptr), shape=graph.shape)
 
     @cached_property
     def affinities(self) -> sp.csr_array:
-        """Of neighbours."""
-        return affinities_of(self.Z)
+        """Of rows that are neighbours either way, (n, n); rows at one place are 1."""
+        if not self.n_neighbors:
+            return sp.csr_array((len(self.Z), len(self.Z)))
+        one_way = self._weigh(self._graph, self._scale)
+        return sp.csr_array(one_way.maximum(one_way.T))
 
-    @cached_property
-    def tree(self) -> Tree:
-        """Who joins whom, with cannot-links kept."""
-        return joined_tree(self.Z, self.affinities, self.blocks)
+    def score_members(
+        self, labels: Ints, k: int, weights: Floats | None = None, own_share: float = _OWN_SHARE
+    ) -> Floats:
+        """Score k groups for each row, by its own group and by those of its neighbours.
 
+        Neighbours count by their weights, which are all 1 if nothing is said.
+        """
+        own = np.eye(k)[labels]
+        affinities = self.affinities if weights is None else self.affinities * weights
+        total = np.asarray(affinities.sum(axis=1)).ravel()
+        near = affinities @ own / np.maximum(total, _TINY)[:, None]
+        return np.asarray(own_share * own + (1 - own_share) * near)
 
-def k_means(there: Coordinates) -> Cut:
-    """Lloyd's algorithm, from several starts."""
-
-    def cut(k: int) -> Ints | None:
-        return _nearest_means(there.Z, k, there.seed)
-
-    return cut
-
-
-def ward(there: Coordinates) -> Cut:
-    """Groups that grow by joining neighbours, such that they stay narrow."""
-    n = len(there.Z)
-    if n < 3:
-        return lambda k: None
-    graph = (there.affinities > 0).astype(float) + sp.eye_array(n)
-    tree = AgglomerativeClustering(
-        n_clusters=1,
-        linkage="ward",
-        connectivity=_connect_parts(there.Z, sp.csr_matrix(graph)),
-        compute_full_tree=True,
-    ).fit(there.Z)
-
-    return lambda k: leaves_joined(tree.children_[: n - k], n)
+    def score_others(self, Z: Floats, labels: Ints, k: int) -> Floats:
+        """Score k groups for rows elsewhere, by the groups of their neighbours; sums are 1."""
+        if not self.n_neighbors:
+            return np.asarray(np.eye(k)[np.repeat(labels, len(Z))])
+        graph = self.search.kneighbors_graph(Z, mode="distance")
+        weights = self._weigh(graph, self._measure_scales(graph.data, len(Z)))
+        far = np.asarray(weights.sum(axis=1)).ravel() < _TINY
+        weights.data[np.repeat(far, self.n_neighbors)] = 1.0  # all neighbours are far away
+        near = weights @ np.eye(k)[labels]
+        return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
-def _connect_parts(Z: Floats, graph: sp.csr_matrix) -> sp.csr_matrix:
-    """Join the parts of a graph where they are nearest, as scikit-learn does with a warning."""
-    n_parts, part = connected_components(graph, directed=False)
-    if n_parts == 1:
-        return graph
-    whole = _fix_connected_components(Z, graph.tolil(), n_parts, part, mode="connectivity")
-    return sp.csr_matrix(whole)
+# The partition of rows into so many groups; None where there is none.
+Family = Callable[["Partitions", int], Ints | None]
 
 
-def hdbscan(there: Coordinates) -> Cut:
-    """Dense regions; it finds its own numbers, of which one near to that asked for is taken."""
-    n = len(there.Z)
-    sizes = {max(_LEAST_SIZE, round(share * n)) for share in _SHARES}
-    by_number: dict[int, Ints] = {}
-    for size in sorted(size for size in sizes if 2 * size <= n):
-        labels = HDBSCAN(min_cluster_size=size, min_samples=_LEAST_SIZE, copy=True).fit_predict(
-            there.Z
-        )
-        by_number.setdefault(int(labels.max()) + 1, labels)
-    by_number.pop(0, None)
-
-    def cut(k: int) -> Ints | None:
-        nearest = min(by_number, key=lambda number: abs(number - k), default=0)
-        return by_number[nearest] if nearest and abs(nearest - k) <= _ABOUT * k else None
-
-    return cut
+def k_means(rows: Partitions, k: int) -> Ints | None:
+    """Partition rows by Lloyd's algorithm."""
+    return _group_by_means(rows.Z, k, rows.seed)
 
 
-def spectral(there: Coordinates) -> Cut:
-    """K-means along the smoothest functions on the graph of neighbours."""
-    n = len(there.Z)
-    degrees = np.maximum(np.asarray(there.affinities.sum(axis=1)).ravel(), 1e-12)
-    scaling = sp.diags_array(1 / np.sqrt(degrees))
-    smooth = scaling @ there.affinities @ scaling + sp.eye_array(n)  # its values are not negative
-    found: list[Floats] = []
-
-    def cut(k: int) -> Ints | None:
-        if k > n - 2:
-            return None
-        if not found or found[-1].shape[1] < k:
-            start = check_random_state(there.seed).standard_normal(n)
-            values, vectors = eigsh(smooth, min(max(2 * k, 12), n - 2), v0=start)
-            found.append(vectors[:, np.argsort(-values)] / np.sqrt(degrees)[:, None])
-        axes = found[-1][:, :k]
-        norms = np.linalg.norm(axes, axis=1, keepdims=True)
-        return _nearest_means(axes / np.maximum(norms, 1e-12), k, there.seed)
-
-    return cut
+def spectral(rows: Partitions, k: int) -> Ints | None:
+    """Partition rows by k-means along the smoothest functions on the graph of neighbours."""
+    if k > len(rows.Z) - 2:
+        return None
+    axes = rows.smooth_functions(k)
+    norms = np.linalg.norm(axes, axis=1, keepdims=True)
+    return _group_by_means(axes / np.maximum(norms, _TINY), k, rows.seed)
 
 
-def mixture(there: Coordinates) -> Cut:
-    """Gaussians of any shape along the leading axes."""
-    Z = there.Z[:, :_MOST_AXES]
-    floor = 1e-4 * max(float(Z.var(axis=0).mean()), 1e-12)
-
-    def cut(k: int) -> Ints | None:
-        kind = "full" if len(Z) > 5 * k * Z.shape[1] else "diag"
-        with mute_third_party():
-            found = GaussianMixture(
-                k, covariance_type=kind, reg_covar=floor, random_state=there.seed
-            ).fit_predict(Z)
-        return number_by_appearance(found)
-
-    return cut
+def linkage(rows: Partitions, k: int) -> Ints:
+    """Cut the tree of average linkage, which keeps pairs: the nearest number that there can be."""
+    return rows.tree.cut_near(k)
 
 
-def linkage(there: Coordinates) -> Cut:
-    """Groups that grow by joining those that are most alike in the mean, with pairs kept."""
-    return lambda k: there.tree.cut_near(k)
+FAMILIES: dict[str, Family] = {"k-means": k_means, "spectral": spectral, "linkage": linkage}
 
 
-def complete_linkage(there: Coordinates) -> Cut:
-    """Groups that grow by joining those that are alike throughout, with pairs kept."""
-    return joined_tree(there.Z, there.affinities, there.blocks, "complete").cut
-
-
-FAMILIES: dict[str, Callable[[Coordinates], Cut]] = {
-    "k-means": k_means,
-    "ward": ward,
-    "spectral": spectral,
-    "linkage": linkage,
-    "complete linkage": complete_linkage,
-    "hdbscan": hdbscan,
-    "mixture": mixture,
-}
-
-
-def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
+def _group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
     if k > len(Z):
         return None
     with mute_third_party():  # there may be fewer distinct rows than groups
-        n_init = _N_INIT if k <= _MANY else 1
+        n_init = n_init or (_N_INIT if k <= _MANY else 1)
         found = KMeans(k, n_init=n_init, random_state=seed).fit_predict(Z)
     return number_by_appearance(found)
 
 
-# What several groupings agree on.
-
-
-def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:
-    """K groups at most, by the share of groupings that put two rows together.
-
-    Average linkage of these shares.
-
-    Notes
-    -----
-    O(n²) memory: for some thousand rows.
-    """
-    rows = np.column_stack(groupings)
-    if len(rows) < 2:
-        return np.zeros(len(rows), dtype=np.int64)
-    tree = hierarchy.linkage(pdist(rows, "hamming"), "average")
-    return number_by_appearance(hierarchy.fcluster(tree, k, "maxclust") - 1)
-
-
-# Where rows are when they are grouped: in the coordinates of a metric, learned or given.
-
-
-# Must-links, and cannot-links, that a metric is learned from: more hardly change it.
-_MOST_LEARNED_FROM = 5000
-# Random pairs that it is estimated from how many are the same.
-_N_PAIRS = 4000
+def vote_on_groups(groupings: Sequence[Ints], k: int, seed: int) -> Ints:
+    """Find k groups of rows that several groupings put together: k-means of memberships."""
+    members = [np.eye(int(labels.max()) + 1)[labels] for labels in groupings]
+    found = _group_by_means(np.column_stack(members), k, seed, _N_INIT_OF_VOTE)
+    return groupings[0] if found is None else found
 
 
 class PlainRows(TransformerMixin, BaseEstimator):
@@ -500,8 +387,8 @@ class PlainRows(TransformerMixin, BaseEstimator):
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
 
-def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
-    """The metric, fitted: as given if it is frozen, else learned from what is known."""
+def learn_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
+    """Learn the metric from what is known; one that is frozen is taken as it is."""
     if isinstance(metric, FrozenEstimator):
         return metric.estimator
     if y is None and not pairs:
@@ -513,15 +400,8 @@ def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) 
         return learner.fit(X, y, pairs=pairs)
 
 
-def coordinates(metric: Any, X: Any, seed: int) -> Floats:
-    """Where rows are, as an array."""
-    return np.asarray(
-        project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
-    )
-
-
-def learned_without(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
-    """The metric as it is learned from these pairs alone; as it is, where they are too few."""
+def learn_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
+    """Learn the metric from these pairs alone; as it is, where it is frozen or they are too few."""
     if isinstance(given, FrozenEstimator):
         return metric
     try:
@@ -533,81 +413,23 @@ def learned_without(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
         return metric
 
 
-def share_of_same(metric: Any, Z: Floats, seed: int) -> float:
-    """Share of all pairs of rows that are the same, by what the metric says of distances."""
+def embed_rows(metric: Any, X: Any, seed: int) -> Floats:
+    """Map rows by the metric, as an array."""
+    return np.asarray(
+        project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
+    )
+
+
+def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
+    """Estimate the share of all pairs of rows that are the same, by distances of random pairs."""
     if not hasattr(metric, "threshold_") or len(Z) < 2:
         return 0.5
     links = draw_links(len(Z), np.random.RandomState(seed), _N_PAIRS)
     return estimate_prevalence(read_verdicts(metric), linked_distances(Z, links))
 
 
-# Groupings of rows in one space: any family, any number, mended until pairs are kept.
-
-
-# The family that is what the others agree on.
-AGREEMENT = "agreement"
-# How much a row counts that is in no pair.
-_UNNAMED = 0.1
-# Turns, which end long before as a rule; the penalty is chosen anew in every third.
-_MOST_TURNS = 6
-_CHOSEN_ANEW = 3
-# Leading axes that rows are grouped along, at most.
-_MOST_AXES_OF_ROWS = 100
-# Cannot-links, counted both ways, up to which so many groups are looked for that may be enough.
-_FEW_APART = 5000
-# Neighbours that say where an outlier goes.
-_N_NEAREST = 5
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Rows in groups that keep the pairs.
-
-    Attributes
-    ----------
-    labels : int ndarray of shape (n,)
-        From 0, in the order of first rows.
-    outliers : bool ndarray of shape (n,)
-        Rows that the family left out; they are in the group that they fit best.
-    """
-
-    labels: Ints
-    outliers: Mask
-
-    @property
-    def n_groups(self) -> int:
-        """How many there are."""
-        return int(self.labels.max(initial=-1)) + 1
-
-
-@dataclass(frozen=True)
-class Space:
-    """Where rows are when they are placed.
-
-    Attributes
-    ----------
-    axes : PCA
-        Along which rows are seen.
-    features : Nystroem
-        Of the kernel there.
-    seed : int
-    """
-
-    axes: PCA
-    features: Nystroem
-    seed: int
-
-    def coordinates(self, metric: Any, X: Any) -> Floats:
-        """Where rows are along the axes."""
-        return np.asarray(self.axes.transform(coordinates(metric, X, self.seed)))
-
-    def scores(self, Z: Floats, coefficients: Floats) -> Floats:
-        """Scores of groups of rows that are there."""
-        return np.asarray(self.features.transform(Z) @ coefficients[:-1] + coefficients[-1])
-
-
-def split_up(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
-    """At least so many groups, if blocks allow: those that fit their group worst have their own."""
+def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
+    """Split groups until there are so many, if blocks allow: rows that fit worst go first."""
     last = scores.shape[1] - 1  # groups that were opened for pairs have no scores of their own
     own = scores[np.arange(len(labels)), np.minimum(labels, last)]
     fit = np.bincount(blocks.of, own) / np.bincount(blocks.of)
@@ -624,8 +446,27 @@ def split_up(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
     return group[blocks.of]
 
 
-class Groupings:
-    """All groupings of some rows.
+@dataclass(frozen=True)
+class Wanted:
+    """How rows are to be grouped.
+
+    Attributes
+    ----------
+    families : sequence of str
+    strength : float or None
+        What it costs to break a pair; None where that is not allowed.
+    least, most : int, int or None
+        Groups that there must be, and may be.
+    """
+
+    families: Sequence[str]
+    strength: float | None = None
+    least: int = 1
+    most: int | None = None
+
+
+class Partitions:
+    """Partitions of some rows that keep pairs, by any family and into any number of groups.
 
     Parameters
     ----------
@@ -633,121 +474,99 @@ class Groupings:
         Where rows are.
     pairs : Pairs
         What is to be kept.
-    families : sequence of str
+    wanted : Wanted
     seed : int
-    strength : float, optional
-        What it costs to break a pair, where that is allowed.
-    least, most : int, optional
-        Groups that there must be, and may be.
     """
 
-    def __init__(
-        self,
-        Z: Floats,
-        pairs: Pairs,
-        families: Sequence[str],
-        seed: int,
-        strength: float | None = None,
-        least: int = 1,
-        most: int | None = None,
-    ) -> None:
+    def __init__(self, Z: Floats, pairs: Pairs, wanted: Wanted, seed: int) -> None:
         with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
-            axes = PCA(min(_MOST_AXES_OF_ROWS, *Z.shape), random_state=seed).fit(Z)
-        Z = axes.transform(Z)
-        self.pairs, self.families, self.seed, self.strength = pairs, families, seed, strength
-        self.least, self.most = least, most
-        self.blocks = blocks_of(pairs, len(Z), strict=strength is None)
-        self.there = Coordinates(Z, self.blocks, seed)
-        self.space = Space(axes, kernel_features(Z, seed), seed)
+            self.axes = PCA(min(_MOST_AXES, *Z.shape), random_state=seed).fit(Z)
+        self.Z = self.axes.transform(Z)
+        self.pairs, self.wanted, self.seed = pairs, wanted, seed
+        self.blocks = tie_blocks(pairs, len(Z), strict=wanted.strength is None)
+        self.neighborhoods = Neighborhoods(self.Z)
         named = np.zeros(len(Z), dtype=bool)
         named[pairs.points] = True
-        weights = np.where(named, 1.0, _UNNAMED if named.any() else 1.0)
-        self.placing = Placing(self.space.features.transform(Z), self.blocks, weights)
+        self.weights = np.where(named, 1.0, _UNNAMED)
         self._too_few = 0
-        self._cuts: dict[str, Cut] = {}
-        self._found: dict[tuple[str, int], Grouping | None] = {}
+        self._functions = np.zeros((len(Z), 0))
+        self._found: dict[tuple[str, int], Ints | None] = {}
 
-    def found(self, family: str, k: int) -> Grouping | None:
-        """About k groups by a family; None if it has none."""
+    @cached_property
+    def tree(self) -> Tree:
+        """Who joins whom, with cannot-links kept."""
+        return grow_tree(self.Z, self.neighborhoods.affinities, self.blocks)
+
+    def smooth_functions(self, k: int) -> Floats:
+        """Find the k smoothest functions on the graph of neighbours, (n, k)."""
+        n = len(self.Z)
+        if self._functions.shape[1] < k:
+            affinities = self.neighborhoods.affinities
+            degrees = np.maximum(np.asarray(affinities.sum(axis=1)).ravel(), _TINY)
+            scaling = sp.diags_array(1 / np.sqrt(degrees))
+            smooth = scaling @ affinities @ scaling + sp.eye_array(n)  # no negative eigenvalues
+            start = check_random_state(self.seed).standard_normal(n)
+            count = min(max(_MORE_FUNCTIONS * k, _LEAST_FUNCTIONS), n - 2)
+            values, vectors = eigsh(smooth, count, v0=start)
+            self._functions = vectors[:, np.argsort(-values)] / np.sqrt(degrees)[:, None]
+        return self._functions[:, :k]
+
+    def find(self, family: str, k: int) -> Ints | None:
+        """Find about k groups by a family, or None; what was found before is kept."""
         if (family, k) not in self._found:
-            start = self._agreed(k) if family == AGREEMENT else self._start(family, k)
-            self._found[family, k] = None if start is None else self.mended(start, k)
+            start = FAMILIES[family](self, k)
+            self._found[family, k] = None if start is None else self.repair(start, k)
         return self._found[family, k]
 
-    def _start(self, family: str, k: int) -> Ints | None:
-        if family not in self._cuts:
-            self._cuts[family] = FAMILIES[family](self.there)
-        return self._cuts[family](k)
-
-    def _agreed(self, k: int) -> Ints | None:
-        others = [self.found(family, k) for family in self.families if family != AGREEMENT]
-        labels = [other.labels for other in others if other is not None]
-        return agreed_groups(labels, k) if labels else None
-
-    def mended(self, start: Ints, k: int, turns: int = _MOST_TURNS) -> Grouping:
-        """Groups that keep the pairs, after so many turns at most; −1 at the start: an outlier."""
-        labels, penalty = number_by_appearance(self._placed(self._at_most(start))), None
-        for turn in range(turns if len(self.pairs) else 0):
-            n_groups = int(labels.max()) + 1
-            placed = self.placing.place(labels, n_groups, penalty if turn % _CHOSEN_ANEW else None)
-            penalty = placed.penalty
-            after = number_by_appearance(self.kept(placed.costs, max(k, n_groups)))
-            if np.array_equal(labels, after):
-                break
-            labels = after
-        labels = number_by_appearance(self.split_up(labels))
-        return Grouping(labels, start < 0)
-
-    def _at_most(self, start: Ints) -> Ints:
-        """No more groups than there may be: rows of the smallest are outliers, −1, for now.
-
-        Families that keep pairs by themselves may end with more groups than are needed.
-        """
-        sizes = np.bincount(start[start >= 0])
-        if self.most is None or (sizes > 0).sum() <= self.most:
-            return start
-        largest = np.argsort(-sizes, kind="stable")[: self.most]
-        return np.where(np.isin(start, largest), start, -1)
-
-    def split_up(self, labels: Ints) -> Ints:
-        """As many groups as there must be, see :func:`split_up`."""
-        if self.least <= len(np.unique(labels)):
-            return labels
-        placed = self.placing.place(labels, int(labels.max()) + 1)
-        return split_up(labels, placed.scores, self.blocks, self.least)
-
-    def _placed(self, start: Ints) -> Ints:
-        """Groups with outliers in those that they fit best."""
-        if start.min(initial=0) >= 0:
-            return start
-        Z, inside = self.there.Z, start >= 0
-        nearest = KNeighborsClassifier(min(_N_NEAREST, int(inside.sum())))
-        labels = start.copy()
-        labels[~inside] = nearest.fit(Z[inside], start[inside]).predict(Z[~inside])
-        return labels
-
-    def kept(self, costs: Floats, most_groups: int) -> Ints:
-        """Groups of least cost that keep pairs, hard or soft."""
-        if self.strength is not None:
-            return softly_kept(costs, self.pairs, self.strength)
-        few = self.blocks.apart.nnz <= _FEW_APART
-        if few and most_groups > self._too_few:
-            try:
-                return kept(costs, self.blocks, most_groups=most_groups, steps=0)
-            except TooFewGroupsError:  # or hard to find
-                self._too_few = most_groups
-        return kept(costs, self.blocks, most_groups=self.most)
-
-    def placed(self, grouping: Grouping) -> Placed:
-        """How rows are placed by a grouping, as new ones would be."""
-        return self.placing.place(grouping.labels, grouping.n_groups)
-
-    def alone(self) -> Grouping:
-        """All rows in one group, or in as many as pairs need."""
-        return self.mended(np.zeros(len(self.there.Z), dtype=np.int64), 1)
-
-    def grouped(self, key: tuple[str, int]) -> Grouping:
-        """A grouping that was found before."""
-        found = self.found(*key)
+    def get(self, family: str, k: int) -> Ints:
+        """Groups that were found before."""
+        found = self._found[family, k]
         assert found is not None
         return found
+
+    def group_as_one(self) -> Ints:
+        """Put all rows in one group, or in as many as pairs need."""
+        return self.repair(np.zeros(len(self.Z), dtype=np.int64), 1)
+
+    def repair(self, start: Ints, k: int, turns: int = _TURNS) -> Ints:
+        """Change groups until they keep the pairs, k of them if pairs do not need more.
+
+        Rows in pairs change first, and then those near to them, which go where their neighbours
+        are.
+        """
+        labels = self._join_smallest(start)
+        for turn in range(turns if len(self.pairs) else 0):
+            n_groups = int(labels.max(initial=-1)) + 1
+            own_share = _LITTLE_SHARE if turn else _OWN_SHARE
+            scores = self.neighborhoods.score_members(labels, n_groups, self.weights, own_share)
+            after = self._keep_pairs(costs_of_scores(scores), max(k, n_groups))
+            labels = number_by_appearance(after)
+        if len(np.unique(labels)) < self.wanted.least:
+            n_groups = int(labels.max(initial=-1)) + 1
+            scores = self.neighborhoods.score_members(labels, n_groups)
+            labels = split_groups(labels, scores, self.blocks, self.wanted.least)
+        return number_by_appearance(labels)
+
+    def _join_smallest(self, labels: Ints) -> Ints:
+        """Leave no more groups than there may be: rows of the smallest join the nearest mean.
+
+        Linkage may end with more, where cannot-links allow no further joins.
+        """
+        sizes = np.bincount(labels)
+        if self.wanted.most is None or len(sizes) <= self.wanted.most:
+            return labels
+        largest = np.argsort(-sizes, kind="stable")[: self.wanted.most]
+        means = np.array([self.Z[labels == group].mean(axis=0) for group in largest])
+        joined = largest[pairwise_distances_argmin(self.Z, means)]
+        return number_by_appearance(np.where(np.isin(labels, largest), labels, joined))
+
+    def _keep_pairs(self, costs: Floats, most_groups: int) -> Ints:
+        """Assign rows to groups of least cost that keep pairs, hard or soft."""
+        if self.wanted.strength is not None:
+            return assign_softly(costs, self.pairs, self.wanted.strength)
+        if self.blocks.apart.nnz <= _FEW_APART and most_groups > self._too_few:
+            try:
+                return assign_keeping_pairs(costs, self.blocks, most_groups=most_groups, steps=0)
+            except TooFewGroupsError:  # or hard to find
+                self._too_few = most_groups
+        return assign_keeping_pairs(costs, self.blocks, most_groups=self.wanted.most)

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from nearkin._types import Floats, Ints
 from nearkin.clustering.clusters import Clusters
-from nearkin.clustering.partitions import coordinates, share_of_same
+from nearkin.clustering.partitions import embed_rows, estimate_share_of_same
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.base import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
@@ -72,7 +72,7 @@ def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Random
         metric = clone(learner).fit(X, pairs=told)
     rows = draw_candidate_rows(pairs, n_rows, 1, rng)
     fewest = estimate_fewest_groups(
-        metric, coordinates(metric, access.take(X, rows), seed), pairs, seed
+        metric, embed_rows(metric, access.take(X, rows), seed), pairs, seed
     )
     found: Clusters = Clusters(
         (fewest, max(fewest, min(estimate_most_groups(pairs), n_rows))),
@@ -90,7 +90,7 @@ def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> i
     what π is, about. Answers have left so many groups apart, of which some are one. Half of the
     smaller number is taken.
     """
-    share = max(share_of_same(metric, Z, seed), 1e-6)
+    share = max(estimate_share_of_same(metric, Z, seed), 1e-6)
     return int(max(2, min(1 / share, pairs.groups.count) // 2))
 
 

@@ -196,9 +196,7 @@ def found_groups(
         texts.append(
             f"Answers contradict each other, and groups keep to all but {len(clusters.broken_)}."
         )
-    outliers = clusters.outliers_.copy()
-    outliers[known.pairs.points] = False  # what was said of a row is to be seen
-    found = np.where(outliers, -1, clusters.labels_)
+    found = clusters.labels_
     kept, packed = np.unique(found, return_inverse=True)
     packed, kept = packed - int(kept[0] < 0), kept[kept >= 0]
     labels = numbered_as_before(labels_before, packed)

@@ -1,0 +1,117 @@
+"""Ways to partition rows: the tree of linkage, families, repairs and votes."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from nearkin import Pairs
+from nearkin.clustering.constraints import tie_blocks
+from nearkin.clustering.partitions import (
+    FAMILIES,
+    Neighborhoods,
+    Partitions,
+    Wanted,
+    grow_tree,
+    vote_on_groups,
+)
+from tests.cases import each
+
+
+def problem(seed, n=14, n_pairs=5):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, 2))
+    dense = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1)
+    y = rng.integers(3, size=n)
+    pairs = Pairs.from_labels(y, n_pairs, random_state=seed) if n_pairs else Pairs()
+    return Z, dense + dense.T, pairs
+
+
+def slow_linkage(affinity, blocks):
+    """All groups compared with all, after every join."""
+    groups = [set(np.flatnonzero(blocks.of == b)) for b in range(blocks.count)]
+    apart = blocks.apart.toarray() > 0
+    owners = [{b} for b in range(blocks.count)]
+    while True:
+        best = (0.0, None)
+        for i in range(len(groups)):
+            for j in range(i):
+                if apart[np.ix_(list(owners[i]), list(owners[j]))].any():
+                    continue
+                alike = np.mean(affinity[np.ix_(list(groups[i]), list(groups[j]))])
+                if alike > best[0]:
+                    best = (alike, (j, i))
+        if best[1] is None:
+            return groups
+        j, i = best[1]
+        groups[j] |= groups.pop(i)
+        owners[j] |= owners.pop(i)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), n_pairs=st.sampled_from([0, 5, 12]))
+def test_as_slow_linkage(seed, n_pairs):
+    Z, affinity, pairs = problem(seed, n_pairs=n_pairs)
+    blocks = tie_blocks(pairs, len(Z))
+    tree = grow_tree(Z, sp.csr_array(affinity), blocks)
+    by_graph = int(np.isfinite(tree.alike).sum())
+    labels = tree.cut(blocks.count - by_graph)
+    found = {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+    assert found == {frozenset(int(i) for i in one) for one in slow_linkage(affinity, blocks)}
+
+
+@given(st.integers(0, 10**6), st.integers(1, 14))
+def test_every_cut_keeps_pairs(seed, n_groups):
+    Z, affinity, pairs = problem(seed)
+    tree = grow_tree(Z, sp.csr_array(affinity), tie_blocks(pairs, len(Z)))
+    labels = tree.cut_near(n_groups)
+    assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
+    assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
+    wanted = min(max(n_groups, tree.fewest), tree.blocks.count)
+    assert len(np.unique(labels)) == wanted
+
+
+@each("family", FAMILIES)
+def test_every_family_finds_what_is_plain(family):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 40)
+    Z = 10 * np.eye(3)[y] + rng.normal(size=(120, 3))
+    labels = Partitions(Z, Pairs(), Wanted([family]), 0).find(family, 3)
+    assert adjusted_rand_score(y, labels) > 0.95
+
+
+def test_neighbours_score_groups_and_near_ones_count_more():
+    Z = np.array([[0.0], [1.0], [10.0], [12.0]])
+    labels = np.array([0, 0, 1, 1])
+    near = Neighborhoods(Z)
+    members = near.score_members(labels, 2, own_share=0.0)
+    affinity = near.affinities.toarray()
+    expected = affinity @ np.eye(2)[labels] / affinity.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(members, expected)
+    others = near.score_others(np.array([[0.5], [11.0], [1e6]]), labels, 2)
+    np.testing.assert_allclose(others.sum(axis=1), 1)
+    assert others[0, 0] > 0.75
+    assert others[1, 1] > 0.75
+
+
+@given(st.integers(0, 2**16), st.sampled_from([2, 4, 9]))
+def test_repaired_groups_keep_pairs_and_bounds(seed, n_pairs):
+    rng = np.random.default_rng(seed)
+    Z, y = rng.normal(size=(20, 2)), rng.integers(3, size=20)
+    y[:3] = 0, 1, 2
+    pairs = Pairs.from_labels(y, n_pairs, random_state=seed)
+    start = rng.integers(5, size=20)
+    labels = Partitions(Z, pairs, Wanted(["k-means"], least=3, most=4), 0).repair(start, 3)
+    assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
+    assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
+    assert 3 <= len(np.unique(labels)) <= 4
+
+
+def test_groups_that_most_vote_for():
+    y = np.repeat(np.arange(3), 10)
+    wrong = y.copy()
+    wrong[0] = 1
+    other = y.copy()
+    other[15] = 2
+    assert adjusted_rand_score(y, vote_on_groups([wrong, y, other], 3, 0)) == 1
