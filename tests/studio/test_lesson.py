@@ -223,20 +223,6 @@ def test_a_journal_that_takes_back_pairs_that_were_not_given(tmp_path):
         assert lesson.state()["n_answers"] == 0
 
 
-def test_what_cannot_be_written_does_not_count(tmp_path, monkeypatch):
-    lesson = Lesson(records_of(X), journal=tmp_path / "journal")
-
-    def full(file):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("os.fsync", full)
-        with pytest.raises(OSError, match="not kept"):
-            lesson.answer(0, 1, True)
-    assert lesson.state()["n_answers"] == 0
-    assert lesson.answer(0, 1, True)["version"] == 1
-
-
 SAID = [
     [(0, 1, None)],
     [(0, 1, True), (1, 2, True), (3, 4, True)],

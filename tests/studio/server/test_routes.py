@@ -297,17 +297,6 @@ def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
         assert distances[other["row"]] == pytest.approx(other["distance"], rel=1e-4)
 
 
-def test_a_full_disk_is_said_and_nothing_counts():
-    class Full(StubLesson):
-        def answer(self, left, right, same, origin, before=None, by=None):
-            raise OSError(errno.ENOSPC, "No space left on device", "answers.jsonl")
-
-    with running(Full()) as studio, studio.client() as client:
-        answer = client.post("/api/answers", json=GOOD)
-        assert answer.status_code == 507
-        assert answer.json() == {"message": "No space left on device."}
-
-
 def test_a_disk_that_is_full_for_a_while(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
