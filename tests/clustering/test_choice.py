@@ -14,7 +14,7 @@ from nearkin.clustering.choice import (
     expected_index,
     share_together,
 )
-from nearkin.clustering.partitions import Partitions, Wanted
+from nearkin.clustering.partitions import GroupingRules, Partitions
 
 
 @given(st.integers(0, 2**16))
@@ -52,7 +52,9 @@ def test_folds_outvote_groups_of_all_pairs_that_are_worse():
     clear = 10.0 * np.eye(3)[y] + rng.normal(size=(60, 3))
     blurred = clear + rng.normal(size=(60, 3)) * 6
     pairs = Pairs.from_labels(y, 10, random_state=0)
-    whole, told_less = (Partitions(Z, pairs, Wanted(["k-means"]), 0) for Z in (blurred, clear))
+    whole, told_less = (
+        Partitions(Z, pairs, GroupingRules(["k-means"]), 0) for Z in (blurred, clear)
+    )
     rows = np.arange(60)
     search = CandidateSearch(whole, [Fold(told_less, rows, Pairs())] * 3, 1 / 3)
     best = search.search(3, 3)

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import ITML, Clusters, Euclidean, Pairs
-from nearkin.clustering.clusters import USUAL_FAMILIES, draw_rows, find_medoids, gather_pairs
+from nearkin.clustering.clusters import USUAL_FAMILIES, draw_named_rows, find_medoids, gather_pairs
 from nearkin.errors import InputError
 from tests.cases import each
 
@@ -284,7 +284,7 @@ def test_labels_are_as_many_pairs_as_rows_need():
 def test_a_sample_has_both_ends_of_pairs_of_both_kinds():
     y = np.arange(5000) % 7
     pairs = Pairs.from_labels(y, 3000, random_state=0)
-    rows = draw_rows(pairs, 5000, 200, np.random.RandomState(0))
+    rows = draw_named_rows(pairs, 5000, 200, np.random.RandomState(0))
     assert len(np.unique(rows)) == len(rows) == 200
     inside = pairs.restrict(rows)
     assert min(len(inside.must_link), len(inside.cannot_link)) > 30

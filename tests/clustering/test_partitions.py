@@ -10,9 +10,12 @@ from nearkin import Pairs
 from nearkin.clustering.constraints import tie_blocks
 from nearkin.clustering.partitions import (
     FAMILIES,
-    Neighborhoods,
+    PENALTIES,
+    GroupingRules,
+    MembershipRegression,
     Partitions,
-    Wanted,
+    fit_kernel_features,
+    fit_sharpness,
     grow_tree,
     vote_on_groups,
 )
@@ -77,22 +80,47 @@ def test_every_family_finds_what_is_plain(family):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 40)
     Z = 10 * np.eye(3)[y] + rng.normal(size=(120, 3))
-    labels = Partitions(Z, Pairs(), Wanted([family]), 0).find(family, 3)
+    labels = Partitions(Z, Pairs(), GroupingRules([family]), 0).find(family, 3)
     assert adjusted_rand_score(y, labels) > 0.95
 
 
-def test_neighbours_score_groups_and_near_ones_count_more():
-    Z = np.array([[0.0], [1.0], [10.0], [12.0]])
-    labels = np.array([0, 0, 1, 1])
-    near = Neighborhoods(Z)
-    members = near.score_members(labels, 2, own_share=0.0)
-    affinity = near.affinities.toarray()
-    expected = affinity @ np.eye(2)[labels] / affinity.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(members, expected)
-    others = near.score_others(np.array([[0.5], [11.0], [1e6]]), labels, 2)
-    np.testing.assert_allclose(others.sum(axis=1), 1)
-    assert others[0, 0] > 0.75
-    assert others[1, 1] > 0.75
+def test_scores_of_a_block_are_those_of_a_regression_without_it():
+    rng = np.random.default_rng(0)
+    n, m, k, penalty = 30, 8, 3, 0.3
+    features = rng.normal(size=(n, m))
+    labels = rng.integers(k, size=n)
+    blocks = tie_blocks(Pairs([(0, 1), (1, 2), (5, 9)]), n)
+    weights = np.where(np.arange(n) < 12, 1.0, 0.2)
+    found = MembershipRegression(features, blocks, weights).score(labels, k, penalty)
+
+    Y = np.eye(k)[labels]
+    mean = weights @ Y / weights.sum()
+    for block in np.unique(blocks.of):
+        inside = blocks.of == block
+        A = features[~inside].T * weights[~inside]
+        B = np.linalg.solve(A @ features[~inside] + penalty * np.eye(m), A @ (Y[~inside] - mean))
+        np.testing.assert_allclose(found.scores[inside], features[inside] @ B + mean, atol=1e-6)
+
+
+def test_the_penalty_is_the_one_of_least_error():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2))
+    labels = (X[:, 0] > 0).astype(int)
+    features = fit_kernel_features(X, 0).transform(X)
+    regression = MembershipRegression(features, tie_blocks(Pairs(), 60), np.ones(60))
+    best = regression.score(labels, 2)
+    errors = {one: regression.score(labels, 2, one).error for one in PENALTIES}
+    assert best.error == min(errors.values()) == errors[best.penalty]
+
+
+def test_chances_are_as_sharp_as_they_are_right():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 3))
+    true = 2.0
+    chance = np.exp(true * scores)
+    chance /= chance.sum(axis=1, keepdims=True)
+    labels = (rng.random(4000)[:, None] > np.cumsum(chance, axis=1)).sum(axis=1)
+    np.testing.assert_allclose(fit_sharpness(scores, labels), true, rtol=0.1)
 
 
 @given(st.integers(0, 2**16), st.sampled_from([2, 4, 9]))
@@ -102,7 +130,7 @@ def test_repaired_groups_keep_pairs_and_bounds(seed, n_pairs):
     y[:3] = 0, 1, 2
     pairs = Pairs.from_labels(y, n_pairs, random_state=seed)
     start = rng.integers(5, size=20)
-    labels = Partitions(Z, pairs, Wanted(["k-means"], least=3, most=4), 0).repair(start, 3)
+    labels = Partitions(Z, pairs, GroupingRules(["k-means"], least=3, most=4), 0).repair(start, 3)
     assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
     assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
     assert 3 <= len(np.unique(labels)) <= 4

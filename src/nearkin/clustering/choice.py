@@ -13,7 +13,7 @@ from nearkin._types import Floats, Ints, Mask
 from nearkin.clustering.partitions import (
     Partitions,
     embed_rows,
-    learn_metric_again,
+    fit_metric_again,
     vote_on_groups,
 )
 from nearkin.pairs.closure import keys_of
@@ -360,7 +360,7 @@ def make_folds(
     pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in deal_pairs(pairs, N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
-        without = learn_metric_again(metric, given, X, told)
+        without = fit_metric_again(metric, given, X, told)
         there = Z if without is metric else embed_rows(without, X, whole.seed)
         partitions = Partitions(there, told, whole.wanted, whole.seed)
         folds.append(Fold(partitions, rows, pairs.subset(judge)))

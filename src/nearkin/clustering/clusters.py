@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances_argmin
@@ -31,13 +32,16 @@ from nearkin.clustering.constraints import (
 )
 from nearkin.clustering.partitions import (
     FAMILIES,
-    Neighborhoods,
+    GroupingRules,
+    MemberScores,
     Partitions,
-    Wanted,
     embed_rows,
     estimate_share_of_same,
+    find_affinities,
+    fit_metric,
+    fit_sharpness,
     grow_tree,
-    learn_metric,
+    score_others,
     split_groups,
 )
 from nearkin.errors import InputError
@@ -104,7 +108,7 @@ def find_medoids(Z: Floats, labels: Ints) -> Ints:
     return np.asarray(order[np.searchsorted(labels[order], np.arange(k))])
 
 
-def draw_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
+def draw_named_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
     """Draw up to so many rows: both ends of some pairs of either kind, and others at random."""
     if n_rows <= most:
         return np.arange(n_rows)
@@ -147,13 +151,13 @@ def _in_parts(work: Callable[[Ints], Floats], n: int) -> Floats:
     return np.concatenate([work(rows) for rows in parts])
 
 
-def score_all_rows(some: DrawnRows, labels: Ints, k: int, Z: Floats) -> Floats:
-    """Score k groups for all rows by groups of some; these are scored by the others of them."""
-    near = some.partitions.neighborhoods
-    if len(labels) == len(Z):
-        return near.score_members(labels, k)
-    scores = _in_parts(lambda rows: near.score_others(Z[rows], labels, k), len(Z))
-    scores[some.numbers] = near.score_members(labels, k)
+def score_all_rows(some: DrawnRows, found: MemberScores, Z: Floats) -> Floats:
+    """Score groups for all rows by the groups of some; these are scored by the others of them."""
+    if len(some.numbers) == len(Z):
+        return found.scores
+    features = some.partitions.features
+    scores = _in_parts(lambda rows: score_others(features, Z[rows], found.coefficients), len(Z))
+    scores[some.numbers] = found.scores
     return scores
 
 
@@ -162,7 +166,8 @@ def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, block
     if len(labels) == len(Z):
         return labels
     wanted = some.partitions.wanted
-    scores = score_all_rows(some, labels, count_groups(labels), Z)
+    found = some.partitions.regression.score(labels, count_groups(labels))
+    scores = score_all_rows(some, found, Z)
     if wanted.strength is not None:
         labels = assign_softly(costs_of_scores(scores), known, wanted.strength)
     else:
@@ -321,9 +326,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     A metric is learned from the pairs. In its coordinates k-means and spectral clustering are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell
-    which is best, together with how stable each is. In every grouping rows then change their group
-    where pairs ask for it. In the end, groups are what the best candidate finds most often,
-    whichever pairs are held out.
+    which is best, together with how stable each is. In every grouping rows then go to where they
+    fit best by the groups of rows in pairs, and pairs are kept. In the end, groups are what the
+    best candidate finds most often, whichever pairs are held out.
 
     Parameters
     ----------
@@ -340,8 +345,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Whether pairs are never broken, and contradictions are errors; or broken where that costs
         less than keeping them.
     strength : float, default=1.0
-        What a broken pair of weight 1 costs with ``keep="soft"``: 1 is what it costs a row to
-        leave the group in which all its neighbours are.
+        What a broken pair of weight 1 costs with ``keep="soft"``: 1 is the difference between
+        scores of a row that belongs to a group for sure and of one that does not.
     verbose : bool, default=False
         Show a bar while candidates are compared, and the report.
     random_state : int, RandomState or None, default=None
@@ -369,8 +374,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     -----
     Families are tried on 1200 rows at most, of which up to 840 are in pairs. With the best one,
     groups are found among 4000 rows at most, and all others are placed by these: time and memory
-    grow linearly with the rows and the pairs, O(n k) numbers for k groups, and 100 for each row.
-    Linkage alone joins all rows. A metric is learned from 5000 pairs of either kind at most.
+    grow linearly with the rows and the pairs, O(n k) numbers for k groups, 100 for each row, and
+    200 for each of 8192 rows at a time. Linkage alone joins all rows. A metric is learned from 5000
+    pairs of either kind at most.
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
@@ -448,8 +454,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         blocks = tie_blocks(known, n, strict=strength is None)
         least, most = self._bounds(blocks, n, strength)
         families = self._checked_families()
-        self.metric_ = learn_metric(self.metric, X, y, pairs, seed)
-        wanted = Wanted(
+        self.metric_ = fit_metric(self.metric, X, y, pairs, seed)
+        wanted = GroupingRules(
             families, strength, *((1, None) if self.n_clusters is None else (least, most))
         )
         with one_thread():  # many small pieces of work
@@ -475,7 +481,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Z = _in_parts(lambda rows: self._embed(access.take(X, rows)), n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
-            self.tree_ = grow_tree(Z, Neighborhoods(Z).affinities, blocks)
+            self.tree_ = grow_tree(Z, find_affinities(Z), blocks)
         number = max(least, count_groups(found))
         if self.tree_ is not None and (self.tree_.fewest <= number or least > _MOST_BY_SCORES):
             labels = self.tree_.cut(number)
@@ -491,12 +497,12 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         most: int,
         X: Any,
         known: Pairs,
-        wanted: Wanted,
+        wanted: GroupingRules,
         seed: int,
         rng: np.random.RandomState,
     ) -> DrawnRows:
         """Draw up to so many rows, to find groups among them."""
-        numbers = draw_rows(known, int(known.n_rows or 0), most, rng)
+        numbers = draw_named_rows(known, int(known.n_rows or 0), most, rng)
         X = access.take(X, numbers)
         Z = embed_rows(self.metric_, X, seed)
         wanted = replace(wanted, least=min(wanted.least, len(Z)))
@@ -519,11 +525,14 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         self.report_ = replace(self.report_, n_clusters=k)
         self.medoids_ = find_medoids(Z, labels)
         self._medoids = Z[self.medoids_]
-        self._neighborhoods = some.partitions.neighborhoods
-        self._labels_there = labels[some.numbers]
-        costs = None
-        if some.partitions.wanted.strength is not None and 1 < k <= _MOST_BY_SCORES:
-            costs = costs_of_scores(score_all_rows(some, self._labels_there, k, Z))
+        self._coefficients = costs = None
+        if 1 < k <= _MOST_BY_SCORES:
+            there = labels[some.numbers]
+            found = some.partitions.regression.score(there, k)
+            self._features, self._coefficients = some.partitions.features, found.coefficients
+            self._sharpness = fit_sharpness(found.scores, there)
+            if some.partitions.wanted.strength is not None:
+                costs = costs_of_scores(score_all_rows(some, found, Z))
         self.broken_ = list_broken(costs, known, labels)
 
     def _bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
@@ -594,9 +603,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         Z = self._embed(X)
-        if self.n_clusters_ > _MOST_BY_SCORES:
+        if self._coefficients is None:
             return np.asarray(pairwise_distances_argmin(Z, self._medoids))
-        return np.asarray(_in_parts(lambda rows: self._score(Z[rows]).argmax(axis=1), len(Z)))
+        scores = score_others(self._features, Z, self._coefficients)
+        return np.asarray(scores.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> Floats:
         """Chance that each row belongs to each group.
@@ -608,8 +618,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_clusters_)
-            Shares of the row's neighbours among those that groups were found among, near ones
-            counting more; rows sum to 1. The highest chance is that of :meth:`predict`.
+            Rows sum to 1; the highest chance is that of :meth:`predict`.
 
         Examples
         --------
@@ -625,14 +634,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         Z = self._embed(X)
-        if self.n_clusters_ > _MOST_BY_SCORES:
+        if self._coefficients is None:
             nearest = pairwise_distances_argmin(Z, self._medoids)
             return np.asarray(np.eye(self.n_clusters_)[nearest])
-        return _in_parts(lambda rows: self._score(Z[rows]), len(Z))
-
-    def _score(self, Z: Floats) -> Floats:
-        near: Neighborhoods = self._neighborhoods
-        return near.score_others(Z, self._labels_there, self.n_clusters_)
+        scores = score_others(self._features, Z, self._coefficients)
+        return np.asarray(softmax(self._sharpness * scores, axis=1))
 
     def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Ints:
         """Find groups and give the group of each row: ``labels_``.

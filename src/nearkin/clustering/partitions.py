@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 from scipy.sparse.linalg import eigsh
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
@@ -61,15 +64,23 @@ _N_INIT_OF_VOTE = 3
 # Functions on the graph that are found at least, and as a multiple of the groups, so that they
 # need not be found anew for a few groups more.
 _LEAST_FUNCTIONS, _MORE_FUNCTIONS = 12, 2
-# Turns in which rows change groups for the sake of pairs, and how much a row in no pair counts
-# for its neighbours, beside one in pairs. Of 1, 3 and 6, and of 0.1, 0.3 and 1, by 20, 60 and 200
-# pairs on the sets to choose on of ``benchmarks/clusters/ablation.py``: 0.1 is as good as 0.3
-# there, but worse where groups overlap, as in ``make_three_normal``.
-_TURNS = 3
-_UNNAMED = 0.3
-# How much a row's own group counts beside those of its neighbours: half in the first turn, in which
-# it leaves it only for pairs; then so little that it decides between equals alone.
-_OWN_SHARE, _LITTLE_SHARE = 0.5, 1e-3
+# Turns in which rows change groups for the sake of pairs, at most: they end long before as a rule.
+# The penalty is chosen anew in every third. By one turn, or by groups of neighbours in place of the
+# regression, groups were worse on sets to report on: ``benchmarks/clusters/RESULTS.md``.
+_TURNS = 6
+_CHOSEN_ANEW = 3
+# How much a row counts that is in no pair. Chosen by hand.
+_UNNAMED = 0.1
+# Rows whose kernel values are the features of the regression, which bounds time, and random pairs
+# by which the kernel's width is measured.
+N_LANDMARKS = 200
+_N_DISTANCES = 10_000
+# What the penalty of the regression is chosen from.
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
+# Rows of larger blocks are judged by all others: the block as a whole is sure of its group.
+_LARGE_BLOCK = 30
+# Logarithms of the sharpness of chances: from hardly anything to certain.
+_LOG_SHARPNESS = (-2.0, 5.0)
 # Must-links, and cannot-links, that a metric is learned from: more hardly change it.
 _MOST_LEARNED_FROM = 5000
 # Random pairs that it is estimated from how many are the same.
@@ -256,70 +267,143 @@ def _list_entries(matrix: sp.csr_array, i: int) -> dict[int, float]:
     return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
 
 
-class Neighborhoods:
-    """Rows and their neighbours, near ones by Gaussian affinities.
+def find_affinities(Z: Floats) -> sp.csr_array:
+    """Find Gaussian affinities of neighbours, each row by the distance of its own.
 
-    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
+    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour; symmetric, of
+    rows that are neighbours either way. Rows at one place are 1.
 
     Notes
     -----
     O(n) memory.
     """
+    n = len(Z)
+    k = min(N_NEIGHBORS, n - 1)
+    if k < 1:
+        return sp.csr_array((n, n))
+    graph = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors_graph(mode="distance")
+    scale = graph.data.reshape(n, k)[:, min(_OF_SCALE, k) - 1]
+    positive = scale[scale > 0]
+    scale = np.maximum(scale, (positive.min() if len(positive) else 1.0) * _LEAST_SCALE)
+    rows = np.repeat(np.arange(n), k)
+    weights = np.exp(-(graph.data**2) / (scale[rows] * scale[graph.indices]))
+    one_way = sp.csr_array((weights, graph.indices, graph.indptr), shape=(n, n))
+    return sp.csr_array(one_way.maximum(one_way.T))
 
-    def __init__(self, Z: Floats) -> None:
-        self.n_neighbors = min(N_NEIGHBORS, len(Z) - 1)
-        self.Z = Z
-        if self.n_neighbors:
-            self.search = NearestNeighbors(n_neighbors=self.n_neighbors).fit(Z)
-            self._graph = self.search.kneighbors_graph(mode="distance")
-            self._scale = self._measure_scales(self._graph.data, len(Z))
 
-    def _measure_scales(self, distances: Floats, n: int) -> Floats:
-        nearest = distances.reshape(n, self.n_neighbors)
-        scale = nearest[:, min(_OF_SCALE, self.n_neighbors) - 1]
-        positive = scale[scale > 0]
-        return np.maximum(scale, (positive.min() if len(positive) else 1.0) * _LEAST_SCALE)
+def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
+    """Fit features of a Gaussian kernel that is as wide as rows are apart."""
+    rng = check_random_state(seed)
+    pairs = draw_links(len(Z), rng, _N_DISTANCES)
+    squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
+    usual = float(np.median(squared)) if len(squared) else 0.0
+    apart = usual or float(squared.max(initial=0.0)) or 1.0
+    gamma = 1 / apart
+    count = min(N_LANDMARKS, len(Z))
+    return Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=seed).fit(Z)
 
-    def _weigh(self, graph: sp.csr_matrix, scale: Floats) -> sp.csr_array:
-        rows = np.repeat(np.arange(graph.shape[0]), self.n_neighbors)
-        weights = np.exp(-(graph.data**2) / (scale[rows] * self._scale[graph.indices]))
-        return sp.csr_array((weights, graph.indices, graph.indptr), shape=graph.shape)
 
-    @cached_property
-    def affinities(self) -> sp.csr_array:
-        """Of rows that are neighbours either way, (n, n); rows at one place are 1."""
-        if not self.n_neighbors:
-            return sp.csr_array((len(self.Z), len(self.Z)))
-        one_way = self._weigh(self._graph, self._scale)
-        return sp.csr_array(one_way.maximum(one_way.T))
+@dataclass(frozen=True)
+class MemberScores:
+    """How well rows fit groups.
 
-    def score_members(
-        self, labels: Ints, k: int, weights: Floats | None = None, own_share: float = _OWN_SHARE
-    ) -> Floats:
-        """Score k groups for each row, by its own group and by those of its neighbours.
+    Attributes
+    ----------
+    scores : ndarray of shape (n, k)
+        Of rows, by the groups of others.
+    coefficients : ndarray of shape (m + 1, k)
+        For rows like these: of their features and 1.
+    error : float
+        Mean squared error of the scores of rows that count in full.
+    penalty : float
+    """
 
-        Neighbours count by their weights, which are all 1 if nothing is said.
-        """
-        own = np.eye(k)[labels]
-        affinities = self.affinities if weights is None else self.affinities * weights
-        total = np.asarray(affinities.sum(axis=1)).ravel()
-        near = affinities @ own / np.maximum(total, _TINY)[:, None]
-        return np.asarray(own_share * own + (1 - own_share) * near)
+    scores: Floats
+    coefficients: Floats
+    error: float
+    penalty: float
 
-    def score_others(self, Z: Floats, labels: Ints, k: int) -> Floats:
-        """Score k groups for rows elsewhere, by the groups of their neighbours; sums are 1."""
-        if not self.n_neighbors:
-            return np.asarray(np.eye(k)[np.repeat(labels, len(Z))])
-        graph = self.search.kneighbors_graph(Z, mode="distance")
-        weights = self._weigh(graph, self._measure_scales(graph.data, len(Z)))
-        far = np.asarray(weights.sum(axis=1)).ravel() < _TINY
-        weights.data[np.repeat(far, self.n_neighbors)] = 1.0  # all neighbours are far away
-        near = weights @ np.eye(k)[labels]
-        return np.asarray(near / near.sum(axis=1, keepdims=True))
+
+def fit_sharpness(scores: Floats, labels: Ints) -> float:
+    """Fit what scores are multiplied by, such that their softmax tells labels best."""
+
+    def loss(log_sharpness: float) -> float:
+        odds = np.exp(log_sharpness) * scores
+        own = odds[np.arange(len(labels)), labels]
+        return float((logsumexp(odds, axis=1) - own).mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
+
+
+class MembershipRegression:
+    """Ridge regression of groups on features of rows: how well rows fit groups by those of others.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, m)
+    blocks : Blocks
+    weights : ndarray of shape (n,)
+        How much rows count; 1 for those whose errors are counted.
+
+    Notes
+    -----
+    O(n m²) time to make one, and O(n m k) for k groups; O(n m) memory.
+    """
+
+    def __init__(self, features: Floats, blocks: Blocks, weights: Floats) -> None:
+        self.weights = weights
+        self.roots = np.sqrt(weights)[:, None]
+        self.U, self.s, self.Vt = np.linalg.svd(self.roots * features, full_matrices=False)
+        self.blocks = [b for b in _sort_by_size(blocks.of) if 1 < b.shape[1] <= _LARGE_BLOCK]
+        self.counted = np.flatnonzero(weights == 1.0)
+        self._without: dict[float, list[Floats]] = {}
+
+    def score(self, labels: Ints, k: int, penalty: float | None = None) -> MemberScores:
+        """Score k groups by labels of rows, with that penalty or the one of least error."""
+        Y = np.zeros((len(labels), k))
+        Y[np.arange(len(labels)), labels] = 1
+        mean = self.weights @ Y / self.weights.sum()
+        Y = self.roots * (Y - mean)
+        along = self.U.T @ Y
+        penalties = PENALTIES if penalty is None else (penalty,)
+        tries = [(*self._leave_own_out(Y, along, one), one) for one in penalties]
+        residuals, error, penalty = min(tries, key=lambda one: one[1])
+        B = self.Vt.T @ ((self.s / (self.s**2 + penalty))[:, None] * along)
+        scores = (Y - residuals) / self.roots + mean
+        return MemberScores(scores, np.vstack([B, mean]), error, penalty)
+
+    def _leave_own_out(self, Y: Floats, along: Floats, penalty: float) -> tuple[Floats, float]:
+        """Find residuals by scores that a row's block had no part in, and their mean square."""
+        shrunk = self.s**2 / (self.s**2 + penalty)
+        R = Y - self.U @ (shrunk[:, None] * along)
+        if penalty not in self._without:
+            of_rows = 1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)
+            self._without[penalty] = [of_rows, *(self._invert(b, shrunk) for b in self.blocks)]
+        alone, *inverses = self._without[penalty]
+        found = np.asarray(alone[:, None] * R)
+        for rows, inverse in zip(self.blocks, inverses, strict=True):
+            found[rows] = inverse @ R[rows]
+        error = float((found[self.counted] ** 2).sum() / max(len(self.counted), 1))
+        return found, error
+
+    def _invert(self, rows: Ints, shrunk: Floats) -> Floats:
+        """Invert I − H of each of some blocks of one size."""
+        U = self.U[rows]
+        H = (U * shrunk) @ U.transpose(0, 2, 1)
+        return np.linalg.inv((1 + 1e-9) * np.eye(rows.shape[1]) - H)
+
+
+def _sort_by_size(block: Ints) -> list[Ints]:
+    """Sort rows of blocks into one array (blocks, rows) for all blocks of a size."""
+    order = np.argsort(block, kind="stable")
+    starts = np.flatnonzero(np.diff(block[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    return [order[starts[sizes == s][:, None] + np.arange(s)] for s in np.unique(sizes)]
+
+
+def score_others(features: Nystroem, Z: Floats, coefficients: Floats) -> Floats:
+    """Score groups for rows that had no part in the regression."""
+    return np.asarray(features.transform(Z) @ coefficients[:-1] + coefficients[-1])
 
 
 # The partition of rows into so many groups; None where there is none.
@@ -387,7 +471,7 @@ class PlainRows(TransformerMixin, BaseEstimator):
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
 
-def learn_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
+def fit_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
     """Learn the metric from what is known; one that is frozen is taken as it is."""
     if isinstance(metric, FrozenEstimator):
         return metric.estimator
@@ -400,7 +484,7 @@ def learn_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) ->
         return learner.fit(X, y, pairs=pairs)
 
 
-def learn_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
+def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
     """Learn the metric from these pairs alone; as it is, where it is frozen or they are too few."""
     if isinstance(given, FrozenEstimator):
         return metric
@@ -447,7 +531,7 @@ def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> In
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GroupingRules:
     """How rows are to be grouped.
 
     Attributes
@@ -474,34 +558,41 @@ class Partitions:
         Where rows are.
     pairs : Pairs
         What is to be kept.
-    wanted : Wanted
+    wanted : GroupingRules
     seed : int
     """
 
-    def __init__(self, Z: Floats, pairs: Pairs, wanted: Wanted, seed: int) -> None:
+    def __init__(self, Z: Floats, pairs: Pairs, wanted: GroupingRules, seed: int) -> None:
         with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
             self.axes = PCA(min(_MOST_AXES, *Z.shape), random_state=seed).fit(Z)
         self.Z = self.axes.transform(Z)
         self.pairs, self.wanted, self.seed = pairs, wanted, seed
         self.blocks = tie_blocks(pairs, len(Z), strict=wanted.strength is None)
-        self.neighborhoods = Neighborhoods(self.Z)
+        self.features = fit_kernel_features(self.Z, seed)
         named = np.zeros(len(Z), dtype=bool)
         named[pairs.points] = True
-        self.weights = np.where(named, 1.0, _UNNAMED)
+        weights = np.where(named, 1.0, _UNNAMED if named.any() else 1.0)
+        features = self.features.transform(self.Z)
+        self.regression = MembershipRegression(features, self.blocks, weights)
         self._too_few = 0
         self._functions = np.zeros((len(Z), 0))
         self._found: dict[tuple[str, int], Ints | None] = {}
 
     @cached_property
+    def affinities(self) -> sp.csr_array:
+        """Of neighbours."""
+        return find_affinities(self.Z)
+
+    @cached_property
     def tree(self) -> Tree:
         """Who joins whom, with cannot-links kept."""
-        return grow_tree(self.Z, self.neighborhoods.affinities, self.blocks)
+        return grow_tree(self.Z, self.affinities, self.blocks)
 
     def smooth_functions(self, k: int) -> Floats:
         """Find the k smoothest functions on the graph of neighbours, (n, k)."""
         n = len(self.Z)
         if self._functions.shape[1] < k:
-            affinities = self.neighborhoods.affinities
+            affinities = self.affinities
             degrees = np.maximum(np.asarray(affinities.sum(axis=1)).ravel(), _TINY)
             scaling = sp.diags_array(1 / np.sqrt(degrees))
             smooth = scaling @ affinities @ scaling + sp.eye_array(n)  # no negative eigenvalues
@@ -531,19 +622,22 @@ class Partitions:
     def repair(self, start: Ints, k: int, turns: int = _TURNS) -> Ints:
         """Change groups until they keep the pairs, k of them if pairs do not need more.
 
-        Rows in pairs change first, and then those near to them, which go where their neighbours
-        are.
+        Rows go where they fit best by the groups of others, those in pairs counting most.
         """
-        labels = self._join_smallest(start)
+        labels, penalty = self._join_smallest(start), None
         for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max(initial=-1)) + 1
-            own_share = _LITTLE_SHARE if turn else _OWN_SHARE
-            scores = self.neighborhoods.score_members(labels, n_groups, self.weights, own_share)
-            after = self._keep_pairs(costs_of_scores(scores), max(k, n_groups))
-            labels = number_by_appearance(after)
+            found = self.regression.score(
+                labels, n_groups, penalty if turn % _CHOSEN_ANEW else None
+            )
+            penalty = found.penalty
+            after = self._keep_pairs(costs_of_scores(found.scores), max(k, n_groups))
+            after = number_by_appearance(after)
+            if np.array_equal(labels, after):
+                break
+            labels = after
         if len(np.unique(labels)) < self.wanted.least:
-            n_groups = int(labels.max(initial=-1)) + 1
-            scores = self.neighborhoods.score_members(labels, n_groups)
+            scores = self.regression.score(labels, int(labels.max(initial=-1)) + 1).scores
             labels = split_groups(labels, scores, self.blocks, self.wanted.least)
         return number_by_appearance(labels)
 
