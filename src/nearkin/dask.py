@@ -24,14 +24,13 @@ KernelBeta(n_landmarks=100, random_state=0)
 from __future__ import annotations
 
 import inspect
-from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
+from sklearn.base import _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError, explain_missing_package
@@ -41,54 +40,33 @@ with explain_missing_package("rows of dask need dask", "dask"):
     import dask.array as da
 
 from nearkin._types import Floats
+from nearkin.learners.base import MetricMixin
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
 from nearkin.rows.dask_rows import DaskRows, explain_failures, find_client, is_dask
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import score_order
-from nearkin.scores.verdicts import Prevalence, read_verdicts
+from nearkin.scores.verdicts import Prevalence
 from nearkin.storage.files import StrPath
 
 _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
 __all__ = ["DaskMetric", "DaskRows", *(f"Dask{learner.name}" for learner in _LEARNERS)]
 
 
-def _initialiser(learner: type[Any]) -> Any:
-    """``__init__`` with the parameters of a learner and a client, as scikit-learn reads them."""
-    known = inspect.signature(learner.__init__).parameters.values()
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    signature = inspect.Signature([*known, client])
-
-    def __init__(self: Any, **params: Any) -> None:
-        bound = signature.bind(self, **params)
-        bound.apply_defaults()
-        for name, value in list(bound.arguments.items())[1:]:
-            setattr(self, name, value)
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
-
-
-class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """What learners for dask share: ``class DaskRCA(DaskMetric, learner=RCA)`` makes one.
+class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """What learners for dask add to a learner: methods that take dask collections, too.
 
     Examples
     --------
+    >>> from nearkin import RCA
     >>> from nearkin.dask import DaskMetric, DaskRCA
-    >>> issubclass(DaskRCA, DaskMetric)
+    >>> issubclass(DaskRCA, DaskMetric) and issubclass(DaskRCA, RCA)
     True
     """
 
     _learner: ClassVar[type[Any]]
     client: Any
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
-
-    def __init_subclass__(cls, *, learner: type[Any], **options: Any) -> None:
-        super().__init_subclass__(auto_wrap_output_keys=None, **options)
-        cls._learner = learner
-        cls.__init__ = _initialiser(learner)  # type: ignore[method-assign]
 
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.
@@ -118,9 +96,11 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> metric.n_components_
         2
         """
-        rows = DaskRows(X, client=self.client)
-        local = self._learner(**self._local_params())
-        self._local = local.fit(rows, self._labels(y), pairs=pairs)
+        params = self.get_params(deep=False)
+        client = params.pop("client")
+        rows = DaskRows(X, client=client)
+        local = self._learner(**params).fit(rows, self._labels(y), pairs=pairs)
+        self.__dict__ = {**vars(local), "client": client}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -147,9 +127,8 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> metric.transform(rows).compute().shape
         (100, 2)
         """
-        local = self.to_local()
         with config_context(transform_output="default"):
-            return local.transform(DaskRows(X, client=self.client) if is_dask(X) else X)
+            return super().transform(self._opened(X))
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Any:
         """Learned distance between two sets row by row.
@@ -174,9 +153,8 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
         (50,)
         """
-        local = self.to_local()
         if not (is_dask(X_a) or is_dask(X_b)):
-            return local.pair_distance(X_a, X_b)
+            return super().pair_distance(X_a, X_b)
         if not (is_dask(X_a) and is_dask(X_b)):
             raise InputTypeError(
                 f"X_a is of type {type(X_a).__name__} and X_b of type {type(X_b).__name__}: give "
@@ -198,58 +176,6 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         dtype = np.result_type(Z_a.dtype, Z_b.dtype)
         empty = np.empty(0, dtype=dtype)
         return da.map_blocks(_row_distances, Z_a, Z_b, dtype=dtype, drop_axis=1, meta=empty)
-
-    def same(self, X_a: Any, X_b: Any) -> Any:
-        """Whether two rows are the same kind of thing, row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
-
-        Returns
-        -------
-        dask array of bool of shape (n,)
-            Not computed yet. An ndarray for arrays.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> bool(metric.same(rows[:50], rows[:50]).compute().all())
-        True
-        """
-        return self.pair_distance(X_a, X_b) <= read_verdicts(self.to_local()).radius
-
-    def chance_same(self, X_a: Any, X_b: Any, prevalence: float | None = None) -> Any:
-        """Probability that two rows are the same kind of thing, row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
-        prevalence : float in (0, 1), optional
-            Share of all such pairs that are the same. By default ½, or as ``calibrate`` found.
-
-        Returns
-        -------
-        dask array of shape (n,)
-            Not computed yet. An ndarray for arrays.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> bool((metric.chance_same(rows[:50], rows[:50]).compute() >= 0.5).all())
-        True
-        """
-        return read_verdicts(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
 
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
@@ -281,10 +207,9 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> metric.calibrate(rows, y, prevalence=0.1).prevalence_
         0.1
         """
-        rows = DaskRows(X, client=self.client) if is_dask(X) else X
-        local = self.to_local()
-        self._local = local.calibrate(rows, self._labels(y), pairs=pairs, prevalence=prevalence)
-        return self
+        return super().calibrate(
+            self._opened(X), self._labels(y), pairs=pairs, prevalence=prevalence
+        )
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -315,50 +240,11 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> 0 <= metric.score(rows, y) <= 1
         True
         """
-        local = self.to_local()
+        if y is None or not is_dask(X):
+            return super().score(self._opened(X), self._labels(y), pairs=pairs)
         y = self._labels(y)
-        if not is_dask(X):
-            return float(local.score(X, y, pairs=pairs))
         check_roles(y, pairs, triplets=True)
-        if y is None:
-            return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
         return score_order(self._computed(self.transform(X)), y, pairs=pairs)
-
-    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned distance between all rows of two arrays, as of the local learner.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.distance(X[:3]).shape
-        (3, 3)
-        """
-        _refuse_dask("distance", X_a, X_b)
-        found: Floats = self.to_local().distance(X_a, X_b)
-        return found
-
-    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned kernel between all rows of two arrays, as of the local learner.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.kernel_matrix(X[:3]).shape
-        (3, 3)
-        """
-        _refuse_dask("kernel_matrix", X_a, X_b)
-        found: Floats = self.to_local().kernel_matrix(X_a, X_b)
-        return found
 
     def to_local(self) -> Any:
         """The fitted learner without dask, which works on arrays.
@@ -380,7 +266,9 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         ITML(random_state=0)
         """
         check_is_fitted(self)
-        return copy(self._local)
+        local = object.__new__(self._learner)
+        local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
+        return local
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
         """Write the learner to a file, from which :func:`nearkin.load` gives the local one.
@@ -437,30 +325,27 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
 
-    def _local_params(self) -> dict[str, Any]:
-        params: dict[str, Any] = self.get_params(deep=False)
-        del params["client"]
-        return params
+    def _opened(self, X: Any) -> Any:
+        return DaskRows(X, client=self.client) if is_dask(X) else X
 
-    def __getattr__(self, name: str) -> Any:
-        # What was learned; asked for only where the object itself has no such attribute.
-        if name.endswith("_") and not name.startswith("_") and "_local" in vars(self):
-            return getattr(self._local, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_local" in vars(self)
+    def _embedded(self, X: Any) -> Floats:
+        if is_dask(X):
+            raise InputTypeError(
+                "distance and kernel_matrix make an array of all pairs of rows, from arrays only: "
+                "give some rows, for example X[:100].compute(), or use pair_distance."
+            )
+        return super()._embedded(X)
 
     def __sklearn_clone__(self) -> Self:
         # A client is a connection: the clone uses the same.
-        bare = copy(self)
+        bare = self.__copy__()
         bare.client = None
         found: Self = _clone_parametrized(bare)
         found.client = self.client
         return found
 
     def __copy__(self) -> Self:
-        other = type(self).__new__(type(self))
+        other = object.__new__(type(self))
         other.__dict__.update(vars(self))
         return other
 
@@ -469,7 +354,23 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return {**state, "client": None}
 
 
-def _on_dask(name: str, home: str) -> type[DaskMetric]:
+def _make_initialiser(learner: type[Any]) -> Any:
+    """``__init__`` with the parameters of a learner and a client, as scikit-learn reads them."""
+    known = inspect.signature(learner.__init__).parameters.values()
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    signature = inspect.Signature([*known, client])
+
+    def __init__(self: Any, **params: Any) -> None:
+        bound = signature.bind(self, **params)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def _make_class(name: str, home: str) -> type[DaskMetric]:
     """The class for dask of a learner."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
@@ -498,11 +399,14 @@ def _on_dask(name: str, home: str) -> type[DaskMetric]:
     True
     """
 
-    class OnDask(DaskMetric, learner=getattr(import_module(home), name)):
-        __doc__ = text
-
-    OnDask.__name__ = OnDask.__qualname__ = f"Dask{name}"
-    return OnDask
+    learner = getattr(import_module(home), name)
+    attributes = {
+        "__doc__": text,
+        "__module__": __name__,
+        "__init__": _make_initialiser(learner),
+        "_learner": learner,
+    }
+    return type(f"Dask{name}", (DaskMetric, learner), attributes)
 
 
 if TYPE_CHECKING:
@@ -518,16 +422,8 @@ if TYPE_CHECKING:
     DaskEuclidean = DaskMetric
 else:
     for _learner in _LEARNERS:
-        globals()[f"Dask{_learner.name}"] = _on_dask(_learner.name, _learner.home)
+        globals()[f"Dask{_learner.name}"] = _make_class(_learner.name, _learner.home)
 
 
 def _row_distances(Z_a: Floats, Z_b: Floats) -> Floats:
     return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))
-
-
-def _refuse_dask(name: str, *arrays: Any) -> None:
-    if any(is_dask(X) for X in arrays):
-        raise InputTypeError(
-            f"{name} makes an array of all pairs of rows, from arrays only: give some rows, for "
-            "example X[:100].compute(), or use pair_distance."
-        )
