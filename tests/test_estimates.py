@@ -8,7 +8,7 @@ import pytest
 
 import nearkin as nk
 from nearkin import estimates
-from nearkin.estimates import Estimate, available_memory, kernel_rows, least_memory
+from nearkin.estimates import Estimate, available_memory, count_kernel_rows, least_memory
 from tests.cases import each
 
 
@@ -68,8 +68,8 @@ def test_a_trial_is_of_the_job_s_kind_and_no_larger(learner, n):
         assert few.n <= min(n // 2, 6000)
         assert few.n > estimates._ROWS_OF_A_KIND.get(type(learner).__name__, 0)
         assert few.p == min(200, n // 4, few.n // 2)
-        count = kernel_rows(learner, n)
-        found = kernel_rows(few.learner, few.n)
+        count = count_kernel_rows(learner, n)
+        found = count_kernel_rows(few.learner, few.n)
         assert found == (few.n if count == n else min(count, 2000, few.n))
         assert few.work("fit") < whole.work("fit")
 

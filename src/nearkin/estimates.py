@@ -87,12 +87,12 @@ class Estimate:
         return self.remedy is None
 
     def __str__(self) -> str:
-        low, high = in_time(self.seconds_low), in_time(self.seconds_high)
-        said = f"about {in_time(self.seconds)} ({low} to {high}), {in_bytes(self.memory)}"
+        low, high = format_time(self.seconds_low), format_time(self.seconds_high)
+        said = f"about {format_time(self.seconds)} ({low} to {high}), {format_bytes(self.memory)}"
         if self.passes is not None:
             said += f", {self.passes} pass{'es' * (self.passes != 1)} over the data"
         if self.remedy is not None:
-            said += f"; but {in_bytes(self.available)} are free: {self.remedy}"
+            said += f"; but {format_bytes(self.available)} are free: {self.remedy}"
         return said
 
 
@@ -139,7 +139,7 @@ def estimate(
     """
     _check(learner, n, d, n_pairs, job, dtype)
     if by_labels is None:
-        by_labels = any(type(part).__name__ in _BY_LABELS for part in parts_of(learner))
+        by_labels = any(type(part).__name__ in _BY_LABELS for part in list_parts(learner))
     trial = _Trial(learner, n, d, n_pairs, np.dtype(dtype), by_labels)
     jobs = _JOBS if job == "both" else (job,)
     passes = _count_passes(trial)
@@ -154,13 +154,13 @@ def estimate(
     return Estimate(seconds, seconds / factor, seconds * factor, memory, passes, available, remedy)
 
 
-def parts_of(learner: Any) -> list[Any]:
+def list_parts(learner: Any) -> list[Any]:
     """The learners of a composition, or the learner itself."""
     steps = getattr(learner, "steps", None) or getattr(learner, "learners", None)
-    return [learner] if steps is None else [part for step in steps for part in parts_of(step)]
+    return [learner] if steps is None else [part for step in steps for part in list_parts(step)]
 
 
-def kernel_rows(learner: Any, n: int) -> int:
+def count_kernel_rows(learner: Any, n: int) -> int:
     """Rows that a learner's kernel matrix is of, for n rows; 0 without a kernel."""
     if getattr(learner, "kernel", None) is None or type(learner).__name__ == "GeometryAware":
         return 0
@@ -173,13 +173,15 @@ def kernel_rows(learner: Any, n: int) -> int:
 
 def least_memory(learner: Any, n: int, d: int, itemsize: int = 8, *, in_memory: bool = True) -> int:
     """Bytes that a fit needs at least: rows, unless they are read from files, and its kernel."""
-    square = max(kernel_rows(part, n) for part in parts_of(learner))
+    square = max(count_kernel_rows(part, n) for part in list_parts(learner))
     return (n * d * in_memory + square**2) * itemsize
 
 
 def has_many_landmarks(learner: Any, n: int) -> bool:
     """Whether fewer landmarks would save a fit to n rows memory."""
-    return any(kernel_rows(part, n) >= min(n, USUAL_LANDMARKS + 1) for part in parts_of(learner))
+    return any(
+        count_kernel_rows(part, n) >= min(n, USUAL_LANDMARKS + 1) for part in list_parts(learner)
+    )
 
 
 def available_memory() -> int:
@@ -202,13 +204,13 @@ def available_memory() -> int:
     return min(found)
 
 
-def in_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """A time, in the unit that suits it.
 
     Examples
     --------
-    >>> from nearkin.estimates import in_time
-    >>> in_time(0.04), in_time(40), in_time(400), in_time(1e6)
+    >>> from nearkin.estimates import format_time
+    >>> format_time(0.04), format_time(40), format_time(400), format_time(1e6)
     ('0.04 s', '40 s', '6.7 min', '11.6 days')
     """
     for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
@@ -217,13 +219,13 @@ def in_time(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
 
 
-def in_bytes(memory: float) -> str:
+def format_bytes(memory: float) -> str:
     """An amount of memory, in the unit that suits it.
 
     Examples
     --------
-    >>> from nearkin.estimates import in_bytes
-    >>> in_bytes(7e8), in_bytes(3e6), in_bytes(8e12), in_bytes(123e9)
+    >>> from nearkin.estimates import format_bytes
+    >>> format_bytes(7e8), format_bytes(3e6), format_bytes(8e12), format_bytes(123e9)
     ('0.7 GB', '3 MB', '8 TB', '0.12 TB')
     """
     unit, size = next(
@@ -246,8 +248,8 @@ class _Trial:
 
     def smaller(self, n: int, most: int) -> _Trial:
         """The same with about n rows, enough for its landmarks and pairs; at most so many."""
-        parts = parts_of(self.learner)
-        counts = [kernel_rows(part, self.n) for part in parts]
+        parts = list_parts(self.learner)
+        counts = [count_kernel_rows(part, self.n) for part in parts]
         k = max(min(count, _MOST_LANDMARKS) if count < self.n else 0 for count in counts)
         n = min(max(n, 2 * k, min(2 * self.p, _MOST_PAIRED)), most, _MOST_NUMBERS // self.d)
         kinds = [_ROWS_OF_A_KIND.get(type(part).__name__, 0) for part in parts]
@@ -255,7 +257,7 @@ class _Trial:
         # Where most rows are in some pair, that is to be so in a trial.
         p = self.p * n // self.n if 4 * self.p > self.n else min(self.p, n // 2)
         learner = clone(self.learner)
-        for part, count in zip(parts_of(learner), counts, strict=True):
+        for part, count in zip(list_parts(learner), counts, strict=True):
             if count:
                 m = n if count == self.n else min(count, _MOST_LANDMARKS, n)
                 part.set_params(n_landmarks=m, landmarks="random")
@@ -284,8 +286,8 @@ class _Trial:
         """How the time of a job grows, up to a factor and a constant."""
         n, d = float(self.n), self.d
         total = _PRODUCTS_OF_A_NUMBER * n * d
-        for part in parts_of(self.learner):
-            name, k = type(part).__name__, kernel_rows(part, self.n)
+        for part in list_parts(self.learner):
+            name, k = type(part).__name__, count_kernel_rows(part, self.n)
             if job == "transform":
                 total += n * d * (n if name == "GeometryAware" else k)
             elif name in ("KernelA", "LLMA", "GeometryAware"):  # neighbours, and sparse steps
@@ -322,7 +324,7 @@ def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[float, float, int]:
         # As many rows as cost this learner, which may know fewer, what the job will cost.
         wanted = job.work("transform") / replace(job, n=trial.n).work("transform") * trial.n
         found += _extrapolate((len(few), seconds), (len(many), longer), wanted)
-    by_steps = any(type(part).__name__ in _BY_STEPS for part in parts_of(job.learner))
+    by_steps = any(type(part).__name__ in _BY_STEPS for part in list_parts(job.learner))
     return found, _FACTOR_BY_STEPS if by_steps else _FACTOR, columns
 
 
@@ -374,8 +376,8 @@ def _memory_of(job: _Trial, columns: int, kind: str) -> int:
     """Bytes that a process holds: rows, what is made of them, and squares of landmarks."""
     n, itemsize = job.n, job.dtype.itemsize
     held = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
-    for part in parts_of(job.learner):
-        name, k = type(part).__name__, kernel_rows(part, n)
+    for part in list_parts(job.learner):
+        name, k = type(part).__name__, count_kernel_rows(part, n)
         held += 4 * k**2 * itemsize
         if name == "LMNN":
             held += n**2 * itemsize
@@ -387,7 +389,9 @@ def _memory_of(job: _Trial, columns: int, kind: str) -> int:
 def _remedy_for(learner: Any, n: int, passes: int | None) -> str:
     """What to do where there is not enough memory."""
     if has_many_landmarks(learner, n):
-        name = next(type(part).__name__ for part in parts_of(learner) if kernel_rows(part, n))
+        name = next(
+            type(part).__name__ for part in list_parts(learner) if count_kernel_rows(part, n)
+        )
         return f"use {name}(n_landmarks={USUAL_LANDMARKS}), which holds no n × n numbers."
     if passes is not None:
         return "read the rows from a file with nearkin.open_rows, or spread them with nearkin.dask."
@@ -412,7 +416,7 @@ def _check(learner: Any, n: int, d: int, n_pairs: int, job: str, dtype: Any) -> 
             raise InputError(f"{name} must be at least {least}, got {value}.")
     if job not in (*_JOBS, "both"):
         raise InputError(f'job must be "fit", "transform" or "both", got {job!r}.')
-    if any(getattr(part, "kernel", None) == "precomputed" for part in parts_of(learner)):
+    if any(getattr(part, "kernel", None) == "precomputed" for part in list_parts(learner)):
         raise InputError('kernel="precomputed" has no columns: its cost is not foretold.')
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise InputError(f"dtype must be float32 or float64, got {dtype!r}.")

@@ -3,7 +3,7 @@
 import csv
 
 from nearkin.pairs.pairs import Pairs
-from nearkin.storage.files import is_formula, quoted, unquoted
+from nearkin.storage.files import is_formula, quote_formula, unquote_formula
 from nearkin.studio.reports import clusters_file, pairs_file
 from tests.cases import each
 
@@ -14,8 +14,8 @@ PLAIN = ["", "a=1", "'", "'tis", "-3", "+4.5", "-1e-5", "-.5", "n-1", "\n=1"]
 @each("text", [*ODD, *PLAIN])
 def test_only_formulas_are_quoted_and_come_back(text):
     assert is_formula(text) == (text in ODD)
-    assert quoted(text) == ("'" + text if text in ODD else text)
-    assert unquoted(quoted(text)) == text
+    assert quote_formula(text) == ("'" + text if text in ODD else text)
+    assert unquote_formula(quote_formula(text)) == text
 
 
 def test_the_command_line_quotes_on_request(run, files, model):
@@ -28,11 +28,13 @@ def test_the_command_line_quotes_on_request(run, files, model):
     shown = run(*which).records
     assert [record["name"] for record in shown] == names
     found = run(*which, "--quote-formulas")
-    assert [record["name"] for record in found.records] == [quoted(name) for name in names]
+    assert [record["name"] for record in found.records] == [quote_formula(name) for name in names]
     assert [record["'=kind"] for record in found.records] == [str(k) for k in range(len(names))]
     run(*which, "--quote-formulas", "-o", "z.tsv")
     with open("z.tsv", newline="") as file:
-        assert [row[0] for row in csv.reader(file, delimiter="\t")][1:] == list(map(quoted, names))
+        assert [row[0] for row in csv.reader(file, delimiter="\t")][1:] == list(
+            map(quote_formula, names)
+        )
     for other in (("-o", "z.parquet"), ("--json",)):
         assert "is for CSV and TSV" in run(*which, "--quote-formulas", *other, status=2).err
 

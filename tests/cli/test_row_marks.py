@@ -5,7 +5,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from nearkin.cli.row_marks import MOST_MARKS, add_marks, count_known, marks_of
+from nearkin.cli.row_marks import MOST_MARKS, add_marks, count_known, mark_rows
 
 
 def smallest_marks(blocks):
@@ -21,7 +21,7 @@ def test_a_mark_is_the_sum_of_products_that_it_is_said_to_be(X):
     factors = [int(f) for f in np.random.PCG64(7).random_raw(4)]
     bits = X[0].astype(np.float32).view(np.uint32).tolist()
     total = (factors[0] + sum(f * b for f, b in zip(factors[1:], bits, strict=True))) % 2**64
-    assert marks_of(X[:1]).tolist() == [total >> 32]
+    assert mark_rows(X[:1]).tolist() == [total >> 32]
 
 
 def test_rows_are_known_by_their_content(X):
@@ -39,16 +39,16 @@ def test_equal_rows_have_one_mark():
 
 def test_columns_and_numbers_that_do_not_fit_are_told_apart():
     large = np.array([[1e300, 1.0], [1.0, 1e300], [0.0, 1.0], [1.0, 0.0]])
-    assert len(set(marks_of(large).tolist())) == 4
+    assert len(set(mark_rows(large).tolist())) == 4
 
 
 def test_of_many_rows_a_share_is_estimated():
     X = np.random.default_rng(0).normal(size=(5 * MOST_MARKS, 2))
     marks = smallest_marks(np.array_split(X, 7))
     assert len(marks) == MOST_MARKS
-    assert marks.tolist() == np.unique(marks_of(X))[:MOST_MARKS].tolist()
+    assert marks.tolist() == np.unique(mark_rows(X))[:MOST_MARKS].tolist()
     new = np.random.default_rng(1).normal(size=(1000, 2))
     assert count_known(marks, np.concatenate([X[:1000], new])) == pytest.approx(1000, rel=0.2)
     assert count_known(marks, new) == 0
-    unmarked = X[marks_of(X) > marks[-1]][:5]
+    unmarked = X[mark_rows(X) > marks[-1]][:5]
     assert count_known(marks, unmarked) is None

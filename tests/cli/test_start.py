@@ -8,7 +8,7 @@ import pytest
 
 from nearkin import open_rows
 from nearkin.cli.fit import read_ahead
-from nearkin.cli.row_marks import MarkedRows, marks_of
+from nearkin.cli.row_marks import MarkedRows, mark_rows
 from nearkin.rows.streams import RowStream
 
 
@@ -46,7 +46,7 @@ def test_marks_are_made_while_rows_are_read():
     next(iter(marked.rows))
     n_before = len(passes)
     np.testing.assert_array_equal(marked.rows.to_numpy(), X)
-    np.testing.assert_array_equal(marked.marks(), np.unique(marks_of(X)))
+    np.testing.assert_array_equal(marked.marks(), np.unique(mark_rows(X)))
     assert len(passes) == n_before + 1 > n_opened
     unread = MarkedRows(open_rows(lambda: np.array_split(X, 5)))
     np.testing.assert_array_equal(unread.marks(), marked.marks())

@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import nearkin
-from nearkin.storage.files import Ended, tidied_up, whole_file
+from nearkin.storage.files import Ended, end_tidily, whole_file
 from tests.cases import each
 from tests.waiting import PATIENCE
 
@@ -132,7 +132,7 @@ def test_signals_of_others_are_left_to_them():
     came = []
     before = signal.signal(signal.SIGTERM, lambda *_: came.append(1))
     try:
-        with tidied_up():
+        with end_tidily():
             signal.raise_signal(signal.SIGTERM)
         assert came == [1]
     finally:
@@ -144,7 +144,7 @@ def test_signals_are_theirs_again_afterwards(monkeypatch):
     known = signal.raise_signal
     monkeypatch.setattr("nearkin.storage.files.signal.raise_signal", ended.append)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    with pytest.raises(Ended), tidied_up(), tidied_up():
+    with pytest.raises(Ended), end_tidily(), end_tidily():
         known(signal.SIGTERM)
     assert ended == [signal.SIGTERM]  # once
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

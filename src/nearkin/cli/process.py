@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nearkin.cli.common import DONE, INTERRUPTED, complain
-from nearkin.storage.files import Ended, tidied_up
+from nearkin.storage.files import Ended, end_tidily
 
 # Before what was lost in a callback is said again.
 _SECONDS = 0.02
@@ -48,7 +48,7 @@ def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
     if is_all:
         _occupy_closed_streams()
     came: list[int] = []
-    with tidied_up():
+    with end_tidily():
         try:
             with _interruptible(came, is_all=is_all):
                 status = run()

@@ -19,7 +19,7 @@ _SEED = 7
 _PIECE_ROWS = 8192
 
 
-def marks_of(X: Any) -> Marks:
+def mark_rows(X: Any) -> Marks:
     """Mark of each row of an array.
 
     The same for float32 and float64, so that rows are known again from a file of another kind.
@@ -39,7 +39,7 @@ def marks_of(X: Any) -> Marks:
 
 def add_marks(marks: Marks, X: Any) -> Marks:
     """The smallest marks after further rows, each once, in their order."""
-    found = marks_of(X)
+    found = mark_rows(X)
     if len(marks) == MOST_MARKS:  # which most rows do not reach
         found = found[found < marks[-1]]
     return np.union1d(marks, found)[:MOST_MARKS]
@@ -54,12 +54,12 @@ def count_known(marks: Marks, X: Any) -> int | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.cli.row_marks import add_marks, count_known, marks_of
+    >>> from nearkin.cli.row_marks import add_marks, count_known, mark_rows
     >>> X = np.arange(12.0).reshape(6, 2)
-    >>> count_known(add_marks(np.unique(marks_of(X[:2])), X[2:4]), X)
+    >>> count_known(add_marks(np.unique(mark_rows(X[:2])), X[2:4]), X)
     4
     """
-    found = marks_of(X)
+    found = mark_rows(X)
     telling = found if len(marks) < MOST_MARKS else found[found <= marks[-1]]
     if not len(telling):
         return None if len(found) else 0

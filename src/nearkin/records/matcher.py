@@ -43,16 +43,16 @@ from nearkin.records.model import (
 )
 from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
-from nearkin.storage.arrays import StorageError, kind_of, read_arrays, write_arrays
+from nearkin.storage.arrays import StorageError, read_arrays, read_kind, write_arrays
 from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
     dict_of,
-    one_of,
     pack,
     stored,
     text,
     unpack,
+    word_of,
 )
 from nearkin.storage.schema import a as an
 from nearkin.tables.reading import ORDERS, READINGS, Column, Order
@@ -100,7 +100,7 @@ def load(path: StrPath) -> Any:
 
 def is_matcher(path: StrPath) -> bool:
     """Whether a file says that it holds a matcher."""
-    return kind_of(path) == KIND
+    return read_kind(path) == KIND
 
 
 def save_matcher(matcher: Any, path: StrPath) -> None:
@@ -133,7 +133,7 @@ _NONE = np.empty((0, 2), dtype=np.int64)
     comparisons_=an("Comparisons"),
     matching_=an("Matching"),
     kinds_=dict_of(text),
-    orders_=dict_of(one_of(*READINGS)),
+    orders_=dict_of(word_of(*READINGS)),
     report_=an("MatchReport"),
 )
 class RecordMatcher(WholeState, BaseEstimator):

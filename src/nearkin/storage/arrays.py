@@ -73,10 +73,10 @@ class StorageError(InputError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+        super().__init__(make_printable(message))
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """A text from a file that cannot steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
@@ -216,7 +216,7 @@ def read_header(path: StrPath, kind: str, version: int) -> Header:
         return _read_header(file, path, kind, version)[0]
 
 
-def kind_of(path: StrPath) -> str | None:
+def read_kind(path: StrPath) -> str | None:
     """What a file says that it is, such as ``"nearkin model"``; None if it is none of ours."""
     with open(path, "rb") as file:
         try:
@@ -225,7 +225,7 @@ def kind_of(path: StrPath) -> str | None:
             return None
 
 
-def strict_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Value of a JSON text, without NaN, infinities and names given twice.
 
     Raises
@@ -257,7 +257,7 @@ def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tup
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
             raise InputError("its header has other fields than it should")
-        content = strict_json(metadata["content"])
+        content = parse_json(metadata["content"])
         table = {name: _entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
         raise _damaged(path, str(error)) from error
@@ -282,7 +282,7 @@ def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
     header_text = file.read(length)
     if _has_too_many_values(header_text):
         raise InputError("too many values")
-    raw = strict_json(header_text)
+    raw = parse_json(header_text)
     return raw.pop(_METADATA), raw, length, size
 
 
@@ -310,7 +310,7 @@ def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
 def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
     """An error that says which nearkin wrote a file, if the file does, and what to do."""
     try:
-        maker = f"nearkin {strict_json(metadata['content'])['nearkin']}"
+        maker = f"nearkin {parse_json(metadata['content'])['nearkin']}"
     except _MALFORMED:
         maker = "nearkin"
     if found > version:

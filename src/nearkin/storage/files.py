@@ -16,9 +16,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-# Signals that end a process at once: here they end it when all is tidied up.
+# As pyarrow and Python both read them. Numbers are no formulas, whatever their sign.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+MARK = "'"
 
-
+_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
+StrPath = str | os.PathLike[str]
 _NAMES = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
@@ -37,7 +41,7 @@ class Ended(KeyboardInterrupt):
 
 
 @contextmanager
-def tidied_up() -> Iterator[None]:
+def end_tidily() -> Iterator[None]:
     """In this block SIGTERM and SIGHUP raise :class:`Ended`; when it is left, they end the process.
 
     So files that are half written go first. Signals that are ignored or that somebody else takes
@@ -46,8 +50,8 @@ def tidied_up() -> Iterator[None]:
 
     Examples
     --------
-    >>> from nearkin.storage.files import tidied_up
-    >>> with tidied_up():
+    >>> from nearkin.storage.files import end_tidily
+    >>> with end_tidily():
     ...     pass  # files are written
     """
     taken: list[int] = []
@@ -70,12 +74,6 @@ def tidied_up() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
         if came:
             signal.raise_signal(came[0])
-
-
-# Files that are complete or not there.
-
-
-StrPath = str | os.PathLike[str]
 
 
 @contextmanager
@@ -111,7 +109,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
             errno.ENOENT, f"There is no folder {target.parent}; make it first", str(path)
         )
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    with tidied_up():
+    with end_tidily():
         try:
             old = _status(target)
             _make(unfinished, path, private=old is not None)
@@ -146,7 +144,7 @@ def is_written_through(path: StrPath) -> bool:
 @contextmanager
 def _passed_through(path: StrPath) -> Iterator[Path]:
     """A temporary file whose content goes to a pipe or a device in the end."""
-    with tidied_up(), tempfile.TemporaryDirectory(prefix="nearkin-") as folder:
+    with end_tidily(), tempfile.TemporaryDirectory(prefix="nearkin-") as folder:
         unfinished = Path(folder, "unfinished")
         unfinished.touch()
         yield unfinished
@@ -184,36 +182,25 @@ def _take_over(unfinished: Path, old: os.stat_result) -> None:
     os.chmod(unfinished, mode)
 
 
-# Cells that a spreadsheet would take for formulas.
-
-
-# As pyarrow and Python both read them. Numbers are no formulas, whatever their sign.
-FORMULA = r"^[=+\-@\t\r]"
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-MARK = "'"
-
-_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
-
-
 def is_formula(text: str) -> bool:
     """Whether a spreadsheet would take a text for a formula."""
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
 
 
-def quoted(text: str) -> str:
+def quote_formula(text: str) -> str:
     """A text that no spreadsheet takes for a formula.
 
     Examples
     --------
-    >>> from nearkin.storage.files import quoted, unquoted
-    >>> quoted("=1+1"), quoted("-3.5"), quoted("a text")
+    >>> from nearkin.storage.files import quote_formula, unquote_formula
+    >>> quote_formula("=1+1"), quote_formula("-3.5"), quoted("a text")
     ("'=1+1", '-3.5', 'a text')
-    >>> unquoted("'=1+1"), unquoted("'tis")
+    >>> unquote_formula("'=1+1"), unquoted("'tis")
     ('=1+1', "'tis")
     """
     return MARK + text if is_formula(text) else text
 
 
-def unquoted(text: str) -> str:
-    """The text that :func:`quoted` made this of."""
+def unquote_formula(text: str) -> str:
+    """The text that :func:`quote_formula` made this of."""
     return text[1:] if text[:1] == MARK and is_formula(text[1:]) else text

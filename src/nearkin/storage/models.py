@@ -23,7 +23,7 @@ from nearkin.messages import mute_third_party
 from nearkin.storage.arrays import (
     Header,
     StorageError,
-    printable,
+    make_printable,
     read_arrays,
     read_header,
     write_arrays,
@@ -32,32 +32,44 @@ from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
     bytes_to_embed,
-    claimed_columns,
+    count_claimed_columns,
     fields_of,
     has_sparse_rows,
     pack,
     unpack,
 )
 
-# What the header of a model file says, as plain values, without its arrays.
+__all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
 
-
+KIND = "nearkin model"
+# What files are of this version; others are refused. A change of what a stored class keeps is a new
+# one.
+VERSION = 6
+# The array of marks; no attribute has a name with a space.
+_MARKS = "learned rows"
+# Of rows: 64 kB.
+MOST_MARKS = 1 << 14
+_MOST_TRIALS = 100
+# Of all learners in a model together: a file of a few bytes can claim any number.
+_MOST_COLUMNS = 1 << 24
+# Models that take more than so many bytes, and twice their size, to embed a row are not tried.
+_MOST_TO_TRY = 48 << 20
 # How values and ends of intervals are called.
 _ENDS = {"value": "", "low": "_low", "high": "_high"}
 _SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
-def plain_dict(node: Any) -> dict[str, Any] | None:
+def to_plain_dict(node: Any) -> dict[str, Any] | None:
     """A packed dict with plain values; None for anything else."""
     match node:
         case {"dict": dict(values), **rest} if not rest:
-            return {str(name): plain_value(value) for name, value in values.items()}
+            return {str(name): to_plain(value) for name, value in values.items()}
     return None
 
 
-def summary_of(state: dict[str, Any]) -> dict[str, Any]:
+def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and texts at the top, and the reason for a choice, here or in a step."""
-    found = {name: plain_value(value) for name, value in state.items() if not name.startswith("_")}
+    found = {name: to_plain(value) for name, value in state.items() if not name.startswith("_")}
     for part in [state, *(step["state"] for step in state.get("steps_", []))]:
         if "report_" in part:
             said = part["report_"]["state"]
@@ -77,12 +89,12 @@ def summary_of(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def kinds_of_table(state: dict[str, Any]) -> dict[str, str] | None:
+def read_table_kinds(state: dict[str, Any]) -> dict[str, str] | None:
     """What columns of a table hold: of the learner itself, or of its first step."""
     table = state.get("table_") or next(iter(state.get("steps_", [])), None)
     if table is None or table["class"] != "TableEncoder":
         return None
-    return plain_dict(table["state"]["kinds_"])
+    return to_plain_dict(table["state"]["kinds_"])
 
 
 def _answerer(said: dict[str, Any]) -> dict[str, Any]:
@@ -105,15 +117,15 @@ class _Text(str):
         return str(self)
 
 
-def plain_value(node: Any) -> Any:
+def to_plain(node: Any) -> Any:
     """A parameter or number as plain JSON, without arrays."""
     match node:
         case {"float": str(value)}:
             return float(value)
         case {"number": value}:
-            return plain_value(value)
+            return to_plain(value)
         case {"tuple": list(values)} | list(values):
-            return [plain_value(value) for value in values]
+            return [to_plain(value) for value in values]
         case {"class": str(name)}:
             return _Text(f"{name}(...)" if name.isidentifier() else "?")
         case dict():
@@ -121,7 +133,9 @@ def plain_value(node: Any) -> Any:
     return node
 
 
-def training_rows_in(node: Any, header: Header, path: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def find_training_rows(
+    node: Any, header: Header, path: str
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Places of training rows in a packed model, with their shapes."""
     match node:
         case list():
@@ -135,7 +149,7 @@ def training_rows_in(node: Any, header: Header, path: str) -> Iterator[tuple[str
         case _:
             return
     for name, part in parts.items():
-        yield from training_rows_in(part, header, f"{path}.{name}")
+        yield from find_training_rows(part, header, f"{path}.{name}")
 
 
 def _shape(node: Any, header: Header) -> tuple[int, ...]:
@@ -143,23 +157,6 @@ def _shape(node: Any, header: Header) -> tuple[int, ...]:
         return tuple(int(n) for n in node["shape"])
     shape = header.arrays[node["array"]][1]
     return shape[::-1] if node.get("order") == "F" else shape
-
-
-__all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
-
-KIND = "nearkin model"
-# What files are of this version; others are refused. A change of what a stored class keeps is a new
-# one.
-VERSION = 6
-# The array of marks; no attribute has a name with a space.
-_MARKS = "learned rows"
-# 64 kB.
-MOST_MARKS = 1 << 14
-_MOST_TRIALS = 100
-# Of all learners in a model together: a file of a few bytes can claim any number.
-_MOST_COLUMNS = 1 << 24
-# Models that take more than so many bytes, and twice their size, to embed a row are not tried.
-_MOST_TO_TRY = 48 << 20
 
 
 @dataclass(frozen=True)
@@ -389,7 +386,7 @@ class ModelInfo:
             f"{self.size} bytes, format version {self.format_version}, "
             f"written by nearkin {self.nearkin_version}",
         ]
-        return printable("\n".join(lines))
+        return make_printable("\n".join(lines))
 
     def _kinds_shown(self) -> list[str]:
         if self.kinds is None:
@@ -431,20 +428,20 @@ def describe(path: StrPath) -> ModelInfo:
             numbers[dtype] = numbers.get(dtype, 0) + (end - begin) // np.dtype(dtype).itemsize
         return ModelInfo(
             learner=str(node["class"]),
-            parameters={name: plain_value(value) for name, value in node["parameters"].items()},
+            parameters={name: to_plain(value) for name, value in node["parameters"].items()},
             n_features=int(state["n_features_in_"]),
             feature_names=None if names is None else [str(name) for name in names["words"]],
             n_components=int(state["n_components_"]),
-            learned_from=plain_dict(state.get("learned_from_")),
-            summary=summary_of(state),
-            training_rows=dict(training_rows_in(node, header, "")),
+            learned_from=to_plain_dict(state.get("learned_from_")),
+            summary=summarise_state(state),
+            training_rows=dict(find_training_rows(node, header, "")),
             numbers=numbers,
             size=header.size,
             format_version=header.version,
             nearkin_version=str(header.content["nearkin"]),
             tested=_tested(header.content),
             n_marks=header.arrays[_MARKS][1][0] if _MARKS in header.arrays else 0,
-            kinds=kinds_of_table(state),
+            kinds=read_table_kinds(state),
         )
 
 
@@ -481,7 +478,7 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
     What would take much more memory than its size in bytes is left to the first use, as it was
     before the model was saved; extensions refuse coordinates that are not theirs.
     """
-    columns = claimed_columns(metric)
+    columns = count_claimed_columns(metric)
     if columns > _MOST_COLUMNS:
         raise StorageError(
             f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}, for all learners in it "

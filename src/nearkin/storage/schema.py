@@ -29,9 +29,18 @@ from nearkin.storage.arrays import DTYPES, StorageError
 
 Array = NDArray[Any]
 Sizes = dict[str, int]
+Json = Any
 
 SPARSE = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
 SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
+_MOST_NESTED = 64
+# Characters that arrays of words take, all as long as the longest of their array, beyond the words
+# themselves; of all arrays together.
+_MOST_PADDING = 1 << 23
+_NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+# Numbers of eight bytes that embedding one row may take: for each column of a learner, for each
+# entry of its landmarks, and for each pair of landmarks, of which some extensions make matrices.
+_PER_COLUMN, _PER_ENTRY, _PER_PAIR = 6, 4, 6
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,6 @@ _FIELDS: dict[type, Fields] = {}
 _CLASSES: dict[str, type] = {}
 State = dict[str, Any]
 _Class = TypeVar("_Class", bound=type)
-_Made = TypeVar("_Made")
 
 
 def stored(**fields: Spec) -> Callable[[_Class], _Class]:
@@ -72,12 +80,6 @@ def stored(**fields: Spec) -> Callable[[_Class], _Class]:
         return cls
 
     return register
-
-
-def made(cls: type[_Made], state: State, path: str = "") -> _Made:
-    """An object of a class that is stored, of what a file keeps of it at some place."""
-    check(cls, state, path)
-    return cls(**state)
 
 
 real = Spec("a number", lambda value, _: isinstance(value, Real) and not isinstance(value, bool))
@@ -182,7 +184,7 @@ def a(*names: str) -> Spec:
     )
 
 
-def one_of(*values: str) -> Spec:
+def word_of(*values: str) -> Spec:
     """One of some words."""
     return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
 
@@ -255,7 +257,7 @@ def is_stored(cls: type) -> bool:
     return cls in _FIELDS
 
 
-def stored_transformers() -> list[str]:
+def list_transformers() -> list[str]:
     """Names of scikit-learn's transformers that can be stored."""
     _register_transformers()
     return [cls.__name__ for cls in _FIELDS if is_of_scikit_learn(cls)]
@@ -263,11 +265,11 @@ def stored_transformers() -> list[str]:
 
 def fields_of(kind: str | type) -> Fields:
     """What a class keeps, also by the class's name; empty if it is not stored."""
-    cls = class_named(kind) if isinstance(kind, str) else kind
+    cls = find_class(kind) if isinstance(kind, str) else kind
     return {} if cls is None else _FIELDS.get(cls, {})
 
 
-def class_named(name: str) -> type | None:
+def find_class(name: str) -> type | None:
     """The class of that name which is stored, if there is one."""
     if name not in _CLASSES:
         import_named(name)  # this learner alone, and what it is made of
@@ -302,26 +304,14 @@ def check(cls: type, state: dict[str, Any], path: str) -> None:
         if name not in state or not spec.fits(value, sizes):
             known = ", ".join(f"{letter} = {n}" for letter, n in sizes.items() if letter.isalpha())
             raise StorageError(
-                f"{within(path, name)} of {cls.__name__} is not {spec.what}"
+                f"{join_path(path, name)} of {cls.__name__} is not {spec.what}"
                 f"{f' for {known}' if known else ''}."
             )
 
 
-def within(path: str, name: str) -> str:
+def join_path(path: str, name: str) -> str:
     """The place of a part, in words."""
     return f"{path}.{name}" if path else name
-
-
-# Values taken apart into JSON and arrays, and put together again.
-
-
-Json = Any
-
-_MOST_NESTED = 64
-# Characters that arrays of words take, all as long as the longest of their array, beyond the words
-# themselves; of all arrays together.
-_MOST_PADDING = 1 << 23
-_NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 
 
 @dataclass
@@ -414,10 +404,10 @@ class _Packer:
         return node
 
     def _named(self, values: dict[str, Any], path: str) -> Json:
-        return {name: self.pack(value, within(path, name)) for name, value in values.items()}
+        return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
     def _items(self, values: Any, path: str) -> Json:
-        return [self.pack(value, within(path, str(i))) for i, value in enumerate(values)]
+        return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
     def _array(self, value: Array, path: str) -> Json:
         if id(value) not in self._met:
@@ -467,7 +457,9 @@ class _Unpacker:
                 return self._items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
                 cls = _known(name, path, estimator=False)  # first: it brings its parts' classes
-                return made(cls, self._named(state, path, depth), path)
+                values = self._named(state, path, depth)
+                check(cls, values, path)
+                return cls(**values)
             case {
                 "class": str(name),
                 "parameters": dict(parameters),
@@ -507,10 +499,12 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
-        return [self.unpack(node, within(path, str(i)), depth) for i, node in enumerate(nodes)]
+        return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
-        return {name: self.unpack(node, within(path, name), depth) for name, node in nodes.items()}
+        return {
+            name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
+        }
 
     def _array(self, name: str, path: str) -> Array:
         if name not in self.arrays:
@@ -538,15 +532,15 @@ class _Unpacker:
                 f"{name} has no parameter {sorted(unknown)[0]!r} in the version that is installed."
             )
         try:
-            made = cls(**parameters)
-            made._validate_params()
+            found = cls(**parameters)
+            found._validate_params()
         except (TypeError, ValueError) as error:
             raise StorageError(f"parameters of {name}: {error}") from error
         if state:
             check(cls, state, path)
         for attribute, value in state.items():
-            setattr(made, attribute, value)
-        return made
+            setattr(found, attribute, value)
+        return found
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
@@ -562,7 +556,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _known(name: str, path: str, *, estimator: bool) -> type:
-    cls = class_named(name)
+    cls = find_class(name)
     if cls is None or issubclass(cls, BaseEstimator) != estimator:
         raise StorageError(f"{path or 'the model'} is a {name!r}, which this nearkin cannot build.")
     return cls
@@ -573,11 +567,11 @@ def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> A
     if kinds != ["f", "i", "i"] or min(shape) < 0:
         raise StorageError(f"{path} is not a sparse matrix.")
     try:
-        made = SPARSE[name](tuple(parts), shape=shape)
-        made.check_format(full_check=True)
+        found = SPARSE[name](tuple(parts), shape=shape)
+        found.check_format(full_check=True)
     except (ValueError, OverflowError) as error:
         raise StorageError(f"{path} is not a sparse matrix: {error}") from error
-    return made
+    return found
 
 
 def _why_not(value: Any, path: str) -> str:
@@ -590,7 +584,7 @@ def _why_not(value: Any, path: str) -> str:
     if isinstance(value, BaseEstimator):
         return (
             f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "
-            f"these are: {', '.join(stored_transformers())}. Apply others to the rows beforehand."
+            f"these are: {', '.join(list_transformers())}. Apply others to the rows beforehand."
         )
     if callable(value):
         remedy = "Take a kernel by its name, or kernel='precomputed' with the function's values."
@@ -600,15 +594,7 @@ def _why_not(value: Any, path: str) -> str:
     return f"{path} is a {kind}, which is not stored."
 
 
-# What a model says of its own size, over the whole tree of its parts.
-
-
-# Numbers of eight bytes that embedding one row may take: for each column of a learner, for each
-# entry of its landmarks, and for each pair of landmarks, of which some extensions make matrices.
-_PER_COLUMN, _PER_ENTRY, _PER_PAIR = 6, 4, 6
-
-
-def claimed_columns(model: Any) -> int:
+def count_claimed_columns(model: Any) -> int:
     """Columns of all learners in a model, each the wider of what it takes and gives."""
     return sum(max(_widths(part)) for part in _parts(model) if isinstance(part, BaseEstimator))
 

@@ -28,7 +28,7 @@ from nearkin.records.results import Duplicates
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.maps import Affine, Map, compose
-from nearkin.storage.files import quoted
+from nearkin.storage.files import quote_formula
 from nearkin.studio.events import Voice
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import RowsView, TaughtMetric
@@ -250,7 +250,7 @@ def model_file(metric: Any) -> File:
 def _csv(lines: Iterable[list[Any]]) -> bytes:
     """A table whose cells are no formulas in a spreadsheet."""
     text = io.StringIO(newline="")
-    cells = ([quoted(c) if isinstance(c, str) else c for c in line] for line in lines)
+    cells = ([quote_formula(c) if isinstance(c, str) else c for c in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue().encode(errors="surrogatepass")
 

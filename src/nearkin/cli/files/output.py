@@ -23,7 +23,14 @@ from nearkin.cli.common import UserError, is_watched, say
 from nearkin.cli.files.inputs import is_standard_output
 from nearkin.messages import show_progress
 from nearkin.rows.streams import RowStream
-from nearkin.storage.files import FORMULA, MARK, NUMBER, is_written_through, quoted, whole_file
+from nearkin.storage.files import (
+    FORMULA,
+    MARK,
+    NUMBER,
+    is_written_through,
+    quote_formula,
+    whole_file,
+)
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
@@ -190,7 +197,7 @@ def _emit(data: bytes) -> None:
 def _csv(batch: Any, delimiter: str, *, header: bool, quote: bool) -> bytes:
     out = io.BytesIO()
     if header:
-        names = [quoted(name) if quote else name for name in batch.schema.names]
+        names = [quote_formula(name) if quote else name for name in batch.schema.names]
         line = io.StringIO()
         csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
         out.write(line.getvalue().encode())

@@ -21,7 +21,7 @@ from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
 from nearkin.pairs.pairs import ANSWERS, EXPECTED, Pairs, normalise_answer
 from nearkin.rows.parquet import explain_unreadable
-from nearkin.storage.files import unquoted
+from nearkin.storage.files import unquote_formula
 
 if TYPE_CHECKING:
     from nearkin.cli.files.tables import NamedRows
@@ -404,7 +404,7 @@ def _by_id(
     named = pa.array(names, pa.string())
     found = pc.index_in(named, value_set=ids)
     if found.null_count:  # perhaps they were quoted for a spreadsheet
-        plain = pa.array([unquoted(name) for name in names], pa.string())
+        plain = pa.array([unquote_formula(name) for name in names], pa.string())
         found = pc.coalesce(found, pc.index_in(plain, value_set=ids))
     if found.null_count:
         absent = found.is_null()
