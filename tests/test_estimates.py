@@ -135,6 +135,7 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     [
         ({"n": 0}, "n must be at least 2"),
         ({"d": 0}, "d must be at least 1"),
+        ({"d": 10**9}, "d must be 16777216 at most"),
         ({"n": 1.5}, "n must be a whole number"),
         ({"n_pairs": True}, "n_pairs must be a whole number"),
         ({"job": "sleep"}, "job must be"),

@@ -23,7 +23,8 @@ from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
 from nearkin.spaces.feature_space import USUAL_LANDMARKS, default_n_landmarks
 
-# Rows of the first trial, and the least of any.
+# Trials: rows of the first one, and the least of any. Chosen by hand, as what follows, so that an
+# estimate takes some seconds.
 _FEWEST_ROWS, _LEAST_ROWS = 1000, 20
 # Rows grow until there are so many numbers or a fit takes so many seconds.
 _MOST_NUMBERS, _TRIAL_SECONDS = 2**24, 0.5
@@ -31,16 +32,19 @@ _MOST_NUMBERS, _TRIAL_SECONDS = 2**24, 0.5
 _MOST_CALLS, _CALL_SECONDS = 5, 0.3
 # Trials have the landmarks and pairs of the job, up to so many landmarks and rows in pairs.
 _MOST_LANDMARKS, _MOST_PAIRED = 2000, 4000
-# Reading and writing a number takes as long as so many products in a matrix product.
+# Reading and writing a number takes as long as so many products in a matrix product. It counts only
+# where trials have fewer landmarks than the job.
 _PRODUCTS_OF_A_NUMBER = 100
-# Up to so many rows learners work otherwise than beyond.
+# Up to so many rows learners work otherwise than beyond: learners/moving_points, metric_learner.
 _ROWS_OF_A_KIND = {"KernelA": 2000, "LLMA": 2000, "MetricLearner": 5000}
 _BY_LABELS = {"LMNN", "Generative"}
 # By what factor nine of ten times were wrong at most (benchmarks/speed/ESTIMATE.md, two cores that
 # others use, too); and those of solvers that stop when they are done, which depends on the rows.
 _FACTOR, _FACTOR_BY_STEPS = 2.5, 4.0
 _BY_STEPS = {"KernelA", "LLMA", "LMNN", "GeometryAware", "MetricLearner"}
-_PROCESS_BYTES = 3e8
+# What a process holds beside rows, and KernelA and LLMA beyond that: Python, libraries, and blocks
+# that threads work on, as jobs held that the benchmark stores.
+_PROCESS_BYTES, _WINDOW_BYTES = 3e8, 1e8
 _N_CLASSES = 10
 _JOBS = ("fit", "transform")
 
@@ -307,7 +311,9 @@ def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[float, float, int]:
     while True:
         longer, learner, X = _timed_fit(trial)
         fits.append((trial.work("fit"), longer))
-        larger = job.smaller(trial.n * (4 if longer < _TRIAL_SECONDS else 2), job.n // 2)
+        larger = job.smaller(4 * trial.n, job.n // 2)
+        if longer * larger.work("fit") > 8 * _TRIAL_SECONDS * trial.work("fit"):
+            larger = job.smaller(2 * trial.n, job.n // 2)
         if larger.n <= trial.n or (len(fits) > 1 and longer > _TRIAL_SECONDS):
             break
         trial = larger
@@ -382,7 +388,7 @@ def _memory_of(job: _Trial, columns: int, kind: str) -> int:
         if name == "LMNN":
             held += n**2 * itemsize
         elif name in ("KernelA", "LLMA"):
-            held += (4 * n**2 if n <= _ROWS_OF_A_KIND[name] else n * k) * itemsize
+            held += (4 * n**2 if n <= _ROWS_OF_A_KIND[name] else n * k) * itemsize + _WINDOW_BYTES
     return int(_PROCESS_BYTES + held)
 
 
@@ -414,6 +420,8 @@ def _check(learner: Any, n: int, d: int, n_pairs: int, job: str, dtype: Any) -> 
             raise InputTypeError(f"{name} must be a whole number, got {value!r}.")
         if value < least:
             raise InputError(f"{name} must be at least {least}, got {value}.")
+    if d > _MOST_NUMBERS:
+        raise InputError(f"d must be {_MOST_NUMBERS} at most, got {d}.")
     if job not in (*_JOBS, "both"):
         raise InputError(f'job must be "fit", "transform" or "both", got {job!r}.')
     if any(getattr(part, "kernel", None) == "precomputed" for part in list_parts(learner)):
