@@ -40,7 +40,7 @@ with explain_missing_package("rows of dask need dask", "dask"):
     import dask.array as da
 
 from nearkin._types import Floats
-from nearkin.learners.base import MetricMixin
+from nearkin.learners.base import MetricMixin, is_learned
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
@@ -59,10 +59,31 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
 
     Examples
     --------
-    >>> from nearkin import RCA
-    >>> from nearkin.dask import DaskMetric, DaskRCA
-    >>> issubclass(DaskRCA, DaskMetric) and issubclass(DaskRCA, RCA)
+    >>> import tempfile
+    >>> import dask.array as da
+    >>> import nearkin as nk
+    >>> from nearkin.dask import DaskITML, DaskMetric
+    >>> X, y = nk.datasets.make_xor(100, random_state=0)
+    >>> rows = da.from_array(X, chunks=(50, 2))
+    >>> metric = DaskITML(random_state=0).fit(rows, y)
+    >>> isinstance(metric, DaskMetric) and isinstance(metric, nk.ITML)
     True
+    >>> metric.transform(rows).compute().shape
+    (100, 2)
+    >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
+    (50,)
+    >>> 0 <= metric.score(rows, y) <= 1
+    True
+    >>> metric.calibrate(rows, y, prevalence=0.1).prevalence_
+    0.1
+    >>> metric.get_feature_names_out()
+    array(['itml0', 'itml1'], dtype=object)
+    >>> metric.to_local()
+    ITML(random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/xor.nearkin")
+    ...     nk.load(f"{folder}/xor.nearkin")
+    ITML(random_state=0)
     """
 
     _learner: ClassVar[type[Any]]
@@ -84,23 +105,13 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.n_components_
-        2
         """
         params = self.get_params(deep=False)
         client = params.pop("client")
         rows = DaskRows(X, client=client)
         local = self._learner(**params).fit(rows, self._labels(y), pairs=pairs)
-        self.__dict__ = {**vars(local), "client": client}
+        kept = {name: value for name, value in vars(self).items() if not is_learned(name)}
+        self.__dict__ = {**kept, **vars(local)}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -115,17 +126,6 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         dask array of shape (n, n_components_)
             Not computed yet, in chunks of the same rows (for a data frame, of sizes not known
             yet). An ndarray for an array.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.transform(rows).compute().shape
-        (100, 2)
         """
         with config_context(transform_output="default"):
             return super().transform(self._opened(X))
@@ -141,17 +141,6 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         -------
         dask array of shape (n,)
             Not computed yet. An ndarray for arrays.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
-        (50,)
         """
         if not (is_dask(X_a) or is_dask(X_b)):
             return super().pair_distance(X_a, X_b)
@@ -195,17 +184,6 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.calibrate(rows, y, prevalence=0.1).prevalence_
-        0.1
         """
         return super().calibrate(
             self._opened(X), self._labels(y), pairs=pairs, prevalence=prevalence
@@ -228,17 +206,6 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         -------
         float
             Between 0 and 1, as of the local learner.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> 0 <= metric.score(rows, y) <= 1
-        True
         """
         if y is None or not is_dask(X):
             return super().score(self._opened(X), self._labels(y), pairs=pairs)
@@ -253,17 +220,6 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         -------
         learner
             For example KernelBeta of a DaskKernelBeta, as if it was fitted to the rows in memory.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.to_local()
-        ITML(random_state=0)
         """
         check_is_fitted(self)
         local = object.__new__(self._learner)
@@ -278,37 +234,11 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
         path : path
         forget_names : bool, default=False
             Leave out the names of the columns.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     metric.save(f"{folder}/xor.nearkin")
-        ...     nk.load(f"{folder}/xor.nearkin")
-        ITML(random_state=0)
         """
         self.to_local().save(path, forget_names=forget_names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that ``transform`` gives, as of the local learner.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> import nearkin as nk
-        >>> from nearkin.dask import DaskITML
-        >>> X, y = nk.datasets.make_xor(100, random_state=0)
-        >>> rows = da.from_array(X, chunks=(50, 2))
-        >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.get_feature_names_out()
-        array(['itml0', 'itml1'], dtype=object)
-        """
+        """Names of the columns that ``transform`` gives, as of the local learner."""
         found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
         return found
 
@@ -390,13 +320,25 @@ def _make_class(name: str, home: str) -> type[DaskMetric]:
 
     Examples
     --------
+    >>> import tempfile
     >>> import dask.array as da
     >>> import nearkin as nk
     >>> from nearkin.dask import Dask{name}
     >>> X, y = nk.datasets.make_three_normal(random_state=0)
-    >>> metric = Dask{name}().fit(da.from_array(X, chunks=(100, 2)), y)
+    >>> rows = da.from_array(X, chunks=(100, 2))
+    >>> metric = Dask{name}().fit(rows, y)
     >>> metric.transform(X).shape[0] == len(X)
     True
+    >>> len(metric.pair_distance(rows[:9], rows[9:18]).compute())
+    9
+    >>> metric.calibrate(rows, y).score(rows, y) > 0.5
+    True
+    >>> len(metric.get_feature_names_out()) == metric.n_components_
+    True
+    >>> type(metric.to_local()) is nk.{name}
+    True
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{{folder}}/example.nearkin")
     """
 
     learner = getattr(import_module(home), name)

@@ -381,7 +381,7 @@ def _count_passes(job: _Trial) -> int | None:
 def _memory_of(job: _Trial, columns: int, kind: str) -> int:
     """Bytes that a process holds: rows, what is made of them, and squares of landmarks."""
     n, itemsize = job.n, job.dtype.itemsize
-    held = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
+    held: float = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
     for part in list_parts(job.learner):
         name, k = type(part).__name__, count_kernel_rows(part, n)
         held += 4 * k**2 * itemsize

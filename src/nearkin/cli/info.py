@@ -92,7 +92,9 @@ def _describe(info: ModelInfo, file: str) -> str:
         "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
         "what is in it",
     }
-    return arrays.make_printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+    return arrays.make_printable(
+        "\n".join(_entry(name, text) for name, text in said.items() if text)
+    )
 
 
 def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
@@ -113,7 +115,9 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
         "good for": f"{models.USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",
     }
-    return arrays.make_printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+    return arrays.make_printable(
+        "\n".join(_entry(name, text) for name, text in said.items() if text)
+    )
 
 
 def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
