@@ -101,10 +101,16 @@ def test_an_estimate_is_of_the_jobs_asked_for(monkeypatch):
     )
     trial = job(nk.GMML(), 10**6)
     for jobs, seconds in ((["fit"], 10**6), (["transform"], 10**5), (["fit", "transform"], 1.1e6)):
-        found, factor, columns = estimates._foretell(trial, jobs)
-        assert found == pytest.approx(seconds)
-        assert factor > 1
+        found, columns = estimates._foretell(trial, jobs)
+        assert list(found) == jobs
+        assert sum(found.values()) == pytest.approx(seconds)
         assert columns == 10
+
+
+def test_what_metric_learner_chooses_may_take_nothing():
+    for kind, least in (("fit", 10), ("transform", 0.01)):
+        low, high = estimates._bounds(job(nk.MetricLearner(), 10**5), kind, 20.0)
+        assert 0 < low <= least < 20 < high
 
 
 def test_passes_are_counted():

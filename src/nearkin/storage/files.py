@@ -193,9 +193,9 @@ def quote_formula(text: str) -> str:
     Examples
     --------
     >>> from nearkin.storage.files import quote_formula, unquote_formula
-    >>> quote_formula("=1+1"), quote_formula("-3.5"), quoted("a text")
+    >>> quote_formula("=1+1"), quote_formula("-3.5"), quote_formula("a text")
     ("'=1+1", '-3.5', 'a text')
-    >>> unquote_formula("'=1+1"), unquoted("'tis")
+    >>> unquote_formula("'=1+1"), unquote_formula("'tis")
     ('=1+1', "'tis")
     """
     return MARK + text if is_formula(text) else text
