@@ -54,7 +54,7 @@ _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
 __all__ = ["DaskMetric", "DaskRows", *(f"Dask{learner.name}" for learner in _LEARNERS)]
 
 
-class DaskMetric(MetricMixin, auto_wrap_output_keys=None):
+class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """What learners for dask add to a learner: methods that take dask collections, too.
 
     Examples
