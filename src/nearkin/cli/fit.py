@@ -331,7 +331,7 @@ def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: 
         remedy = "give --set n_landmarks=1000, with which no n × n numbers are held."
     else:
         remedy = "give fewer rows, or --learner kernel-beta, which reads them block by block."
-    wanted, there = estimates.in_bytes(needed), estimates.in_bytes(free)
+    wanted, there = estimates.format_bytes(needed), estimates.format_bytes(free)
     raise UserError(
         f"{type(learner).__name__} needs {wanted} at least for {n} rows of {d} columns, but "
         f"{there} are free: {remedy}"
@@ -357,7 +357,7 @@ def _announce(
     passes = found.passes or 1
     if (seconds := found.seconds + passes * seconds) >= _MANY_SECONDS:
         held = max(0, found.memory - n * d * rows.dtype.itemsize)
-        said = f"about {estimates.in_time(seconds)}, {estimates.in_bytes(held)}"
+        said = f"about {estimates.format_time(seconds)}, {estimates.format_bytes(held)}"
         say(f"{said}, {passes} passes over the rows")
 
 

@@ -189,7 +189,7 @@ def refuse_without_room(
     if needed_by(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
         block = sum(len(block.rows) for block in islice(rows.blocks(), 1))
         if needed_by(block) > free:
-            wanted, there = (estimates.in_bytes(size) for size in (needed_by(block), free))
+            wanted, there = (estimates.format_bytes(size) for size in (needed_by(block), free))
             raise UserError(
                 f"rows have {q} columns in the learned space: {block} of them, which are worked on "
                 f"at a time, need {wanted} at least, but {there} are free: {remedy}"
@@ -198,7 +198,7 @@ def refuse_without_room(
         room = shutil.disk_usage(array.parent).free
         whole = n * q * size
         if whole > room:
-            wanted, there = estimates.in_bytes(whole), estimates.in_bytes(room)
+            wanted, there = estimates.format_bytes(whole), estimates.format_bytes(room)
             raise UserError(
                 f"{array}: {n} rows have {q} columns in the learned space, {wanted} in all, but "
                 f"{there} are free there: name a file on another disk, or {remedy}"
