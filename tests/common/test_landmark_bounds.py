@@ -107,7 +107,7 @@ def test_a_blend_holds_images_of_few_rows_at_a_time(data, monkeypatch):
     X, pairs = data
     blend = nk.Blend([nk.KernelBeta(n_landmarks=50, random_state=0)] * 6).fit(X, pairs=pairs)
     rows = np.tile(X, (30, 1))
-    whole = blend.map_._beside_each_other(rows)
+    whole = blend.map_._join_outputs(rows)
     monkeypatch.setattr(maps, "_BLOCK_ROWS", 100)
     blend.transform(rows)
     tracemalloc.start()

@@ -119,7 +119,7 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
 
 @each(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
 def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
-    monkeypatch.setattr(active, "share_of_same", lambda *_: share)
+    monkeypatch.setattr(active, "estimate_share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
     assert active.estimate_fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
 
