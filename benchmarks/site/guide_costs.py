@@ -113,9 +113,10 @@ def estimates() -> str:
     rows = rows_of("speed/estimate.jsonl")
     near, in_factor, inside, in_memory = estimate.within(rows)
     return shown(
-        f"Of {len(rows)} jobs that were not used to build the estimate, time was predicted within "
+        f"Of {len(rows)} jobs whose times were not used to build the estimate, on a busy machine, "
+        f"time was predicted within "
         f"25 % for {near}, within a factor of 2 for {in_factor}, and in the stated interval for "
-        f"{inside}; memory within 25 % for {in_memory}. An estimate took "
+        f"{inside}; memory within 10 % for {in_memory}. An estimate took "
         f"{_median(rows, 'calibration'):.0f} s."
     )
 

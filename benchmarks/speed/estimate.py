@@ -35,14 +35,24 @@ REPORTED, OTHERS = 3, (1, 2)
 # Shorter jobs are run thrice, of which the median counts.
 MANY_SECONDS = 5
 CLEAN = (
-    "These thirty jobs were drawn by a seed (`benchmarks/speed/estimate_jobs.py`); the formulas "
-    "and the width of intervals were made with those of two other seeds, and nothing was changed "
-    "once these were measured. Each is at least twice as large as its trials, and has other rows: "
-    "learners whose solvers stop when they are done (GeometryAware, LMNN, KernelA) take another "
-    "time for these than for rows that are made up. Other processes used the two cores meanwhile, "
-    "so that single times, foretold and true, vary by a factor of two."
+    "These thirty jobs were drawn by a seed (`benchmarks/speed/estimate_jobs.py`). How time is "
+    "extrapolated was made with jobs of two other seeds, and nothing was changed once these were "
+    "measured. Memory is not as independent: its formula was made with what jobs of all three "
+    "seeds had held in an earlier version. Each job is at least twice as large as its trials, but "
+    "for KernelA with little more than 2000 rows, and has other rows: learners whose solvers stop "
+    "when they are done (GeometryAware, LMNN, KernelA) take another time for these than for rows "
+    "that are made up. Other processes used the two cores meanwhile, more than there are cores: "
+    "the same job took two to five times as long in one run as in another, and these figures say "
+    "what to expect of a busy machine. When the model of before was measured, of 1350 lines, it "
+    "had 15 of these times within 25 %, 26 within a factor of 2 and 27 in their interval, and "
+    "memory within 10 % for 24."
 )
-NEAR, FACTOR, MEMORY_NEAR = 0.25, 2.0, 0.25
+BEFORE = (
+    "Seeds 1 and 2 were measured before intervals were widened from factors of 2.5 and 4 to 3 and "
+    "5, and before MetricLearner was tried on rows that make it choose a blend: the last column "
+    "counts the narrower intervals."
+)
+NEAR, FACTOR, MEMORY_NEAR = 0.25, 2.0, 0.10
 
 
 def name_of(case: Case) -> str:
@@ -125,7 +135,7 @@ def errors_of(row: dict[str, Any]) -> tuple[float, float]:
 
 
 def within(rows: list[dict[str, Any]]) -> tuple[int, int, int, int]:
-    """Jobs with time within 25 %, within a factor of 2, in the interval; memory within 25 %."""
+    """Jobs with time within 25 %, within a factor of 2, in the interval; memory within 10 %."""
     errors = [errors_of(row) for row in rows]
     true = [row["true"]["fit"] + row["true"]["transform"] for row in rows]
     return (
@@ -143,12 +153,13 @@ def score() -> None:
     publish(FOLDER / "ESTIMATE.md", "What nk.estimate says, and the truth", blocks, source)
 
 
-def made_with(rows: list[dict[str, Any]]) -> list[Table]:
+def made_with(rows: list[dict[str, Any]]) -> list[Table | Text]:
     """How near it is for the jobs that intervals were made with."""
     header = ["jobs", "all", "time within 25 %", "within a factor of 2", "in their interval"]
     own = {name: [row for row in rows if row["seed"] == name] for name in OTHERS}
     body = [[f"seed {one}", str(len(of)), *map(str, within(of)[:3])] for one, of in own.items()]
-    return [Table("Jobs that intervals were made with", header, body)] if rows else []
+    table = Table("Jobs that intervals were made with", header, body)
+    return [table, Text(BEFORE)] if rows else []
 
 
 def headline(rows: list[dict[str, Any]]) -> list[str]:
@@ -186,7 +197,7 @@ def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
     words = (
         f"Of {len(rows)} jobs, time is within 25 % for {near}, within a factor of 2 for "
         f"{in_factor}, and in the interval for {in_interval} (nine of ten should be); memory is "
-        f"within 25 % for {in_memory}. An estimate took {np.median(took):.1f} s (median), "
+        f"within 10 % for {in_memory}. An estimate took {np.median(took):.1f} s (median), "
         f"{max(took):.0f} s at most."
     )
     return [Text(CLEAN), Table("Foretold and measured", header, body, n_words=2), Text(words)]
