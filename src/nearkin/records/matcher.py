@@ -48,11 +48,11 @@ from nearkin.storage.files import StrPath
 from nearkin.storage.schema import (
     Packed,
     dict_of,
+    one_word_of,
     pack,
     stored,
     text,
     unpack,
-    word_of,
 )
 from nearkin.storage.schema import a as an
 from nearkin.tables.reading import ORDERS, READINGS, Column, Order
@@ -133,7 +133,7 @@ _NONE = np.empty((0, 2), dtype=np.int64)
     comparisons_=an("Comparisons"),
     matching_=an("Matching"),
     kinds_=dict_of(text),
-    orders_=dict_of(word_of(*READINGS)),
+    orders_=dict_of(one_word_of(*READINGS)),
     report_=an("MatchReport"),
 )
 class RecordMatcher(WholeState, BaseEstimator):

@@ -33,7 +33,7 @@ from nearkin.rows.distances import (
 )
 from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.rows.sparse import is_sparse, variances
-from nearkin.storage.schema import a, maybe, positive, real, stored, word_of
+from nearkin.storage.schema import a, maybe, one_word_of, positive, real, stored
 
 Rows: TypeAlias = Any  # a dense array, NumPy's or foreign, or a sparse matrix, samples as rows
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -54,7 +54,7 @@ _KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 
 
 @stored(
-    name=word_of(*KERNEL_NAMES, "callable"),
+    name=one_word_of(*KERNEL_NAMES, "callable"),
     gamma=positive,
     degree=real,
     coef0=real,

@@ -63,13 +63,15 @@ def to_plain_dict(node: Any) -> dict[str, Any] | None:
     """A packed dict with plain values; None for anything else."""
     match node:
         case {"dict": dict(values), **rest} if not rest:
-            return {str(name): to_plain(value) for name, value in values.items()}
+            return {str(name): to_json_value(value) for name, value in values.items()}
     return None
 
 
 def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and texts at the top, and the reason for a choice, here or in a step."""
-    found = {name: to_plain(value) for name, value in state.items() if not name.startswith("_")}
+    found = {
+        name: to_json_value(value) for name, value in state.items() if not name.startswith("_")
+    }
     for part in [state, *(step["state"] for step in state.get("steps_", []))]:
         if "report_" in part:
             said = part["report_"]["state"]
@@ -117,15 +119,15 @@ class _Text(str):
         return str(self)
 
 
-def to_plain(node: Any) -> Any:
+def to_json_value(node: Any) -> Any:
     """A parameter or number as plain JSON, without arrays."""
     match node:
         case {"float": str(value)}:
             return float(value)
         case {"number": value}:
-            return to_plain(value)
+            return to_json_value(value)
         case {"tuple": list(values)} | list(values):
-            return [to_plain(value) for value in values]
+            return [to_json_value(value) for value in values]
         case {"class": str(name)}:
             return _Text(f"{name}(...)" if name.isidentifier() else "?")
         case dict():
@@ -428,7 +430,7 @@ def describe(path: StrPath) -> ModelInfo:
             numbers[dtype] = numbers.get(dtype, 0) + (end - begin) // np.dtype(dtype).itemsize
         return ModelInfo(
             learner=str(node["class"]),
-            parameters={name: to_plain(value) for name, value in node["parameters"].items()},
+            parameters={name: to_json_value(value) for name, value in node["parameters"].items()},
             n_features=int(state["n_features_in_"]),
             feature_names=None if names is None else [str(name) for name in names["words"]],
             n_components=int(state["n_components_"]),

@@ -184,7 +184,7 @@ def a(*names: str) -> Spec:
     )
 
 
-def word_of(*values: str) -> Spec:
+def one_word_of(*values: str) -> Spec:
     """One of some words."""
     return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
 

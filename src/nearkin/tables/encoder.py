@@ -33,6 +33,7 @@ from nearkin.storage.schema import (
     list_of,
     many,
     maybe,
+    one_word_of,
     positive,
     real,
     size,
@@ -40,7 +41,6 @@ from nearkin.storage.schema import (
     text,
     truth,
     whole,
-    word_of,
     words,
 )
 from nearkin.tables.choice import combine_words, find_swappable, name_both
@@ -382,8 +382,8 @@ _APART = 0.5
 
 @stored(
     name=text,
-    kind=word_of(*KINDS),
-    order=maybe(word_of(*READINGS)),
+    kind=one_word_of(*KINDS),
+    order=maybe(one_word_of(*READINGS)),
     encoder=ENCODER,
     middle=floats("w"),
     factor=real,
@@ -437,7 +437,7 @@ class ColumnCode:
 @stored(
     n_features_in_=size("d"),
     feature_names_in_=maybe(words("d")),
-    kinds_=dict_of(word_of(*KINDS)),
+    kinds_=dict_of(one_word_of(*KINDS)),
     codes_=list_of(a("ColumnCode")),
     swapped_=list_of(many(text)),
 )
