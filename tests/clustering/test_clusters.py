@@ -58,8 +58,6 @@ def test_a_number_that_is_given_is_kept_exactly():
         tree.cut(2)
     with pytest.raises(ValueError, match="no 76 groups: must-links leave"):
         tree.cut(76)
-    with pytest.raises(ValueError, match="cannot-links need more than 2 groups: rows 0, 1, 2 all"):
-        Clusters(2).fit(X, pairs=Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)]))
 
 
 def test_groups_and_their_number_are_found_and_new_rows_are_placed():
@@ -187,7 +185,7 @@ def test_labels_act_as_pairs():
 def test_rows_that_say_little_have_the_groups_that_pairs_need(X, pairs, n_clusters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clusters = Clusters(random_state=0).fit(X, pairs=pairs)
+        clusters = Clusters(metric=Euclidean(), random_state=0).fit(X, pairs=pairs)
     assert clusters.n_clusters_ == n_clusters
     assert np.isfinite(clusters.predict_proba(X)).all()
 
@@ -214,19 +212,6 @@ def test_more_groups_than_can_be_scored_are_joined():
     assert clusters.n_clusters_ == 2900
     assert clusters.labels_[0] == clusters.labels_[1] != clusters.labels_[2]
     np.testing.assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
-
-
-def test_linkage_alone_gives_a_tree_that_can_be_cut_anywhere():
-    X, y = blobs(100, 3)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    clusters = Clusters(metric=Euclidean(), families=["linkage"], random_state=0).fit(
-        X, pairs=pairs
-    )
-    assert adjusted_rand_score(y, clusters.labels_) > 0.95
-    for k in (3, 7, 50):
-        labels = clusters.tree_.cut(k)
-        assert len(np.unique(labels)) == k
-        assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
 
 
 def test_a_metric_that_is_learned_already_is_taken_as_it_is():
