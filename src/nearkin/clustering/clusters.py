@@ -72,8 +72,9 @@ _MOST_EXAMPLES = 500
 # Lines of a table that is printed.
 _MOST_LINES = 10
 LINKAGE = "linkage"
-# Families that take part if nothing else is said: benchmarks/clusters/ablation.py.
-USUAL_FAMILIES = ("k-means", "spectral")
+# Families that take part if nothing else is said: with pairs, as good as five that there were, and
+# shapes in the plane are lost without linkage (``benchmarks/clusters/RESULTS.md``).
+USUAL_FAMILIES = ("k-means", "linkage")
 
 
 def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
@@ -324,7 +325,7 @@ def report_no_choice(n_groups: int) -> GroupingReport:
 class Clusters(WholeState, ClusterMixin, BaseEstimator):
     """Cluster rows in agreement with known pairs, and find the number of clusters.
 
-    A metric is learned from the pairs. In its coordinates k-means and spectral clustering are tried
+    A metric is learned from the pairs. In its coordinates k-means and average linkage are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell
     which is best, together with how stable each is. In every grouping rows then go to where they
     fit best by the groups of rows in pairs, and pairs are kept. In the end, groups are what the
@@ -339,8 +340,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         already is taken as it is inside scikit-learn's ``FrozenEstimator``: its pairs should be
         others than those given here, or candidates look better than they are.
     families : sequence of str, optional
-        Which of ``"k-means"``, ``"spectral"`` and ``"linkage"`` (the average) are tried: the first
-        two by default.
+        Which of ``"k-means"`` and ``"linkage"`` (the average) are tried: both by default.
     keep : {"hard", "soft"}, default="hard"
         Whether pairs are never broken, and contradictions are errors; or broken where that costs
         less than keeping them.

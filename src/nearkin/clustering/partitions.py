@@ -1,4 +1,4 @@
-"""Partitions of rows in the learned space: k-means, spectral clustering, average linkage."""
+"""Partitions of rows in the learned space by k-means or average linkage, which keep pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
-from scipy.sparse.linalg import eigsh
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import KMeans
@@ -53,17 +52,12 @@ N_NEIGHBORS = 15
 _OF_SCALE = 7
 # Least scale of a row, as a share of the least that is not zero: rows at one place have none.
 _LEAST_SCALE = 1e-3
-# Degrees of a graph, and lengths of rows, below which there is nothing to divide by.
-_TINY = 1e-12
 # Starts of k-means: of so many groups and more, one is as good as several. Found on the sets that
 # settings are tuned on (``benchmarks/few_pairs/data.py``).
 _N_INIT = 2
 _MANY = 15
 # Starts of the k-means of a vote. Chosen by hand.
 _N_INIT_OF_VOTE = 3
-# Functions on the graph that are found at least, and as a multiple of the groups, so that they
-# need not be found anew for a few groups more.
-_LEAST_FUNCTIONS, _MORE_FUNCTIONS = 12, 2
 # Turns in which rows change groups for the sake of pairs, at most: they end long before as a rule.
 # The penalty is chosen anew in every third. By one turn, or by groups of neighbours in place of the
 # regression, groups were worse on sets to report on: ``benchmarks/clusters/RESULTS.md``.
@@ -415,21 +409,12 @@ def k_means(rows: Partitions, k: int) -> Ints | None:
     return _group_by_means(rows.Z, k, rows.seed)
 
 
-def spectral(rows: Partitions, k: int) -> Ints | None:
-    """Partition rows by k-means along the smoothest functions on the graph of neighbours."""
-    if k > len(rows.Z) - 2:
-        return None
-    axes = rows.smooth_functions(k)
-    norms = np.linalg.norm(axes, axis=1, keepdims=True)
-    return _group_by_means(axes / np.maximum(norms, _TINY), k, rows.seed)
-
-
 def linkage(rows: Partitions, k: int) -> Ints:
     """Cut the tree of average linkage, which keeps pairs: the nearest number that there can be."""
     return rows.tree.cut_near(k)
 
 
-FAMILIES: dict[str, Family] = {"k-means": k_means, "spectral": spectral, "linkage": linkage}
+FAMILIES: dict[str, Family] = {"k-means": k_means, "linkage": linkage}
 
 
 def _group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
@@ -575,7 +560,6 @@ class Partitions:
         features = self.features.transform(self.Z)
         self.regression = MembershipRegression(features, self.blocks, weights)
         self._too_few = 0
-        self._functions = np.zeros((len(Z), 0))
         self._found: dict[tuple[str, int], Ints | None] = {}
 
     @cached_property
@@ -587,20 +571,6 @@ class Partitions:
     def tree(self) -> Tree:
         """Who joins whom, with cannot-links kept."""
         return grow_tree(self.Z, self.affinities, self.blocks)
-
-    def smooth_functions(self, k: int) -> Floats:
-        """Find the k smoothest functions on the graph of neighbours, (n, k)."""
-        n = len(self.Z)
-        if self._functions.shape[1] < k:
-            affinities = self.affinities
-            degrees = np.maximum(np.asarray(affinities.sum(axis=1)).ravel(), _TINY)
-            scaling = sp.diags_array(1 / np.sqrt(degrees))
-            smooth = scaling @ affinities @ scaling + sp.eye_array(n)  # no negative eigenvalues
-            start = check_random_state(self.seed).standard_normal(n)
-            count = min(max(_MORE_FUNCTIONS * k, _LEAST_FUNCTIONS), n - 2)
-            values, vectors = eigsh(smooth, count, v0=start)
-            self._functions = vectors[:, np.argsort(-values)] / np.sqrt(degrees)[:, None]
-        return self._functions[:, :k]
 
     def find(self, family: str, k: int) -> Ints | None:
         """Find about k groups by a family, or None; what was found before is kept."""
