@@ -201,6 +201,14 @@ def test_fit_and_transform_are_those_of_rows_in_memory(name, kind):
     assert_close(expected.transform(rows).to_numpy(), Z_expected)
 
 
+@each("name", FEW)
+def test_what_was_learned_from_a_stream_is_saved(name, tmp_path):
+    X = make_rows()
+    metric = clone(LEARNERS[name]).fit(open_rows(blocks_of(X)), **evidence("labels and pairs"))
+    metric.save(tmp_path / "metric.nearkin")
+    assert np.array_equal(load(tmp_path / "metric.nearkin").transform(X), metric.transform(X))
+
+
 @each("kind", SOURCES)
 def test_every_source_gives_the_same(kind, tmp_path):
     X = make_rows()

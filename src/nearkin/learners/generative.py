@@ -95,7 +95,7 @@ def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     weights_=maybe(floats("n")),
     n_iter_=whole,
     _rows=ints("k"),
-    _known=training_rows("k d"),
+    _known=training_rows("k d", may_be_none=True),  # none of rows that were read in blocks
     _classes=ints("k", below="c"),
     _metric_at_each_row=truth,
 )

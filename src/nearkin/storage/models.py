@@ -497,7 +497,9 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
     with mute_third_party(), np.errstate(all="ignore"):
         if (table := getattr(metric, "table_", None)) is not None:
             _try_table(table, metric.n_features_in_, otherwise)
-        for name in ("_embedded", "predict", "kneighbors"):
+        # Without rows that were kept there are no neighbours.
+        keeps_rows = getattr(metric, "_known", row).shape[0] > 0
+        for name in ("_embedded", *(("predict", "kneighbors") if keeps_rows else ())):
             if not hasattr(metric, name):
                 continue
             try:

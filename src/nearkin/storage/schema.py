@@ -166,12 +166,14 @@ def words(letters: str) -> Spec:
     )
 
 
-def training_rows(letters: str) -> Spec:
-    """Rows of the training data, dense or sparse, as the learner sees them."""
+def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
+    """Rows of the training data, dense or sparse, as the learner sees them; one at least or none."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
         numbers = value.data if isinstance(value, SPARSE_TYPES) else value
-        return _is_finite(numbers) and _has_shape(value, letters, sizes) and value.shape[0] > 0
+        if not (_is_finite(numbers) and _has_shape(value, letters, sizes)):
+            return False
+        return may_be_none or bool(value.shape[0])
 
     return Spec(f"rows of shape ({letters})", fits, training_rows=True)
 
