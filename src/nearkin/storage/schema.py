@@ -167,7 +167,7 @@ def words(letters: str) -> Spec:
 
 
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
-    """Rows of the training data, dense or sparse, as the learner sees them; one at least or none."""
+    """Rows of the training data, dense or sparse, as the learner sees them."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
         numbers = value.data if isinstance(value, SPARSE_TYPES) else value
