@@ -36,8 +36,8 @@ NUMBERS = (20, 50, 200)
 QUESTION_DRAWS = 2
 Row = dict[str, Any]
 _BEFORE = (
-    "Results of Clusters up to the ablation were stored when it had five families in place of two, "
-    "and more numbers of groups to begin with; they were not measured again."
+    "Results of Clusters up to the ablation were stored when it had five families in place of two; "
+    "they were not measured again."
 )
 _ABLATION = (ablation.__doc__ or "").partition("    python")[0].strip()
 

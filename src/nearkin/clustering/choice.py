@@ -34,7 +34,7 @@ _LEAST_SHARE, _MOST_SHARE = 1e-3, 0.95
 _BEFOREHAND, _BY_PAIRS = 0.05, 4.0
 _WITHIN = 3.0
 # Numbers that are tried first; then those around the best, and further ones if that is the last.
-FIRST_NUMBERS = (2, 3, 4, 5, 7, 10)
+FIRST_NUMBERS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
 _FURTHER = 1.4
 _AROUND = 3
 # JudgedCandidate pairs that stability counts as much as.
