@@ -255,7 +255,8 @@ LACKS = {
     "signal": ["SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGUSR1",
                "alarm", "pthread_sigmask", "setitimer", "sigwait"],
 }
-FOLDERS = ("costs", "storage", "rows", "cli", "learners")
+FOLDERS = ("storage", "rows", "cli", "learners")
+importlib.import_module("nearkin.estimates")
 for folder in FOLDERS:
     package = importlib.import_module(f"nearkin.{folder}")
     for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
