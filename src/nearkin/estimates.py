@@ -200,7 +200,7 @@ def available_memory() -> int:
         status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX begins with its own length
         ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
         return int(status[2])
-    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    found = []
     with suppress(OSError):
         lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         found += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
@@ -209,7 +209,7 @@ def available_memory() -> int:
             Path(f"/sys/fs/cgroup/memory.{one}").read_text() for one in ("max", "current")
         )
         found.append(max(0, int(limit) - int(used)))
-    return min(found)
+    return min(found) if found else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def format_time(seconds: float) -> str:
