@@ -178,8 +178,12 @@ def _table(title: str, found: Sequence[Row]) -> Table:
             row["data"] in sets and (row["n_pairs"], row["wrong"]) == (n, wrong) for row in found
         )
     ]
+    variants = list(dict.fromkeys(row["variant"] for row in found))
+    right = [(row["variant"], row["n_pairs"]) for row in found if not row["wrong"]]
+    most = max(map(right.count, right))
+    shared = {n for n in NUMBERS if all(right.count((name, n)) == most for name in variants)}
     body = []
-    for variant in dict.fromkeys(row["variant"] for row in found):
+    for variant in variants:
         mine = [row for row in found if row["variant"] == variant and "ari" in row]
         shown = []
         for half, n, wrong in columns:
@@ -190,7 +194,7 @@ def _table(title: str, found: Sequence[Row]) -> Table:
             ]
             whole = len(some) == len(HALVES[half])
             shown.append(f"{np.mean(some):.3f}" if whole else "")
-        right = [row for row in mine if not row["wrong"]]
+        right = [row for row in mine if not row["wrong"] and row["n_pairs"] in shared]
         near = np.mean([abs(row["k"] - row["k_true"]) <= 0.2 * row["k_true"] for row in right])
         # Of several families before, what each found alone was taken, and needed no time.
         timed = [row["seconds"] for row in mine if row["part"] != "families" or "+" not in variant]
