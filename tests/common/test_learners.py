@@ -485,7 +485,9 @@ def test_finite_input_gives_finite_output(name, X, data):
     assert metric.threshold_ >= 0
     # Equal rows are at no distance, whatever the data.
     _, first, copy = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    rounding = 1e3 * np.finfo(X.dtype).eps * np.abs(Z).max()
+    # On a graph, images are what is left of sums a thousand times as large as they are.
+    times = 1e4 if name == "GeometryAware" else 1e3
+    rounding = times * np.finfo(X.dtype).eps * np.abs(Z).max()
     assert_allclose(Z, Z[first[copy.ravel()]], atol=rounding)
 
 
