@@ -65,12 +65,7 @@ LEAST_TELLING = 0.1
 @stored(value=real, low=real, high=real)
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, and the interval in which the true one lies in nine cases of ten.
-
-    Attributes
-    ----------
-    value, low, high : float
-    """
+    """A figure, and the interval in which the true one lies in nine cases of ten."""
 
     value: float
     low: float
@@ -113,7 +108,7 @@ class Answerer(NamedTuple):
 
 
 def advise_on_answerers(answerers: list[Answerer]) -> str:
-    """Who should be looked at, in a sentence or two; empty if nobody answered."""
+    """Say in a sentence or two who should be looked at; empty if nobody answered."""
     if not answerers:
         return ""
     reversed_ = [one for one in answerers if one.wrong.low > 0.5]
@@ -137,7 +132,7 @@ def advise_on_answerers(answerers: list[Answerer]) -> str:
 
 
 def table(answerers: list[Answerer]) -> str:
-    """A line for each, the least reliable last, and what follows."""
+    """Write a line for each answerer, the least reliable last, and what follows."""
     shown = answerers[-_MOST_LISTED:]
     width = max(len("who"), *(len(one.name) for one in shown))
     lines = [f"  {'who':{width}}  answers  wrong, with 90 % interval"]
@@ -148,7 +143,7 @@ def table(answerers: list[Answerer]) -> str:
 
 
 def as_html(answerers: list[Answerer]) -> str:
-    """The same for notebooks, with all of them."""
+    """Write the table for notebooks, with all answerers."""
     head = "<tr><th>who</th><th>answers</th><th>wrong, with 90 % interval</th></tr>"
     body = "".join(
         f"<tr><td>{escape(one.name)}</td><td>{one.n_answers}</td><td>{one.wrong}</td></tr>"
@@ -158,6 +153,7 @@ def as_html(answerers: list[Answerer]) -> str:
 
 
 def _names(some: list[Answerer]) -> str:
+    """Name the last of some answerers in a sentence."""
     names = [one.name for one in some[-_MOST_NAMED:]]
     if len(some) > _MOST_NAMED:
         return f"{', '.join(names)} and {len(some) - _MOST_NAMED} more"
@@ -165,45 +161,25 @@ def _names(some: list[Answerer]) -> str:
 
 
 class AnswerEstimates(NamedTuple):
-    """What answers say together.
-
-    Attributes
-    ----------
-    chance_same : ndarray of shape (k,)
-        Of each pair, by everything that is known.
-    wrong : list of Estimate
-        Rate of wrong answers, by answerer.
-    """
+    """Chance of each of k pairs that it is the same, and the rate of wrong answers by answerer."""
 
     chance_same: Floats
     wrong: list[Estimate]
 
 
 class _Known(NamedTuple):
-    """All that rates and truth are estimated from.
+    """All that rates and truth are estimated from: a answers by w people to k pairs."""
 
-    Attributes
-    ----------
-    pair, who : int ndarray of shape (a,)
-    sign : ndarray of shape (a,)
-        1 for answers that say the same, -1 for others.
-    n_answers : int ndarray of shape (w,)
-    odds : ndarray of shape (k,)
-        Log-odds of pairs by something else than answers.
-    triangles : int ndarray of shape (t, 3)
-        Pairs that form one.
-    """
-
-    pair: Ints
-    sign: Floats
-    who: Ints
-    n_answers: Ints
-    odds: Floats
-    triangles: Ints
+    pair: Ints  # of each answer
+    sign: Floats  # of each answer: 1 for "same", -1 for "different"
+    who: Ints  # of each answer
+    n_answers: Ints  # by person
+    odds: Floats  # log-odds of each pair by something else than answers
+    triangles: Ints  # numbers of three pairs that form one, (t, 3)
 
 
 class _Belief(NamedTuple):
-    """What is thought in some round: rates, chances, and what each triangle told its pairs."""
+    """Rates, chances and what each triangle says of its pairs, in some round."""
 
     wrong: Floats
     chance_same: Floats
@@ -215,24 +191,12 @@ def judge(
 ) -> AnswerEstimates:
     """Estimate what is the same and who is how often wrong, in turn until both rest.
 
-    Parameters
-    ----------
-    pair : int ndarray of shape (a,)
-        Which pair each answer is of.
-    same : bool ndarray of shape (a,)
-        What each says.
-    who : int ndarray of shape (a,)
-        Whose it is, from 0.
-    links : int ndarray of shape (k, 2)
-        The pairs, each once, the smaller row first.
-    before : ndarray of shape (k,), optional
-        Probability that each is the same by something else than answers to it; ½ by default, and
-        where it is NaN.
+    Answer i, by ``who[i]``, says of pair ``pair[i]`` that it is the ``same``. The pairs are in
+    ``links``, each once, the smaller row first; ``before`` is the probability that each is the same
+    by something else than answers, ½ by default and where it is NaN.
 
-    Notes
-    -----
-    O(a + t) time for each round, with t triangles of pairs, 50 for each pair at most; some dozens
-    of rounds for the interval of each answerer.
+    O(a + t) time for each round, with a answers and t triangles of pairs, 50 for each pair at most;
+    some dozens of rounds for the interval of each answerer.
     """
     prior = np.full(len(links), 0.5) if before is None else np.nan_to_num(before, nan=0.5)
     prior = np.clip(prior, 1 - _MOST_CERTAIN, _MOST_CERTAIN)
@@ -247,7 +211,7 @@ def judge(
 
 
 def _at_rest(known: _Known) -> _Belief:
-    """What is the same and who is how often wrong."""
+    """Iterate from usual rates until rates and chances rest."""
     usual = np.full(len(known.n_answers), _IMAGINED_ANSWERS[0] / sum(_IMAGINED_ANSWERS))
     belief = _Belief(usual, expit(known.odds), np.zeros(known.triangles.shape))
     # Most are right more often than not; only then is it seen who is not.
@@ -257,14 +221,9 @@ def _at_rest(known: _Known) -> _Belief:
 
 
 def _rounds(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
-    """Rates and chances in turn, from some belief until both rest.
+    """Update chances and rates in turn until both rest; rates go up to ``most``.
 
-    Parameters
-    ----------
-    most : float
-        That a rate can be.
-    held : int, optional
-        Whose rate stays as it is.
+    The rate of the answerer ``held`` stays as it is.
     """
     wrong, chance, told = belief
     rate = None if held is None else wrong[held]
@@ -289,13 +248,13 @@ def _chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats, Floats
 
 
 def _mistakes(known: _Known, chance: Floats) -> Floats:
-    """How many answers of each are expected to be wrong."""
+    """Expected number of wrong answers of each answerer."""
     mistaken = 0.5 - known.sign * (chance[known.pair] - 0.5)
     return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
 
 
 def _rates(known: _Known, chance: Floats) -> Floats:
-    """The likeliest rates by these chances."""
+    """Most likely rates by these chances."""
     wrong, right = _IMAGINED_ANSWERS
     most = _mistakes(known, chance) + wrong - 1
     return np.asarray(most / (known.n_answers + wrong + right - 2))
@@ -321,7 +280,10 @@ def _estimate(known: _Known, belief: _Belief, who: int) -> Estimate:
 
 
 def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
-    """Log-odds of a rate from the likeliest on to one side, log-likelihoods there and slopes."""
+    """Follow the likelihood of a rate from its maximum to one side.
+
+    Rows are log-odds of the rate, log-likelihoods there, and slopes.
+    """
     wrong, right = _IMAGINED_ANSWERS
     place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
     passed: list[tuple[float, float, float]] = []
@@ -340,7 +302,7 @@ def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
 
 
 def _triangles(links: Ints) -> Ints:
-    """Numbers of three pairs that form a triangle, for each one; of a pair 50 at most."""
+    """Find three pairs that form a triangle, (t, 3) numbers of pairs; 50 for a pair at most."""
     n = int(links.max(initial=-1)) + 1
     numbers = np.arange(len(links)) + 1
     both = (np.concatenate([numbers] * 2), np.concatenate([links.T, links.T[::-1]], axis=1))
@@ -372,12 +334,8 @@ def _by_triangles(odds: Floats) -> Floats:
 class Agreement(NamedTuple):
     """What answers come to.
 
-    Attributes
-    ----------
-    pairs : Pairs
-        Each pair once, as it probably is; its weight says how much that tells, 1 if it is certain.
-    answerers : list of Answerer
-        Who answered, and how often wrong; the most reliable first.
+    Each pair once, as it probably is, with a weight that says how much that tells (1 if it is
+    certain); and who answered, the most reliable first.
     """
 
     pairs: Pairs
@@ -412,15 +370,8 @@ class Answers:
     ----------
     links : read-only int64 array of shape (k, 2)
         The pairs, each once.
-    n_answers : int
     names : list of str
         Who answered, each once.
-    pairs : Pairs
-        What the answers come to, before anything is learned.
-    answerers : list of Answerer
-        How often each is wrong, by the answers alone.
-    tell_nothing : bool
-        Whether they contradict each other so that nothing follows from them.
     n_rows : int or None
 
     Examples
@@ -482,10 +433,6 @@ class Answers:
         ids : sequence of hashable, default=None
         n_rows : int, default=None
 
-        Returns
-        -------
-        Answers
-
         Examples
         --------
         >>> import pandas as pd
@@ -537,6 +484,7 @@ class Answers:
 
     @cached_property
     def _alone(self) -> Agreement:
+        """What the answers come to by themselves, estimated once."""
         return self.agreed()
 
     @property
@@ -565,8 +513,7 @@ class Answers:
         Parameters
         ----------
         before : ndarray of shape (k,), optional
-            Probability that each of ``links`` is the same, by something else than its answers; NaN
-            where nothing is known.
+            Probability that each of ``links`` is the same by something else, NaN if unknown.
 
         Examples
         --------
@@ -595,4 +542,5 @@ class Answers:
 
 
 def _weights(pairs: Pairs) -> Floats:
+    """Weights of must-links, then of cannot-links."""
     return np.concatenate([pairs.must_weight, pairs.cannot_weight])

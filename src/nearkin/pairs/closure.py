@@ -94,8 +94,8 @@ def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:
 def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
     """Find the numbered pairs inside blocks of consecutive positions, and their blocks.
 
-    All pairs inside the first block are numbered first, then those inside the second, and so on;
-    inside a block (0, 1) comes first, then (0, 2), (1, 2), (0, 3), ...
+    Those inside the first block are numbered first, and so on; inside a block (0, 1) comes first,
+    then (0, 2), (1, 2), (0, 3), ...
     """
     block, local = _block_and_rest(numbers, sizes * (sizes - 1) // 2)
     # The rounded root may be one off either way: start one above, and come down in integers.
@@ -107,11 +107,7 @@ def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, N
 
 
 def list_pairs_across(
-    numbers: Ints,
-    starts: Ints,
-    sizes: Ints,
-    other_starts: Ints,
-    other_sizes: Ints,
+    numbers: Ints, starts: Ints, sizes: Ints, other_starts: Ints, other_sizes: Ints
 ) -> tuple[Ints, NDArray[np.intp]]:
     """Find the numbered pairs between two blocks of positions each, and which two blocks."""
     block, local = _block_and_rest(numbers, sizes * other_sizes)
@@ -120,6 +116,7 @@ def list_pairs_across(
 
 
 def _block_and_rest(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
+    """Split running numbers into blocks of these counts: the block, and the number inside it."""
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
@@ -134,7 +131,7 @@ def keys_of(pairs: NDArray[np.integer]) -> Ints:
 
 
 def ends_of(keys: Ints) -> Ints:
-    """The pairs that :func:`keys_of` made keys of."""
+    """Give back the pairs that :func:`keys_of` made keys of."""
     return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])
 
 
@@ -159,9 +156,6 @@ class Conflict(NamedTuple):
     cannot_link: tuple[int, int]
     chain: tuple[int, ...]
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, name: Callable[[int], str] = str) -> str:
         """What contradicts what, with rows by their names.
 
@@ -175,27 +169,17 @@ class Conflict(NamedTuple):
         chain = " = ".join(map(name, self.chain))
         return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
 
+    __str__ = told
+
 
 @dataclass(frozen=True)
 class PairGroups:
-    """Rows that must-links tie together, and which groups cannot-links tell apart.
+    """Rows that must-links tie together, and which groups cannot-links tell apart."""
 
-    Attributes
-    ----------
-    points : int ndarray of shape (p,)
-        Rows that some pair names, increasing.
-    number : int ndarray of shape (p,)
-        Group of each, from 0 in the order of first rows; a row without a must-link is one.
-    must : int ndarray of shape (k,)
-        Group of the rows of each must-link.
-    cannot : int ndarray of shape (l, 2)
-        Groups of the two rows of each cannot-link.
-    """
-
-    points: Ints
-    number: Ints
-    must: Ints
-    cannot: Ints
+    points: Ints  # rows that some pair names, increasing
+    number: Ints  # group of each, from 0 by first rows; a row without a must-link is one
+    must: Ints  # group of the rows of each must-link
+    cannot: Ints  # groups of the two rows of each cannot-link, (l, 2)
 
     @property
     def count(self) -> int:
@@ -204,7 +188,7 @@ class PairGroups:
 
     @cached_property
     def differing(self) -> Ints:
-        """Keys of the groups that differ, see :func:`nearkin.pairs.closure.keys_of`."""
+        """Keys of the groups that differ, see :func:`keys_of`."""
         return np.unique(keys_of(self.cannot))
 
     @property
@@ -237,9 +221,9 @@ class PairGroups:
 
 
 def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
-    """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
+    """Group the rows that pairs name (``points``, increasing) by must-links."""
     links = find_positions(must_link, points)
-    _, labels = connected_components(_graph(links, len(points)), directed=False)
+    _, labels = connected_components(build_graph(links, len(points)), directed=False)
     number = number_by_appearance(labels)
     return PairGroups(
         points, number, number[links[:, 0]], number[find_positions(cannot_link, points)]
@@ -249,19 +233,14 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
 def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
     """Rows known to belong together, and the number of the group of each.
 
-    Groups are those of must-links, with all labelled rows of a class in one.
-
-    Parameters
-    ----------
-    must_link : int ndarray of shape (k, 2)
-    classes : int ndarray of shape (n,) or None
-        Class number of each row, −1 where unknown.
+    Groups are those of must-links, with all labelled rows of a class in one; class −1 is unknown.
     """
-    if classes is not None and not len(must_link):
-        return _rows_of_shared_classes(classes)
     links = [must_link]
     if classes is not None:
         known = np.flatnonzero(classes >= 0)
+        if not len(must_link):
+            shared = known[np.bincount(classes[known])[classes[known]] > 1]
+            return shared, number_by_appearance(classes[shared])
         order = known[np.argsort(classes[known], kind="stable")]
         chain = np.column_stack([order[:-1], order[1:]])
         links.append(chain[classes[chain[:, 0]] == classes[chain[:, 1]]])
@@ -270,20 +249,10 @@ def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tupl
     return groups.points, groups.number
 
 
-def _rows_of_shared_classes(classes: NDArray[np.integer]) -> tuple[Ints, Ints]:
-    """Rows that are not alone in their class, and classes numbered in the order of first rows."""
-    rows = np.flatnonzero(classes >= 0)
-    own = classes[rows]
-    shared = np.bincount(own)[own] > 1
-    rows, own = rows[shared], own[shared]
-    return rows, number_by_appearance(own)
-
-
 def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
-    """Class number of each row, −1 where unknown, with labels spread along must-links.
+    """Spread class numbers along must-links; −1 where unknown.
 
-    Labels outweigh must-links that join different ones; rows without a label between several stay
-    unknown.
+    Labelled rows keep theirs; others in a group with several labels stay unknown.
     """
     spread = classes.astype(np.int64)
     at_points = spread[groups.points]
@@ -297,26 +266,11 @@ def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
 
 
 def infer_pairs(
-    groups: PairGroups,
-    must: tuple[Ints, Doubles],
-    cannot: tuple[Ints, Doubles],
-    max_pairs: int,
+    groups: PairGroups, must: tuple[Ints, Doubles], cannot: tuple[Ints, Doubles], max_pairs: int
 ) -> tuple[Any, ...]:
-    """Must-links and cannot-links with their weights, and all that follow from them.
+    """Add to links and their weights those that follow: must-links, weights, cannot-links, weights.
 
-    Given pairs keep their weight; an inferred one is only as strong as the weakest must-link of
-    its groups, and as the strongest cannot-link between them.
-
-    Parameters
-    ----------
-    groups : Groups
-    must, cannot : (links, weights)
-    max_pairs : int
-        Refuse to list more pairs than this.
-
-    Returns
-    -------
-    must_link, must_weight, cannot_link, cannot_weight : ndarray
+    Weights are as :meth:`nearkin.Pairs.closure` says; more than ``max_pairs`` are refused.
     """
     members = groups.points[np.argsort(groups.number)]
     sizes = np.bincount(groups.number)
@@ -353,7 +307,7 @@ def infer_pairs(
 
 
 def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
-    """The cannot-links inside groups, each with a chain of must-links from end to end."""
+    """Find the cannot-links inside groups, each with a chain of must-links from end to end."""
     points = groups.points
     ends = find_positions(cannot_link[groups.contradicted], points)
     if not len(ends):
@@ -363,7 +317,7 @@ def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) 
     first = np.empty(groups.count, dtype=np.int64)
     first[groups.number[::-1]] = np.arange(root)[::-1]
     to_root = np.column_stack([first, np.full(len(first), root)])
-    forest = _graph(np.concatenate([links, to_root]), root + 1)
+    forest = build_graph(np.concatenate([links, to_root]), root + 1)
     order, parents = breadth_first_order(forest, root, directed=False)
 
     given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
@@ -411,7 +365,8 @@ def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tup
     return links[firsts], weights
 
 
-def _graph(links: Ints, n_nodes: int) -> Any:
+def build_graph(links: Ints, n_nodes: int) -> Any:
+    """Adjacency matrix, with an arc from the first to the second end of each link."""
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 
@@ -442,9 +397,6 @@ class TripletCircle(NamedTuple):
 
     triplets: tuple[tuple[int, int, int], ...]
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, name: Callable[[int], str] = str) -> str:
         """Which distances are said to be less than which, with rows by their names.
 
@@ -458,27 +410,19 @@ class TripletCircle(NamedTuple):
         links = [tuple(sorted(link)) for link in [*way, way[0]]]
         return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"
 
+    __str__ = told
+
 
 @dataclass(frozen=True)
 class CirclesOfTriplets:
-    """Triplets that are in circles, as arcs of a graph whose nodes are pairs of rows.
+    """Triplets that are in circles, as arcs of a graph whose nodes are pairs of rows."""
 
-    Attributes
-    ----------
-    triplets : int ndarray of shape (k, 3)
-        Those that are in some circle.
-    before : sparse array of shape (m, m)
-        Which pairs of rows are nearer than which; values are numbers of triplets, from 1.
-    closing : list of (int, int)
-        Ends of the arcs without which there is no circle.
-    """
-
-    triplets: Ints
-    before: csr_array
-    closing: list[tuple[int, int]]
+    triplets: Ints  # those in some circle, (k, 3)
+    before: csr_array  # which pairs are nearer than which, (m, m): numbers of triplets, from 1
+    closing: list[tuple[int, int]]  # ends of the arcs without which there is no circle
 
     def circle(self, near: int, far: int) -> TripletCircle:
-        """The shortest circle that an arc closes."""
+        """Find the shortest circle that an arc closes."""
         _, parents = breadth_first_order(self.before, far, directed=True)
         way = [near]
         while way[-1] != far:
@@ -492,7 +436,7 @@ def find_circles(triplets: Ints) -> CirclesOfTriplets:
     """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
     ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
     near, far, n = _numbered(ends)
-    graph = csr_array((np.ones(len(near)), (near, far)), shape=(n, n))
+    graph = build_graph(np.column_stack([near, far]), n)
     _, part = connected_components(graph, directed=True, connection="strong")
     within = part[near] == part[far]
     triplets = triplets[within]
@@ -502,6 +446,7 @@ def find_circles(triplets: Ints) -> CirclesOfTriplets:
 
 
 def _numbered(ends: Ints) -> tuple[Ints, Ints, int]:
+    """Number the pairs that keys stand for, nearer and farther ones, and count them."""
     pairs, numbers = np.unique(ends, return_inverse=True)
     near, far = numbers.reshape(ends.shape)
     return near, far, len(pairs)
@@ -527,10 +472,7 @@ def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
 
 
 def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]:
-    """The triplets that pairs contradict: said to be nearer to what differs than to what is alike.
-
-    Of what follows from pairs, too.
-    """
+    """Find triplets nearer to what differs than to what is alike, by pairs or what follows."""
     if not len(triplets):
         return []
     near, far = triplets[:, [0, 1]], triplets[:, [0, 2]]
@@ -542,7 +484,7 @@ def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]
 
 
 def find_triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
-    """The triplets that labels contradict: said to be nearer to another class than to their own."""
+    """Find triplets that are said to be nearer to another class than to their own."""
     a, b, c = classes[triplets].T
     wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)
     return [

@@ -23,23 +23,11 @@ MOST_LISTED = 10_000_000
 
 
 def number_classes(y: Any) -> NDArray[np.int64]:
-    """Give each label the number of its class, from 0, or −1 where it is unknown.
+    """Give each of n labels the number of its class, from 0, or −1 where it is unknown.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Classes as whole numbers, strings, booleans, dates or other hashable objects. Negative
-        numbers, None, NaN, NaT, pandas.NA, blank strings and what a masked array hides mean
-        unknown.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If the labels are -1 and 1: these are two classes to many, but here only one is known.
+    Labels are whole numbers, strings, booleans, dates or other hashable objects. Negative numbers,
+    None, NaN, NaT, pandas.NA, blank strings and what a masked array hides mean unknown. Labels −1
+    and 1 alone are refused: these are two classes to many, but here only one is known.
     """
     labels = as_labels(y)
     if labels.ndim != 1:
@@ -54,14 +42,14 @@ def number_classes(y: Any) -> NDArray[np.int64]:
 
 
 def find_known_rows(y: Any) -> NDArray[np.bool_]:
-    """Whether each label is known, among labels of which some are: -1 is no class then."""
+    """Which labels are known, where -1 always means unknown."""
     return np.asarray(_numbered(as_labels(y)) >= 0)
 
 
 def replace_signs(y: Any) -> Any:
-    """Labels of which parts can be taken: with None for unknown if they have both -1 and 1.
+    """Write None for unknown labels if there are both -1 and 1.
 
-    A part that has no other label does not look as if -1 were a class then.
+    So a part that has no other label does not look as if -1 were a class.
     """
     classes, labels = number_classes(y), as_labels(y).astype(object)
     if not {-1, 1} <= {label for label in labels if isinstance(label, Real)}:
@@ -71,7 +59,7 @@ def replace_signs(y: Any) -> Any:
 
 
 def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Class numbers of a part of the rows, from 0 without gaps, −1 where unknown."""
+    """Number the classes of a part of the rows from 0 without gaps; −1 where unknown."""
     found = np.full(len(classes), -1, dtype=np.int64)
     known = np.flatnonzero(classes >= 0)
     found[known] = np.unique(classes[known], return_inverse=True)[1]
@@ -102,6 +90,7 @@ def _are_signs(labels: NDArray[Any]) -> bool:
 
 
 def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Class number of each label, −1 where unknown; -1 never is a class."""
     classes = np.full(len(labels), -1, dtype=np.int64)
     known = np.flatnonzero(~np.ma.getmaskarray(labels))
     labels = np.asarray(labels)[known]
@@ -134,15 +123,7 @@ def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
-    """Label of each class; its number where labels do not name two of them at least.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        As :func:`number_classes` takes it, which gave ``classes``.
-    classes : int ndarray of shape (n,) or None
-    n_classes : int
-    """
+    """Label of each class; its number if labels do not name two of them at least."""
     if classes is None or classes.max() < 1:
         return np.arange(n_classes)
     labels = as_labels(y)
@@ -155,20 +136,8 @@ def draw_class_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw pairs of rows of one class and of two, uniformly and without replacement.
 
-    Parameters
-    ----------
-    classes : int ndarray of shape (n,)
-        Class number of each row, −1 where unknown.
-    wanted : int or None
-        How many; None for all there are.
-    kind : {"both", "must", "cannot"}
-        "both" draws half of each, the odd one a must-link; where one kind has too few pairs the
-        other fills up.
-    rng : RandomState
-
-    Returns
-    -------
-    must_link, cannot_link : int ndarray of shape (k, 2)
+    Classes are −1 where unknown; ``wanted`` is None for all pairs there are. ``kind`` "both" draws
+    half of each, the odd one a must-link; where one kind has too few pairs the other fills up.
     """
     if kind not in ("both", "must", "cannot"):
         raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
@@ -209,10 +178,7 @@ def draw_class_pairs(
 
 
 def check_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Names of the classes of a classifier's labels, and the number of each row's.
-
-    The number is −1 where the label is unknown.
-    """
+    """Names of the classes of a classifier's labels, and each row's class number, −1 if unknown."""
     if y is None:
         raise InputError("a classifier requires y to be passed, but the target y is None.")
     labels = as_labels(y)
@@ -247,11 +213,6 @@ class PartlyLabelled(ClassifierMixin):
         y : array of shape (n,)
             Labels; rows whose label is unknown are left out.
         sample_weight : array of shape (n,), default=None
-            How much each row counts.
-
-        Returns
-        -------
-        float
 
         Examples
         --------
@@ -272,6 +233,7 @@ class PartlyLabelled(ClassifierMixin):
 
 
 def _is_known(label: Any) -> bool:
+    """Whether a label of any type says which class a row is of."""
     if label is None or (isinstance(label, Real) and label < 0):
         return False
     if isinstance(label, str | bytes):

@@ -54,6 +54,12 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 TRIPLET = ("anchor", "closer", "farther")
 # Calls between where scikit-learn learns from a fold and where it cuts a parameter, at most.
 _FRAMES_OF_A_CUT = 12
+_RIGHT = {
+    2: "a list of pairs of row numbers, like [(0, 5), (2, 3)]",
+    3: "a list of triplets of row numbers, like [(0, 5, 2)] for 0 nearer to 5 than to 2",
+}
+# Links of one kind, and their weights.
+_Kind = tuple[Ints, Doubles]
 _PARTS = (
     *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
     "n_rows",
@@ -61,7 +67,7 @@ _PARTS = (
 
 
 def find_first(bad: Mask | np.bool_) -> int | None:
-    """Give the position of the first true value, if there is one."""
+    """Position of the first true value, if there is one."""
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -79,20 +85,9 @@ def check_count(value: object, name: str, *, least: int) -> int:
     return int(value)
 
 
-def check_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
-    """Give pairs as a (k, 2) integer array, or say which ``item`` ("must_link pair") is wrong."""
-    right = "a list of pairs of row numbers, like [(0, 5), (2, 3)]"
-    return _checked_rows(values, 2, item, right, n_rows)
-
-
-def check_triplets(values: Any, item: str, n_rows: int | None) -> Ints:
-    """Give triplets as a (k, 3) integer array, or say which ``item`` is wrong."""
-    right = "a list of triplets of row numbers, like [(0, 5, 2)] for 0 nearer to 5 than to 2"
-    return _checked_rows(values, 3, item, right, n_rows)
-
-
-def _checked_rows(values: Any, width: int, item: str, right: str, n_rows: int | None) -> Ints:
-    """Row numbers by pairs or triplets, as an integer array with as many columns."""
+def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> Ints:
+    """Give pairs, or triplets, as an integer array, or say which ``item`` ("pair") is wrong."""
+    right = _RIGHT[width]
     try:
         array = np.asarray(values)
     except ValueError:  # NumPy's word for entries of unequal length
@@ -132,10 +127,12 @@ def _checked_rows(values: Any, width: int, item: str, right: str, n_rows: int | 
 
 
 def _are_scalars(entry: Any, count: int) -> bool:
+    """Whether an entry is so many plain values."""
     return hasattr(entry, "__len__") and len(entry) == count and all(map(np.isscalar, entry))
 
 
 def _is_whole(value: object) -> bool:
+    """Whether a value is a whole number, as an int or a float."""
     return isinstance(value, (int, float)) and value == value // 1
 
 
@@ -200,7 +197,7 @@ def _counts_to_test(test_size: float, *sizes: int) -> list[int]:
 
 
 def _row_numbers(rows: Any, n_rows: int | None) -> Ints:
-    """Give row numbers of X, each once, of numbers or of a mask; or say what is wrong."""
+    """Row numbers of X, each once, from numbers or a mask; or say what is wrong."""
     chosen = np.asarray(rows)
     if chosen.ndim != 1:
         raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
@@ -267,6 +264,7 @@ def read_triplets(
 
 
 def _table(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
+    """Wrap a data frame with these columns; raise if it is none, or one is missing."""
     refuse_non_tables(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
@@ -305,8 +303,7 @@ def _numbers_and_weights(
                 )
         n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
         stacked = np.column_stack([column.to_numpy() for column in columns])
-        checked = check_pairs if len(names) == 2 else check_triplets
-        numbers = checked(stacked, "frame row", n_rows)
+        numbers = check_pairs(stacked, "frame row", n_rows, len(names))
     weight = table["weight"].to_numpy() if "weight" in table.columns else None
     return numbers, check_pair_weights(weight, len(table), "weight of frame row"), n_rows
 
@@ -385,6 +382,11 @@ def _refuse_to_be_judged_without() -> None:
         frame = frame.f_back
 
 
+def _normalise(must: _Kind, cannot: _Kind, closer: _Kind) -> tuple[Any, ...]:
+    """Must-links, their weights, cannot-links and triplets likewise, all in normal form."""
+    return *normalise_pairs(*must), *normalise_pairs(*cannot), *normalise_triplets(*closer)
+
+
 class Pairs:
     """Must-links, cannot-links and triplets between rows of X.
 
@@ -416,8 +418,6 @@ class Pairs:
     closer : read-only int64 array of shape (k, 3)
     must_weight, cannot_weight, closer_weight : read-only float64 arrays of shape (k,)
     n_rows : int or None
-    points : read-only int64 array
-        The rows named in any pair or triplet, sorted.
 
     Examples
     --------
@@ -463,22 +463,18 @@ class Pairs:
         telling = must[:, 0] != must[:, 1]
         if not telling.all():
             must, must_weights = must[telling], must_weights[telling]
-        triplets = check_triplets(closer, "closer triplet", n_rows)
+        triplets = check_pairs(closer, "closer triplet", n_rows, 3)
         weights = check_pair_weights(closer_weight, len(triplets), "closer_weight of triplet")
         refuse_repeated_points(triplets, "closer triplet")
-        self._fill(
-            *normalise_pairs(must, must_weights),
-            *normalise_pairs(cannot, cannot_weights),
-            *normalise_triplets(triplets, weights),
-            n_rows,
-        )
+        kinds = (must, must_weights), (cannot, cannot_weights), (triplets, weights)
+        self._fill(*_normalise(*kinds), n_rows)
 
     @property
     def _parts(self) -> tuple[Any, ...]:
         return (*(part for kind in self._kinds for part in kind), self.n_rows)
 
     @property
-    def _kinds(self) -> tuple[tuple[Ints, Doubles], ...]:
+    def _kinds(self) -> tuple[_Kind, _Kind, _Kind]:
         return (
             (self.must_link, self.must_weight),
             (self.cannot_link, self.cannot_weight),
@@ -523,12 +519,6 @@ class Pairs:
             "both" draws half of each, the odd one a must-link; where one kind has too few pairs
             the other fills up.
         random_state : int, RandomState instance or None, default=None
-            Makes the draw repeatable.
-
-        Returns
-        -------
-        Pairs
-            With ``n_rows=len(y)``.
 
         Examples
         --------
@@ -558,10 +548,6 @@ class Pairs:
             the three of a triplet; without it these columns hold row numbers.
         n_rows : int, default=None
             How many rows X has; taken from ``ids`` where they are given.
-
-        Returns
-        -------
-        Pairs
 
         Examples
         --------
@@ -679,14 +665,11 @@ class Pairs:
         if n_rows is not None:
             self.check_rows(n_rows)
             other.check_rows(n_rows)
-        both = zip(self._parts[:6], other._parts[:6], strict=True)
-        must, must_weight, cannot, cannot_weight, *closer = map(np.concatenate, both)
-        return self._of_normalised(
-            *normalise_pairs(must, must_weight),
-            *normalise_pairs(cannot, cannot_weight),
-            *normalise_triplets(*closer),
-            n_rows,
-        )
+        both = [
+            (np.concatenate([links, more]), np.concatenate([weight, more_weight]))
+            for (links, weight), (more, more_weight) in zip(self._kinds, other._kinds, strict=True)
+        ]
+        return self._of_normalised(*_normalise(*both), n_rows)
 
     @cached_property
     def points(self) -> Ints:
@@ -701,8 +684,7 @@ class Pairs:
         Returns
         -------
         array of int, aligned with ``points``
-            The group of each point, numbered from 0 in order of first appearance; a point without
-            a must-link is a group of its own.
+            Group of each point, from 0 by first appearance; one without a must-link is alone.
 
         Examples
         --------
@@ -714,7 +696,7 @@ class Pairs:
 
     @cached_property
     def groups(self) -> PairGroups:
-        """Who belongs together, and who differs, as far as pairs say so."""
+        """Groups of rows that must-links tie together, and which of them differ."""
         return find_groups(self.points, self.must_link, self.cannot_link)
 
     def closure(self, max_pairs: int = MOST_LISTED) -> Pairs:
@@ -728,11 +710,7 @@ class Pairs:
         Parameters
         ----------
         max_pairs : int, default=10_000_000
-            Refuse to list more pairs than this.
-
-        Returns
-        -------
-        Pairs
+            More are refused.
 
         Examples
         --------
@@ -749,11 +727,6 @@ class Pairs:
         """Take each triplet for a must-link with the nearer and a cannot-link with the farther row.
 
         For what knows no order of distances. They have half the triplet's weight.
-
-        Returns
-        -------
-        Pairs
-            Without triplets.
 
         Examples
         --------
@@ -795,11 +768,6 @@ class Pairs:
     def check_rows(self, n_rows: int) -> None:
         """Raise ValueError unless the pairs can speak of an X with this many rows.
 
-        Parameters
-        ----------
-        n_rows : int
-            How many rows X has.
-
         Examples
         --------
         >>> from nearkin import Pairs
@@ -817,27 +785,14 @@ class Pairs:
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 f"are given with; {remedy}"
             )
-        kinds = {
-            "must-link": self.must_link,
-            "cannot-link": self.cannot_link,
-            "triplet": self.closer,
-        }
-        for kind, links in kinds.items():
+        names = ("must-link", "cannot-link", "triplet")
+        for kind, (links, _) in zip(names, self._kinds, strict=True):
             if (bad := find_first((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
 
     def extend(self, *, n_rows: int) -> Pairs:
         """Take the pairs for those of an X with more rows, which were added at its end.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows X has now.
-
-        Returns
-        -------
-        Pairs
 
         Examples
         --------
@@ -851,9 +806,8 @@ class Pairs:
                 f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
                 "pairs.restrict(rows)"
             )
-        unbound = self._of_normalised(*(part for kind in self._kinds for part in kind), None)
-        unbound.check_rows(n_rows)
-        return self._of_normalised(*(part for kind in self._kinds for part in kind), n_rows)
+        self._of_normalised(*self._parts[:6], None).check_rows(n_rows)
+        return self._of_normalised(*self._parts[:6], n_rows)
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
         """Split the pairs at random into two parts, each kind by the same share.
@@ -864,9 +818,8 @@ class Pairs:
         Parameters
         ----------
         test_size : float or int, default=0.25
-            The share of the pairs, between 0 and 1, or their number that go to the second part.
+            Share of the pairs that go to the second part, or their number.
         random_state : int, RandomState instance or None, default=None
-            Makes the split repeatable.
 
         Returns
         -------
@@ -889,16 +842,12 @@ class Pairs:
         return self.subset(~in_test), self.subset(in_test)
 
     def subset(self, chosen: ArrayLike) -> Pairs:
-        """Keep some of the pairs.
+        """Keep some of the pairs, by a boolean for each.
 
         Parameters
         ----------
         chosen : array-like of bool, shape (len(pairs),)
-            Which to keep: must-links first, then cannot-links, then triplets, in their order.
-
-        Returns
-        -------
-        Pairs
+            Must-links first, then cannot-links, then triplets, in their order.
 
         Examples
         --------
@@ -924,12 +873,8 @@ class Pairs:
         Parameters
         ----------
         links : array-like of int, shape (k, 2) or (k, 3)
-            Pairs of row numbers, in any order, or triplets; those that are not there change
-            nothing. ``pairs.without(pairs.closer)`` leaves out all triplets.
-
-        Returns
-        -------
-        Pairs
+            In any order; those that are not there change nothing. ``pairs.without(pairs.closer)``
+            leaves out all triplets.
 
         Examples
         --------
@@ -938,7 +883,7 @@ class Pairs:
         Pairs(1 must-link, 1 cannot-link)
         """
         if np.shape(links)[1:] == (3,):
-            said = check_triplets(links, "triplet", None)
+            said = check_pairs(links, "triplet", None, 3)
         else:
             said = np.sort(check_pairs(links, "pair", None), axis=1)
         gone = set(map(tuple, said.tolist()))
@@ -952,11 +897,6 @@ class Pairs:
         ----------
         rows : array-like of int or bool
             Row numbers, each once, or a mask over the rows of X.
-
-        Returns
-        -------
-        Pairs
-            With ``n_rows=len(X[rows])``.
 
         Examples
         --------
@@ -974,13 +914,8 @@ class Pairs:
             kept = (places >= 0).all(axis=1)
             return places[kept], weights[kept]
 
-        must, cannot, closer = (inside(*kind) for kind in self._kinds)
-        return self._of_normalised(
-            *normalise_pairs(*must),
-            *normalise_pairs(*cannot),
-            *normalise_triplets(*closer),
-            len(chosen),
-        )
+        kinds = _normalise(*(inside(*kind) for kind in self._kinds))
+        return self._of_normalised(*kinds, len(chosen))
 
     def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
         """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have.
@@ -999,12 +934,8 @@ class Pairs:
         """How many rows of X the pairs speak of: (n_rows,).
 
         scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
-        not, X alone is cut, and row numbers mean other rows than before.
-
-        Raises
-        ------
-        ValueError
-            If ``n_rows`` is not known.
+        not, X alone is cut, and row numbers mean other rows than before: so this raises ValueError
+        where ``n_rows`` is not known.
         """
         # Not an AttributeError, which would read as "has no shape, so it is left whole".
         if self.n_rows is None:

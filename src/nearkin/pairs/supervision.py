@@ -52,18 +52,10 @@ class ContradictionWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Evidence:
-    """Checked knowledge about the n rows of X.
+    """Checked knowledge about the n rows of X."""
 
-    Attributes
-    ----------
-    pairs : Pairs
-        Perhaps empty.
-    classes : int ndarray of shape (n,) or None
-        Class number of each row, −1 where unknown; None when no labels were given.
-    """
-
-    pairs: Pairs
-    classes: NDArray[np.integer] | None
+    pairs: Pairs  # perhaps empty
+    classes: NDArray[np.integer] | None  # number of each row, −1 where unknown; None: no labels
 
     @property
     def has_labels(self) -> bool:
@@ -71,15 +63,12 @@ class Evidence:
         return self.classes is not None and bool((self.classes >= 0).any())
 
     def restrict(self, rows: NDArray[np.integer]) -> Evidence:
-        """What is known of some rows, as of the rows of ``X[rows]``."""
+        """Keep what is known of some rows, as of the rows of ``X[rows]``."""
         classes = None if self.classes is None else renumber_classes(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
 
     def share_of_same(self) -> float:
-        """Share of the pairs that are the same: of all that labels imply, or else of those given.
-
-        Pairs count by their weights.
-        """
+        """Share of same pairs among all that labels imply, or else among those given, by weight."""
         if self.classes is not None and self.has_labels:
             sizes = np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
             n = sizes.sum()
@@ -88,7 +77,7 @@ class Evidence:
         return float(same / (same + different))
 
     def counts(self, n_rows: int) -> dict[str, int]:
-        """How many rows, pairs and labels there are."""
+        """Count rows, pairs and labels."""
         known = () if self.classes is None else self.classes[self.classes >= 0]
         return {
             "rows": int(n_rows),
@@ -101,10 +90,7 @@ class Evidence:
 
 
 def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False) -> None:
-    """Raise TypeError if pairs were given in the place of labels, or something else as pairs.
-
-    Triplets are refused, unless the caller says that it takes them.
-    """
+    """Raise if pairs are given as labels, or something else as pairs; or triplets, unless taken."""
     if isinstance(y, Pairs):
         raise InputTypeError(
             "pairs must be given by name, as pairs=pairs: the second place is for y"
@@ -139,17 +125,9 @@ def gather_evidence(
 ) -> Evidence:
     """Check labels and pairs against each other and against the number of rows.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is nothing to learn from, or pairs or labels are for another X; or if there are
-        triplets, and the caller does not say that it takes them.
-
-    Warns
-    -----
-    ContradictionWarning
-        If pairs contradict each other or the labels. They are used as they are: as evidence on
-        both sides.
+    Raises TypeError or ValueError if there is nothing to learn from, or pairs or labels are for
+    another X, or on triplets unless they are taken; warns (ContradictionWarning) if pairs
+    contradict each other or the labels, which are used as they are: as evidence on both sides.
     """
     check_roles(y, pairs, triplets=triplets)
     if y is None and pairs is None:
@@ -186,19 +164,10 @@ def gather_evidence(
 def revise_evidence(
     evidence: Evidence, n_rows: int, added: Pairs | None, withdrawn: Pairs | None
 ) -> Evidence:
-    """Evidence with some pairs withdrawn and others added, in this order.
+    """Withdraw some pairs and add others, in this order.
 
-    Nothing may be left: the learner then says what it makes of that.
-
-    Raises
-    ------
-    ValueError
-        If pairs are for another X, or were not given before they are withdrawn.
-
-    Warns
-    -----
-    ContradictionWarning
-        As :func:`gather_evidence`.
+    Nothing may be left: the learner then says what it makes of that. Raises ValueError if pairs are
+    for another X, or were not given before they are withdrawn; warns as :func:`gather_evidence`.
     """
     pairs = evidence.pairs
     if withdrawn is not None:
@@ -228,6 +197,7 @@ def _among(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
 
 
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
+    """Warn of pairs and triplets that contradict each other or the labels."""
     if not is_heard(ContradictionWarning):
         return
     listed = "pairs.conflicts() lists all"
@@ -261,6 +231,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
+    """Warn of a problem by its first case, and how many more there are."""
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
     notice(message, ContradictionWarning)
@@ -269,11 +240,11 @@ def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
 def draw_example_pairs(
     evidence: Evidence, random_state: Any = None, *, most: int | None = None
 ) -> Pairs:
-    """The given pairs, and a sample of those that the labels imply.
+    """Add to the given pairs a sample of those that the labels imply.
 
-    Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there
-    are; not more than ``most``. Together they weigh as much as there are labelled rows, as in
-    :func:`nearkin.pairs.supervision.measure_spread`.
+    Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there are;
+    not more than ``most``. Together they weigh as much as there are labelled rows, as in
+    :func:`measure_spread`.
     """
     pairs = evidence.pairs
     if evidence.classes is None:
@@ -286,10 +257,7 @@ def draw_example_pairs(
         try:
             with collect_notices():  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
-                    evidence.classes,
-                    n_examples,
-                    kind=kind,
-                    random_state=random_state,
+                    evidence.classes, n_examples, kind=kind, random_state=random_state
                 )
         except ValueError:  # the labels imply no pair of this kind
             continue
@@ -302,7 +270,7 @@ def draw_example_pairs(
 
 
 def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
-    """Random must-links and cannot-links, at most so many, that weigh as much as all together."""
+    """Draw up to so many must-links and cannot-links, which weigh as much as all together."""
 
     def drawn(links: Any, weight: Any) -> tuple[Any, Any]:
         if len(links) <= most:
@@ -319,17 +287,10 @@ def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pa
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean squared differences of one kind of pair along each direction.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (q,)
-    weight : float
-        How many pairs it stands for; 0 (and a mean of 0) without any of this kind.
-    """
+    """Mean squared differences of one kind of pair along each of q directions."""
 
     mean: Floats
-    weight: float
+    weight: float  # how many pairs it stands for; 0 (and a mean of 0) without any of this kind
 
 
 def measure_spread(
@@ -339,39 +300,25 @@ def measure_spread(
 ) -> tuple[Spread, Spread]:
     """Mean squared difference of must-linked and of cannot-linked points along each direction.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    coordinates : callable
-        ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
-    by_labels : (Spread, Spread), optional
-        What :func:`measure_label_spread` gave for these coordinates, if that is known.
-
-    Returns
-    -------
-    must, cannot : Spread
-
-    Notes
-    -----
-    Labels stand for all pairs they imply. Where pairs are given beside them, the labels together
-    count as many pairs as there are labelled rows: their implied pairs grow with the square of
-    that number and would drown what was said explicitly.
+    ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X; ``by_labels``
+    is what :func:`measure_label_spread` gave for them, if that is known. Labels stand for all pairs
+    they imply. Beside pairs they count together as many pairs as there are labelled rows: their
+    implied pairs grow with the square of that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
     at_points = backends.to_numpy(coordinates(pairs.points)).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
-    if evidence.classes is not None:
-        must_labels, cannot_labels = by_labels or measure_label_spread(
-            evidence.classes, np.arange(len(evidence.classes)), coordinates
-        )
-        must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
+    if (classes := evidence.classes) is not None:
+        labels = by_labels or measure_label_spread(classes, np.arange(len(classes)), coordinates)
+        must, cannot = _pooled(must, labels[0]), _pooled(cannot, labels[1])
     return must, cannot
 
 
 def _pair_spread(
     at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
 ) -> Spread:
+    """Weighted mean of squared differences over pairs, from coordinates of their points."""
     if len(links) == 0:
         return Spread(np.zeros(at_points.shape[1]), 0.0)
     left, right = np.searchsorted(points, links.T)
@@ -385,13 +332,8 @@ def measure_label_spread(
 ) -> tuple[Spread, Spread]:
     """Sums over all pairs that labels imply, in O(n q) time for n labelled rows.
 
-    Parameters
-    ----------
-    classes : int ndarray of shape (n,)
-        Negative where unknown.
-    X : array, sparse matrix or RemoteRows; or row numbers
-    coordinates : callable
-        Gives an array of shape (k, q) for k rows of X.
+    Classes are negative where unknown; ``coordinates`` gives an array of shape (k, q) for k rows of
+    X, which may be row numbers.
     """
     known = classes >= 0
     if not known.any():
@@ -417,6 +359,7 @@ def measure_label_spread(
 
 
 def _pooled(a: Spread, b: Spread) -> Spread:
+    """Mean of both by their weights."""
     weight = a.weight + b.weight
     if weight == 0:
         return a
