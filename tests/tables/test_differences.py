@@ -1,12 +1,12 @@
-"""Where two cells differ: src/nearkin/tables/differences.py."""
+"""Where two cells differ: src/nearkin/tables/reading.py."""
 
 from difflib import SequenceMatcher
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearkin.tables import differences
-from nearkin.tables.differences import find_differences, fold_text, split_marked
+from nearkin.tables import reading
+from nearkin.tables.reading import find_differences, fold_text, split_marked
 from tests.cases import each
 
 
@@ -65,7 +65,7 @@ def test_long_texts_are_not_compared_letter_by_letter(signs, monkeypatch):
             # Steps of finding the longest stretch that is in both.
             sizes.append(sum(len(self.b2j.get(one, ())) for one in a))
 
-    monkeypatch.setattr(differences, "SequenceMatcher", Counting)
+    monkeypatch.setattr(reading, "SequenceMatcher", Counting)
     left, right = (sign * (2000 // len(sign)) for sign in signs)
     assert any(find_differences(left, right))
     assert max(sizes) < 40_000

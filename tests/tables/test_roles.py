@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from nearkin.tables.choice import NOT_CHOSEN, choose_roles
-from nearkin.tables.roles import (
+from nearkin.tables.choice import (
+    NOT_CHOSEN,
     Roles,
     choose_by_kinds,
+    choose_roles,
     describe_roles,
     drop_counters,
-    find_counters,
     find_doubtful_columns,
 )
+from nearkin.tables.reading import find_counters
 from tests.cases import each
 
 NUMBER = "number"

@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from nearkin.cli.files import tables
     from nearkin.questions import strategies
     from nearkin.scores import verdicts
-    from nearkin.tables import differences
+    from nearkin.tables import reading
 else:
     np, preprocessing, console, text, grids = import_late(
         "numpy", "sklearn.preprocessing", "rich.console", "rich.text", "rich.table"
     )
-    models, outputs, pair_files, tables, strategies, verdicts, differences = import_late(
+    models, outputs, pair_files, tables, strategies, verdicts, reading = import_late(
         "nearkin.cli.models",
         "nearkin.cli.files.output",
         "nearkin.cli.files.pairs",
         "nearkin.cli.files.tables",
         "nearkin.questions.strategies",
         "nearkin.scores.verdicts",
-        "nearkin.tables.differences",
+        "nearkin.tables.reading",
     )
 
 # Pairs that are written, and that are asked about, unless another number is said.
@@ -541,9 +541,9 @@ def mark_differences(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
     """
     a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
     shown = text.Text(a), text.Text(b)
-    if left is None or right is None or differences.fold_text(a) == differences.fold_text(b):
+    if left is None or right is None or reading.fold_text(a) == reading.fold_text(b):
         return text.Text(f"  {name}"), *shown
-    for cell, spans in zip(shown, differences.find_differences(a, b), strict=True):
+    for cell, spans in zip(shown, reading.find_differences(a, b), strict=True):
         for span in spans:
             cell.stylize(_DIFFERENT, *span)
     return text.Text(f"≠ {name}"), *shown

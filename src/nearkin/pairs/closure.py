@@ -151,20 +151,15 @@ class Conflict(NamedTuple):
     >>> conflict = Pairs([(3, 5), (5, 9)], [(3, 9)]).conflicts()[0]
     >>> conflict.cannot_link, conflict.chain
     ((3, 9), (3, 5, 9))
+    >>> conflict.told("abcdefghij".__getitem__)
+    'rows d and j cannot be linked, yet d = f = j by must-links'
     """
 
     cannot_link: tuple[int, int]
     chain: tuple[int, ...]
 
     def told(self, name: Callable[[int], str] = str) -> str:
-        """What contradicts what, with rows by their names.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 1)], [(0, 1)]).conflicts()[0].told("abc".__getitem__)
-        'rows a and b cannot be linked, yet a = b by must-links'
-        """
+        """Say what contradicts what, with rows by their names."""
         first, second = map(name, self.cannot_link)
         chain = " = ".join(map(name, self.chain))
         return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
@@ -391,21 +386,15 @@ class TripletCircle(NamedTuple):
     Examples
     --------
     >>> from nearkin import Pairs
-    >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].triplets
-    ((0, 1, 2), (0, 2, 1))
+    >>> circle = Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0]
+    >>> circle.triplets, circle.told("abc".__getitem__)
+    (((0, 1, 2), (0, 2, 1)), 'd(a, b) < d(a, c) < d(a, b) by triplets')
     """
 
     triplets: tuple[tuple[int, int, int], ...]
 
     def told(self, name: Callable[[int], str] = str) -> str:
-        """Which distances are said to be less than which, with rows by their names.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].told("abc".__getitem__)
-        'd(a, b) < d(a, c) < d(a, b) by triplets'
-        """
+        """Say which distances are less than which, with rows by their names."""
         way = [(a, b) for a, b, _ in self.triplets]
         links = [tuple(sorted(link)) for link in [*way, way[0]]]
         return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"

@@ -16,8 +16,7 @@ from nearkin.records.comparisons import are_columns
 from nearkin.rows.validation import to_frame
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, real, stored, whole
-from nearkin.tables.reading import read_table
-from nearkin.tables.roles import recognise_id_name
+from nearkin.tables.reading import read_table, recognise_id_name
 
 _TERMS = f"Intervals hold the true figure in {CONFIDENCE:.0%} of cases."
 

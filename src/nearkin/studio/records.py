@@ -27,23 +27,26 @@ from nearkin.studio.pictures import LONGEST_SIDE, FilePictures, Image, Pictures,
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     ColumnChoice,
+    Roles,
     are_records,
+    choose_by_kinds,
     choose_roles,
     describe_class_columns,
-    restrict_roles,
-)
-from nearkin.tables.differences import find_differences, fold_text, split_marked
-from nearkin.tables.encoder import TableEncoder
-from nearkin.tables.reading import list_cells, select_cells
-from nearkin.tables.roles import (
-    COUNTS_ROWS,
-    NAMES_ROWS,
-    Roles,
-    choose_by_kinds,
     describe_roles,
     drop_counters,
     find_doubtful_names,
+    restrict_roles,
+)
+from nearkin.tables.encoder import TableEncoder
+from nearkin.tables.reading import (
+    COUNTS_ROWS,
+    NAMES_ROWS,
+    find_differences,
+    fold_text,
+    list_cells,
     recognise_id_name,
+    select_cells,
+    split_marked,
 )
 
 # Characters of a value that are shown at first, and where all of it is asked for.
@@ -197,7 +200,7 @@ class RecordIdentity:
     Attributes
     ----------
     kinds : mapping of str to str
-        Columns that have names, and what they hold, as :mod:`nearkin.tables.roles` has it.
+        Columns that have names, and what they hold, as :mod:`nearkin.tables.choice` has it.
     cells : callable
         ``cells(names)`` gives columns for all rows, some rows at a time: mappings of names to
         values. Without names: the one matrix that there is.
@@ -631,7 +634,7 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
 
 
 def _kind(column: Any) -> str:
-    """As :mod:`nearkin.tables.roles` has it."""
+    """As :mod:`nearkin.tables.choice` has it."""
     import narwhals as nw
 
     kind = column.dtype

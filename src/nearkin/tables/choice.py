@@ -11,25 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.errors import InputError
+from nearkin._types import Floats
+from nearkin.errors import InputError, few
 from nearkin.rows.backends import evenly_spaced
 from nearkin.tables.reading import (
+    NAMES_ROWS,
     Column,
     Kind,
     RawColumn,
+    find_counters,
     read_table,
     read_words,
+    recognise_id_name,
     recognise_kinds,
     select_cells,
-)
-from nearkin.tables.roles import (
-    CLASSES,
-    NAMES_ROWS,
-    VECTORS_INSTEAD,
-    YES_OR_NO,
-    Roles,
-    choose_by_kinds,
-    find_doubtful_names,
 )
 
 # Columns that hold the same words, such as given names and surnames: people swap such cells.
@@ -112,6 +107,13 @@ def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dic
     return cells, recognise_kinds(cells) if some else {}
 
 
+CLASSES = "looks like classes"
+YES_OR_NO = "yes or no"
+VECTORS_INSTEAD = "beside vectors"
+
+_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
+# Names that are told.
+_MOST_NAMES = 8
 KINDS_OF_THINGS = "kinds of things"
 NAMES_FILES = "names files"
 SAYS_NOTHING = "says nothing of what a row is like"
@@ -122,6 +124,126 @@ _FILE = re.compile(
 )
 # The share of cells that must name files.
 _MOST_ARE = 0.9
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Columns that are learned from, and others with the reason why they are not."""
+
+    learned: list[str]
+    left_out: dict[str, str]
+
+
+def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
+    """Columns of numbers that say little of what a row is like, with the reason.
+
+    Those that name or count rows, or look like classes, by their names; and those of yes and no,
+    unless there is nothing else.
+
+    Parameters
+    ----------
+    kinds : mapping
+        What each column holds: "number", "boolean", "vector", "text" and so on.
+    with_words : bool, default=False
+        Whether words are learned from beside numbers: yes and no are words.
+
+    Examples
+    --------
+    >>> from nearkin.tables.choice import find_doubtful_columns
+    >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
+    >>> find_doubtful_columns(kinds)
+    {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
+    """
+    found = {}
+    for name, kind in kinds.items():
+        if kind not in ("number", "boolean"):
+            continue
+        if (why := recognise_id_name(name)) is not None:
+            found[name] = why
+        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
+            found[name] = CLASSES
+    others = [name for name in kinds if name not in found]
+    if not with_words and any(kinds[name] in ("number", "vector") for name in others):
+        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
+    return {name: found[name] for name in kinds if name in found}
+
+
+def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
+    """The same by names alone, of columns of any kind."""
+    return find_doubtful_columns(dict.fromkeys(names, "number"))
+
+
+def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
+    """What is learned from where nobody has said so.
+
+    The column of vectors if there is one, all columns of numbers otherwise, but for those that
+    :func:`find_doubtful_columns` names. ``aside`` are left out without a reason.
+
+    Raises
+    ------
+    ValueError
+        If there are several columns of vectors, or nothing to learn from.
+
+    Examples
+    --------
+    >>> from nearkin.tables.choice import choose_by_kinds
+    >>> choose_by_kinds({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
+    Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
+'text'})
+    """
+    set_aside = set(aside)
+    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
+    vectors = [name for name, kind in kinds.items() if kind == "vector"]
+    if len(vectors) > 1:
+        raise InputError(
+            f"there are {len(vectors)} columns of vectors, {_listed(vectors)}: name the one to "
+            "learn from."
+        )
+    left_out = find_doubtful_columns(kinds)
+    learned = []
+    for name, kind in kinds.items():
+        if name in left_out:
+            continue
+        if kind == "vector" or (kind in ("number", "boolean") and not vectors):
+            learned.append(name)
+        else:
+            left_out[name] = VECTORS_INSTEAD if kind in ("number", "boolean") else kind
+    return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+
+
+def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats, list[str], Roles]:
+    """Rows, names and roles without columns that :func:`find_counters` finds."""
+    aside = find_counters(X, names)
+    if not aside:
+        return X, [*names], roles
+    left = [name for name in names if name not in aside]
+    learned = [name for name in roles.learned if name not in aside]
+    kept = [name not in aside for name in names]
+    return X[:, kept], left, Roles(learned, {**aside, **roles.left_out})
+
+
+def describe_roles(roles: Roles) -> str:
+    """What is learned from, and what is set aside and why.
+
+    Examples
+    --------
+    >>> from nearkin.tables.choice import choose_by_kinds, describe_roles
+    >>> kinds = {"id": "number", "a": "number", "b": "number"}
+    >>> describe_roles(choose_by_kinds(kinds))
+    "Learned from 'a', 'b'; set aside 'id' (names rows)."
+    """
+    text = f"Learned from {_listed(roles.learned)}"
+    if not roles.left_out:
+        return f"{text}."
+    # Last what nobody would expect to be learned from.
+    plain = ("text", "date")
+    order = sorted(roles.left_out.items(), key=lambda one: one[1] in plain)
+    reasons = [f"{name!r} ({why})" for name, why in order]
+    return f"{text}; set aside {few(reasons, _MOST_NAMES)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return few(map(repr, names), _MOST_NAMES)
 
 
 def choose_roles(
@@ -154,7 +276,7 @@ def choose_by_cells(
     Parameters
     ----------
     kinds : mapping
-        What columns hold, as :mod:`nearkin.tables.roles` has it.
+        What columns hold, as :mod:`nearkin.tables.choice` has it.
     cells : mapping
         Some cells of each column that has no vectors.
     aside : names

@@ -12,6 +12,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import pairwise
 from numbers import Number
 from typing import Any, Literal, cast, get_args
 
@@ -26,7 +28,6 @@ from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.scaling import column_spreads, drop_rounding
 from nearkin.rows.sparse import is_sparse
 from nearkin.rows.validation import refuse_duplicate_names, to_frame
-from nearkin.tables.roles import find_counters, recognise_id_name
 
 # Characters of a text that count.
 MOST_CHARACTERS = 4000
@@ -613,6 +614,13 @@ def _read_numerals(
     return {**read, **weak} if are_numbers else read
 
 
+NAMES_ROWS = "names rows"
+COUNTS_ROWS = "counts rows"
+# "id", "user_id", "userId" and "Rec-ID", but neither "acid" nor "valid".
+_ID = re.compile(r"(?:^|.*[_\W])(?i:ids?|identifier|uuid|guid)$|.*[a-z]I[dD]$")
+_COUNTER = re.compile(r"(?i:index|level_0|unnamed: 0|row|rowid|row[_ ]?(?:number|index|nr|no))$")
+# Fewer rows may increase by chance.
+_FEWEST_ROWS = 20
 # Cells that a column is known by, at most.
 _MOST_LOOKED_AT = 20_000
 # Shares of cells that must be of a kind: others are mistakes, and count as missing.
@@ -640,6 +648,39 @@ _CODE_NAME = re.compile(
     r"(?i:.*(?:phone|mobile|telefon|zip|postcode|postal|post_?code|plz|barcode|isbn|iban|ssn|vat)"
     r".*|(?:.*[_\W])?(?:tel|fax|ean|gtin|upc|sku)(?:[_\W].*)?)$"
 )
+
+
+def recognise_id_name(name: str) -> str | None:
+    """The reason if a column's name is that of an id or a counter of rows; or None.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import recognise_id_name
+    >>> recognise_id_name("user_id"), recognise_id_name("acid")
+    ('names rows', None)
+    """
+    if _ID.match(name):
+        return NAMES_ROWS
+    return COUNTS_ROWS if _COUNTER.match(name) else None
+
+
+def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
+    """Columns of whole numbers that grow from each row to the next, unless all do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.tables.reading import find_counters
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> X[:, 0] = range(100, 130)
+    >>> find_counters(X, ["number", "height"])
+    {'number': 'counts rows'}
+    """
+    if len(X) < _FEWEST_ROWS:
+        return {}
+    grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
+    found = {name: COUNTS_ROWS for name, one in zip(names, grows, strict=True) if one}
+    return found if len(found) < len(names) else {}
 
 
 def recognise_kinds(
@@ -1030,3 +1071,98 @@ def _read_texts(
         raise InputError(f"{found}. {remedy}.")
     notice(f"{found}; they count as missing. {remedy}.", TableWarning)
     return values
+
+
+# From where to where in a text.
+Span = tuple[int, int]
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+# Words that have less in common are two words, not one with a typo; unless one begins the other.
+_ALIKE = 0.5
+# Characters that are compared one by one, at most: time grows with their square.
+_MOST_COMPARED = 200
+
+
+def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
+    """What differs between two texts: in words, or in letters of words that are alike.
+
+    Upper case and the number of spaces make no difference, and what is equal but for them differs
+    nowhere.
+
+    Returns
+    -------
+    spans_of_left, spans_of_right : list of (int, int)
+        Where that is, in their order; empty if nothing was left out or put in there.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import find_differences
+    >>> find_differences("Jon Smith", "John SMITH")
+    ([], [(2, 3)])
+    >>> find_differences("12 High Street", "12 Mill Lane")
+    ([(3, 14)], [(3, 12)])
+    """
+    spans: tuple[list[Span], list[Span]] = [], []
+    if fold_text(left) == fold_text(right):
+        return spans
+    for here, there in _unequal(_words(left), _words(right)):
+        for a, b in _closer(left[slice(*here)], right[slice(*there)]):
+            for found, (start, _), (first, last) in zip(spans, (here, there), (a, b), strict=True):
+                if last > first:
+                    found.append((start + first, start + last))
+    return spans
+
+
+def fold_text(text: str) -> str:
+    """A text in lower case and with single spaces, by which cells are equal."""
+    return " ".join(text.lower().split())
+
+
+def split_marked(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
+    """A text in parts, and whether each of them differs.
+
+    Examples
+    --------
+    >>> from nearkin.tables.reading import split_marked
+    >>> split_marked("John", [(2, 3)])
+    [('Jo', False), ('h', True), ('n', False)]
+    """
+    ends = [0, *(end for span in spans for end in span), len(text)]
+    parts = [(text[i:j], k % 2 == 1) for k, (i, j) in enumerate(pairwise(ends))]
+    return [part for part in parts if part[0]]
+
+
+def _words(text: str) -> list[tuple[str, Span]]:
+    """Words and signs as they are compared, with where they are."""
+    return [(word[0].lower(), word.span()) for word in _WORD.finditer(text)]
+
+
+def _unequal(
+    left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
+) -> list[tuple[Span, Span]]:
+    """Stretches of two sequences of words that are not equal."""
+    a, b = ([word for word, _ in side] for side in (left, right))
+    matched = SequenceMatcher(None, a, b)  # which passes over words that are everywhere
+    return [
+        (_stretch(left, i, j), _stretch(right, k, m))
+        for what, i, j, k, m in matched.get_opcodes()
+        if what != "equal"
+    ]
+
+
+def _stretch(words: Sequence[tuple[str, Span]], first: int, last: int) -> Span:
+    return (words[first][1][0], words[last - 1][1][1]) if last > first else (0, 0)
+
+
+def _closer(left: str, right: str) -> list[tuple[Span, Span]]:
+    """What differs in two stretches: letters if they are alike, else all of them."""
+    whole = [((0, len(left)), (0, len(right)))]
+    if len(left) + len(right) > _MOST_COMPARED:
+        return whole
+    # One by one: in lower case some letters are two.
+    a, b = ([letter.lower() for letter in side] for side in (left, right))
+    matched = SequenceMatcher(None, a, b)
+    is_cut_short = a[: len(b)] == b[: len(a)]
+    if matched.ratio() < _ALIKE and not is_cut_short:
+        return whole
+    return [((i, j), (k, m)) for what, i, j, k, m in matched.get_opcodes() if what != "equal"]

@@ -10,7 +10,6 @@ from typing import Any
 
 from nearkin.cli.common import UserError, guess, listed, say
 from nearkin.errors import few
-from nearkin.tables.roles import find_doubtful_columns
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]
@@ -109,6 +108,8 @@ def _worth_learning_from(
     columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
 ) -> list[str]:
     """Without columns that name rows, look like classes, or say yes or no; these are told."""
+    from nearkin.tables.choice import find_doubtful_columns  # with NumPy: help does not wait
+
     spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
     spoken_of |= {*match_columns(choice.one_hot, kinds, "--one-hot", file)}
     others = {column: kinds[column] for column in columns if column not in spoken_of}

@@ -34,13 +34,16 @@ from nearkin.studio.records import records_of_digits as records_of_digits
 from nearkin.tables.choice import (
     MOST_LOOKED_AT,
     ColumnChoice,
+    Roles,
     are_records,
+    choose_by_kinds,
     choose_roles,
     describe_class_columns,
+    describe_roles,
+    drop_counters,
     restrict_roles,
 )
 from nearkin.tables.reading import CategoryCells
-from nearkin.tables.roles import Roles, choose_by_kinds, describe_roles, drop_counters
 
 # Whole numbers up to this are told apart as float64.
 _EXACT = 2.0**53

@@ -51,8 +51,7 @@ from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import canonical_rows
 from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, open_npy, open_stream
-from nearkin.tables.reading import Column, read_columns
-from nearkin.tables.roles import recognise_id_name
+from nearkin.tables.reading import Column, read_columns, recognise_id_name
 
 # Values that medians are found from, in all columns together: 64 MB.
 _MOST_VALUES = 2**23
