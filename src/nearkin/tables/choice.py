@@ -27,13 +27,27 @@ from nearkin.tables.reading import (
     select_cells,
 )
 
-# Columns that hold the same words, such as given names and surnames: people swap such cells.
-
-
-# Rows that columns are looked at, at most.
+# Rows that columns are looked at, at most: for values that two of them share, and for kinds.
 _SAMPLE = 20_000
+MOST_LOOKED_AT = 2000
 # Two columns hold the same words if this share of the values of one is found in the other.
 _KINDRED = 0.05
+# Why columns are not learned from.
+CLASSES = "looks like classes"
+YES_OR_NO = "yes or no"
+VECTORS_INSTEAD = "beside vectors"
+KINDS_OF_THINGS = "kinds of things"
+NAMES_FILES = "names files"
+SAYS_NOTHING = "says nothing of what a row is like"
+NOT_CHOSEN = "not chosen"
+_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
+_FILE = re.compile(
+    r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
+)
+# The share of cells that must name files.
+_MOST_ARE = 0.9
+# Names that a message lists.
+_MOST_NAMES = 8
 
 
 def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
@@ -55,16 +69,7 @@ def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
 
 
 def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
-    """Join the words of two columns, so that swapped cells have the same pieces.
-
-    Examples
-    --------
-    >>> from nearkin.tables.choice import combine_words
-    >>> from nearkin.tables.reading import read_table
-    >>> both = combine_words(*read_table({"given": ["Ada", None], "family": ["King", None]}))
-    >>> both.name, both.values.tolist()
-    ('given and family', ['ada king', None])
-    """
+    """Join the words of two columns, so that swapped cells have the same pieces."""
     pairs = zip(read_words(left), read_words(right), strict=True)
     found = np.empty(len(left), dtype=object)
     found[:] = [" ".join(filter(None, pair)) or None for pair in pairs]
@@ -72,24 +77,12 @@ def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
 
 
 def name_both(left: str, right: str) -> str:
-    """What two columns are called together."""
+    """Name of a column that two columns are combined to."""
     return f"{left} and {right}"
 
 
-# Rows that tell.
-MOST_LOOKED_AT = 2000
-
-
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether rows are records: names or texts, and no numbers but codes and dates.
-
-    Examples
-    --------
-    >>> from nearkin.tables.choice import are_records
-    >>> people = {"name": ["Ada", "Alan"], "phone": [3012345, 1715551]}
-    >>> are_records(people), are_records({**people, "age": [36, 41]})
-    (True, False)
-    """
+    """Whether rows are records: names or texts, and no numbers but codes and dates."""
     cells, kinds = _looked_at(table)
     telling = ("name", "text", "code")
     have_names = any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
@@ -97,7 +90,7 @@ def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
-    """Some cells of a table, and what columns hold as far as these tell."""
+    """Read some cells of a table, and recognise what columns hold as far as these tell."""
     n = min(map(len, table.values()), default=0)
     some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
     try:
@@ -105,25 +98,6 @@ def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dic
     except InputError:  # objects that can be shown, but are no cells of a table
         return [], {}
     return cells, recognise_kinds(cells) if some else {}
-
-
-CLASSES = "looks like classes"
-YES_OR_NO = "yes or no"
-VECTORS_INSTEAD = "beside vectors"
-
-_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
-# Names that are told.
-_MOST_NAMES = 8
-KINDS_OF_THINGS = "kinds of things"
-NAMES_FILES = "names files"
-SAYS_NOTHING = "says nothing of what a row is like"
-NOT_CHOSEN = "not chosen"
-
-_FILE = re.compile(
-    r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
-)
-# The share of cells that must name files.
-_MOST_ARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -135,24 +109,10 @@ class Roles:
 
 
 def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
-    """Columns of numbers that say little of what a row is like, with the reason.
+    """Find columns of numbers that say little of what a row is like, with the reason.
 
     Those that name or count rows, or look like classes, by their names; and those of yes and no,
-    unless there is nothing else.
-
-    Parameters
-    ----------
-    kinds : mapping
-        What each column holds: "number", "boolean", "vector", "text" and so on.
-    with_words : bool, default=False
-        Whether words are learned from beside numbers: yes and no are words.
-
-    Examples
-    --------
-    >>> from nearkin.tables.choice import find_doubtful_columns
-    >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
-    >>> find_doubtful_columns(kinds)
-    {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
+    unless there is nothing else, or words are learned from too: yes and no are words.
     """
     found = {}
     for name, kind in kinds.items():
@@ -169,27 +129,15 @@ def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False)
 
 
 def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
-    """The same by names alone, of columns of any kind."""
+    """Find columns of any kind whose names say that they are ids, counters or classes."""
     return find_doubtful_columns(dict.fromkeys(names, "number"))
 
 
 def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
-    """What is learned from where nobody has said so.
+    """Choose the column of vectors if there is one, or else all columns of numbers.
 
-    The column of vectors if there is one, all columns of numbers otherwise, but for those that
-    :func:`find_doubtful_columns` names. ``aside`` are left out without a reason.
-
-    Raises
-    ------
-    ValueError
-        If there are several columns of vectors, or nothing to learn from.
-
-    Examples
-    --------
-    >>> from nearkin.tables.choice import choose_by_kinds
-    >>> choose_by_kinds({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
-    Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
-'text'})
+    But not those of :func:`find_doubtful_columns`. ``aside`` are left out without a reason. Raises
+    ValueError if there are several columns of vectors.
     """
     set_aside = set(aside)
     kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
@@ -212,7 +160,7 @@ def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Role
 
 
 def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats, list[str], Roles]:
-    """Rows, names and roles without columns that :func:`find_counters` finds."""
+    """Leave out columns that :func:`find_counters` finds, of rows, names and roles."""
     aside = find_counters(X, names)
     if not aside:
         return X, [*names], roles
@@ -223,15 +171,7 @@ def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats
 
 
 def describe_roles(roles: Roles) -> str:
-    """What is learned from, and what is set aside and why.
-
-    Examples
-    --------
-    >>> from nearkin.tables.choice import choose_by_kinds, describe_roles
-    >>> kinds = {"id": "number", "a": "number", "b": "number"}
-    >>> describe_roles(choose_by_kinds(kinds))
-    "Learned from 'a', 'b'; set aside 'id' (names rows)."
-    """
+    """Say what is learned from, and what is set aside and why."""
     text = f"Learned from {_listed(roles.learned)}"
     if not roles.left_out:
         return f"{text}."
@@ -243,6 +183,7 @@ def describe_roles(roles: Roles) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    """List names, and how many more there are."""
     return few(map(repr, names), _MOST_NAMES)
 
 
@@ -252,7 +193,7 @@ def choose_roles(
     named: Sequence[str] = (),
     aside: Iterable[str] = (),
 ) -> Roles:
-    """Columns that somebody named, or else those of :func:`choose_by_cells`; and why not others."""
+    """Choose the named columns, or else those of :func:`choose_by_cells`; and why not others."""
     set_aside = set(aside)
     if not named:
         return choose_by_cells(kinds, cells, set_aside)
@@ -266,21 +207,12 @@ def choose_roles(
 def choose_by_cells(
     kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
 ) -> Roles:
-    """What is learned from where nobody has said so, by names, kinds and some cells.
+    """Choose columns to learn from by names, kinds and some cells of those without vectors.
 
-    A column of vectors wins. Otherwise numbers, names, texts, codes and dates are, but for columns
-    that name or count rows, look like classes, say yes or no or name files; and beside numbers, for
-    words of which there are a few only, which may well be classes, and for those that every row has
-    one of its own of.
-
-    Parameters
-    ----------
-    kinds : mapping
-        What columns hold, as :mod:`nearkin.tables.choice` has it.
-    cells : mapping
-        Some cells of each column that has no vectors.
-    aside : names
-        Columns that are left out without a reason.
+    A column of vectors wins. Otherwise numbers, names, texts, codes and dates are learned from, but
+    not columns that name or count rows, look like classes, say yes or no or name files; nor, beside
+    numbers, words of which there are a few only, which may well be classes, or that differ in every
+    row.
 
     Examples
     --------
@@ -334,32 +266,17 @@ def _why_not(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> st
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """What is learned from and what is not, and the way to the same records with other columns.
-
-    Attributes
-    ----------
-    kinds : mapping
-        What the columns of the data hold.
-    left_out : mapping
-        Why others are not learned from.
-    taken : mapping
-        What columns are for that cannot be learned from, such as ids.
-    reopened : callable
-        Given names of columns, gives the same records, learned from these.
-    """
+    """What is learned from and what is not, and the way to the same records with other columns."""
 
     kinds: Mapping[str, str]
     learned: Sequence[str]
-    left_out: Mapping[str, str]
-    taken: Mapping[str, str]
+    left_out: Mapping[str, str]  # and why
+    taken: Mapping[str, str]  # what columns are for that cannot be learned from, such as ids
+    # Given names of columns, the same records, learned from these.
     reopened: Callable[[Sequence[str]], Any] = field(repr=False)
 
     def listed(self) -> list[dict[str, Any]]:
-        """All columns as plain values.
-
-        Each with ``name``, ``kind``, ``learned``, ``why`` (not, or what speaks against it) and
-        ``can`` it be learned from.
-        """
+        """List all columns as plain values, with why not, or what speaks against learning."""
         doubts = find_doubtful_names(self.kinds)
         learned = set(self.learned)
         return [
@@ -377,7 +294,7 @@ class ColumnChoice:
         ]
 
     def records(self, names: Sequence[str]) -> Any:
-        """The same records, learned from these columns: InputError if that is not possible."""
+        """Open the same records, learned from these columns; InputError if that is impossible."""
         if not names:
             raise InputError("choose a column at least: there is nothing to learn from.")
         for name in names:
@@ -389,13 +306,13 @@ class ColumnChoice:
 
 
 def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
-    """Roles without columns in which an encoder has found nothing to learn from."""
+    """Leave out columns in which an encoder has found nothing to learn from."""
     nothing = {name: SAYS_NOTHING for name in roles.learned if name not in words}
     return Roles([*words], {**nothing, **roles.left_out})
 
 
 def describe_class_columns(names: Sequence[str]) -> list[str]:
-    """Sentences on columns that were chosen though they look like classes."""
+    """Warn in a sentence of columns that were chosen though they look like classes."""
     doubts = find_doubtful_names(names)
     classes = [name for name, why in doubts.items() if why == CLASSES]
     if not classes:

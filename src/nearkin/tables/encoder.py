@@ -63,9 +63,6 @@ from nearkin.tables.reading import (
     recognise_kinds,
 )
 
-# Columns as coordinates: one small value for each kind, which knows what it saw in ``fit``.
-
-
 # Numbers so many spreads from the middle are as far away as numbers can be.
 _FAR = 5.0
 # Beyond so many spreads nothing is told apart any more, and squares stay finite.
@@ -82,6 +79,10 @@ _TEXTS = 2**14
 _MOST_DAYS = 1e6
 # Means and spreads of months and days of a month.
 _MONTH, _DAY_OF_MONTH = (6.5, 3.45), (15.73, 8.8)
+# Rows that tell how a column is encoded, at most.
+MOST_ROWS = 20_000
+# How far a missing cell lies from all others, where two random cells have a distance of √2.
+_APART = 0.5
 _NOT_IN_CODES = re.compile(r"[\W_]+")
 
 
@@ -118,12 +119,7 @@ class NumberScale:
 @stored(days=a("NumberScale"), years=a("NumberScale"))
 @dataclass(frozen=True)
 class DateParts:
-    """Days, and the year, month and day of the month beside them: a slip changes one of these.
-
-    Attributes
-    ----------
-    days, years : NumberScale
-    """
+    """Days, and the year, month and day of the month beside them: a slip changes one of these."""
 
     days: NumberScale
     years: NumberScale
@@ -164,13 +160,7 @@ def _calendar(days: Floats) -> tuple[Floats, Floats, Floats]:
 @stored(values=words("k"))
 @dataclass(frozen=True)
 class Categories:
-    """A coordinate for each frequent value, and one for all others.
-
-    Attributes
-    ----------
-    values : ndarray of str
-        The frequent ones.
-    """
+    """A coordinate for each frequent value, and one for all others."""
 
     values: NDArray[Any]
 
@@ -213,19 +203,11 @@ class Pieces:
     """Words by their pieces of one to three characters, along the leading axes of these.
 
     Pieces count by their rarity (TF-IDF), and are told apart by a hash: no text is kept.
-
-    Attributes
-    ----------
-    rarity : ndarray of shape (h,)
-        Of each class of pieces.
-    axes : ndarray of shape (q, h)
-    ignores_signs : int
-        1 if only letters and digits count, as in codes.
     """
 
-    rarity: Floats
-    axes: Floats
-    ignores_signs: int = 0
+    rarity: Floats  # of each class of pieces, (h,)
+    axes: Floats  # (q, h)
+    ignores_signs: int = 0  # 1 if only letters and digits count, as in codes
 
     @classmethod
     def fit(cls, texts: NDArray[Any], n_axes: int, *, ignores_signs: bool) -> Pieces:
@@ -279,18 +261,10 @@ _ANYTHING = Spec("an encoder of texts", lambda value, _: True)
 @stored(encoder=_ANYTHING, width=whole)
 @dataclass(frozen=True, eq=False)
 class OwnTexts:
-    """Texts by an encoder of the user's.
+    """Texts by an encoder of the user's."""
 
-    Attributes
-    ----------
-    encoder : callable or transformer
-        Fitted.
-    width : int
-        How many numbers it makes of a text.
-    """
-
-    encoder: Any
-    width: int
+    encoder: Any  # a callable, or a fitted transformer
+    width: int  # how many numbers it makes of a text
 
     @classmethod
     def fit(cls, texts: NDArray[Any], encoder: Any) -> OwnTexts:
@@ -320,6 +294,7 @@ class OwnTexts:
 
 
 def _encoded(encoder: Any, texts: list[str]) -> Floats:
+    """What a user's encoder makes of texts, checked."""
     made = encoder.transform(texts) if hasattr(encoder, "transform") else encoder(texts)
     found = np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
     if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
@@ -331,7 +306,7 @@ def _encoded(encoder: Any, texts: list[str]) -> Floats:
 
 
 def _of_each_text(function: Callable[[list[str]], Floats], texts: NDArray[Any]) -> Floats:
-    """A function of texts, called once for each text that differs, some thousand at a time."""
+    """Apply a function of texts once to each different text, some thousand at a time."""
     places: dict[Any, int] = {}
     at = np.array([places.setdefault(text or "", len(places)) for text in texts], dtype=np.int64)
     unique = list(places)
@@ -342,13 +317,7 @@ def _of_each_text(function: Callable[[list[str]], Floats], texts: NDArray[Any]) 
 @stored(width=whole)
 @dataclass(frozen=True)
 class Vectors:
-    """Numbers side by side, as they are.
-
-    Attributes
-    ----------
-    width : int
-        How many a vector has.
-    """
+    """Numbers side by side, as they are."""
 
     width: int
 
@@ -367,17 +336,12 @@ class Vectors:
 
 
 def _numbered(width: int) -> tuple[str, ...]:
+    """Names of coordinates that are numbered."""
     return tuple(f" {j}" for j in range(width))
 
 
 Encoder: TypeAlias = NumberScale | DateParts | Categories | YesOrNo | Pieces | OwnTexts | Vectors
 ENCODER = a("NumberScale", "DateParts", "Categories", "YesOrNo", "Pieces", "OwnTexts", "Vectors")
-
-
-# Rows that tell how a column is encoded, at most.
-MOST_ROWS = 20_000
-# How far a missing cell lies from all others, where two random cells have a distance of √2.
-_APART = 0.5
 
 
 @stored(
@@ -391,28 +355,15 @@ _APART = 0.5
 )
 @dataclass(frozen=True, eq=False)
 class ColumnCode:
-    """How a column becomes coordinates.
-
-    Attributes
-    ----------
-    order : str or None
-        Of day, month and year, in a column of dates; what sets off decimals, in one of numbers.
-    encoder : Encoder
-    middle : ndarray of shape (w,)
-        Mean of what the encoder gives, which is subtracted; missing cells are there.
-    factor : float
-        What it is multiplied with, so that cells that are there have a total variance of 1.
-    marks_missing : bool
-        Whether a coordinate says that the cell is missing.
-    """
+    """How a column becomes coordinates."""
 
     name: str
     kind: Kind
-    order: Reading | None
+    order: Reading | None  # in which dates, or numbers, that are texts are read
     encoder: Encoder
-    middle: Floats
-    factor: float
-    marks_missing: bool
+    middle: Floats  # mean of what the encoder gives, which is subtracted; missing cells are there
+    factor: float  # which gives the cells that are there their total variance
+    marks_missing: bool  # whether a coordinate says that the cell is missing
 
     @property
     def names(self) -> list[str]:
@@ -468,12 +419,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : dict
         What each column holds; ``"ignored"`` are ids, by name or because they count rows, and
         columns with one value only.
-    held_ : dict
-        The same, with how dates and numbers that are written as texts were read.
-    columns_ : list of str
-        Columns that coordinates come from.
-    groups_ : ndarray of str of shape (p,)
-        For each coordinate, the column that it comes from.
     codes_ : list of ColumnCode
         How each of ``columns_`` is encoded, and then what pairs of ``swapped_`` have together.
     swapped_ : list of (str, str)
@@ -520,6 +465,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     {'name': 'name', 'paid': 'yes or no'}
     >>> encoder.transform({"paid": ["no"], "name": ["Bobby"]}).shape
     (1, 5)
+    >>> encoder.get_feature_names_out().tolist()[-2:]
+    ['paid', 'paid is missing']
+    >>> TableEncoder().fit_transform(people).shape
+    (4, 5)
+
+    Of a part of a table, whose first row is number 4 in messages; and in two steps:
+
+    >>> encoder.coordinates({"name": ["Eve"], "paid": ["no"]}, first_row=4).shape
+    (1, 5)
+    >>> columns = encoder.known_cells({**people, "more": [1, 2, 3, 4]})
+    >>> list(columns), encoder.coordinates_of(columns).shape
+    (['name', 'paid'], (4, 5))
+    >>> encoder.cells({"name": ["Eve"], "paid": [None]})
+    {'name': 'eve', 'paid': ''}
     """
 
     def __init__(
@@ -550,10 +509,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : data frame of pandas, polars or pyarrow, dict of lists, or array of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         del y
         table = read_table(X)
@@ -599,21 +554,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
         """Fit, and give the rows of numbers.
 
-        Parameters
-        ----------
-        X, y
-            As ``fit`` takes them.
-
         Returns
         -------
         ndarray of shape (n, p)
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> TableEncoder().fit_transform(people).shape
-        (4, 5)
         """
         del fit_params
         self.fit(X, y)
@@ -636,40 +579,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.coordinates(X)
 
     def coordinates(self, X: Any, first_row: int = 0) -> Floats:
-        """Rows of numbers of a part of a table; messages count rows from ``first_row``.
-
-        Parameters
-        ----------
-        X : data frame, dict of lists or array
-        first_row : int, default=0
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> encoder = TableEncoder().fit(people)
-        >>> encoder.coordinates({"name": ["Eve"], "paid": ["no"]}, first_row=4).shape
-        (1, 5)
-        """
+        """Rows of numbers of a part of a table; messages count rows from ``first_row``."""
         known = self.known_cells(X).items()
         return self.coordinates_of(
             {name: replace(cells, first_row=first_row) for name, cells in known}
         )
 
     def known_cells(self, X: Any) -> dict[str, RawColumn]:
-        """Columns of a table that coordinates come from, by name.
-
-        Parameters
-        ----------
-        X : data frame, dict of lists or array
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> list(TableEncoder().fit(people).known_cells({**people, "more": [1, 2, 3, 4]}))
-        ['name', 'paid']
-        """
+        """Read the columns of a table that coordinates come from, by name."""
         check_is_fitted(self)
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
             raise InputError(
@@ -688,39 +605,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return found
 
     def coordinates_of(self, table: Mapping[str, RawColumn]) -> Floats:
-        """Rows of numbers, of columns by name.
-
-        Parameters
-        ----------
-        table : mapping of str to Cells
-            As :meth:`known_cells` gives them.
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> encoder = TableEncoder().fit(people)
-        >>> encoder.coordinates_of(encoder.known_cells(people)).shape
-        (4, 5)
-        """
+        """Rows of numbers, of columns by name as :meth:`known_cells` gives them."""
         both = {name_both(a, b): combine_words(table[a], table[b]) for a, b in self.swapped_}
         cells = {**table, **both}
         return np.hstack([code.apply(cells[code.name]) for code in self.codes_])
 
     def cells(self, X: Any) -> dict[str, str]:
-        """What the first row of a table has in each column, as a text; empty where it is missing.
-
-        Parameters
-        ----------
-        X : data frame, dict of lists or array
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> TableEncoder().fit(people).cells({"name": ["Eve"], "paid": [None]})
-        {'name': 'eve', 'paid': ''}
-        """
+        """Write the cells of the first row of a table as texts; empty where one is missing."""
         return {name: first_cell_text(cells) for name, cells in self.known_cells(X).items()}
 
     @property
@@ -748,13 +639,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str of shape (p,)
-
-        Examples
-        --------
-        >>> from nearkin import TableEncoder
-        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
-        >>> TableEncoder().fit(people).get_feature_names_out().tolist()[-2:]
-        ['paid', 'paid is missing']
         """
         check_is_fitted(self)
         return np.array([name for code in self.codes_ for name in code.names], dtype=object)
@@ -771,7 +655,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array([name for names in of_each for name in names], dtype=object)
 
     def _code(self, cells: RawColumn, column: Column, say: float, own: Any = None) -> ColumnCode:
-        """How a column is encoded, so that its cells have a variance of ``say`` in all."""
+        """Fit how a column is encoded, so that its cells have a variance of ``say`` in all."""
         kind = column.kind
         missing = find_missing(column)
         there = np.flatnonzero(~missing)
@@ -788,6 +672,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
 
     def _encoder(self, column: Column, own: Any) -> Encoder:
+        """Fit the encoder for the kind of a column, or the user's ``own``."""
         values, kind = column.values, column.kind
         if kind == "number":
             return NumberScale.fit(values)
@@ -804,7 +689,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
 
     def _own_encoder(self, column: Column) -> Any:
-        """What the user brings for a column, or None."""
+        """The encoder of the user's for a column, or None."""
         if isinstance(self.text_encoder, dict):
             return self.text_encoder.get(column.name)
         return self.text_encoder if column.kind in ("name", "text") else None

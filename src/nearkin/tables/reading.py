@@ -43,25 +43,17 @@ Form = Literal["number", "boolean", "date", "vector", "text"]
 class RawColumn:
     """A column in one form whatever library it came from, before its kind is recognised.
 
-    Attributes
-    ----------
-    form : str
-        Of the values: ``number`` and ``boolean`` (0 and 1) in float64, and ``date``, days since
-        1970 in float64, with NaN where a cell is missing; ``vector``, float64 of shape (n, w) with
-        rows of NaN; or ``text``, an array of ``str`` objects in lower case with single spaces, None
-        where a cell is missing.
-    values : ndarray
-    first_row : int
-        Number of the first, in messages, where these are a part of a column.
-    is_category : bool
-        Whether the library's type of the column says that values stand for kinds of things.
+    Its values are, by form: ``number`` and ``boolean`` (0 and 1), and ``date``, days since 1970, in
+    float64 with NaN where a cell is missing; ``vector``, float64 of shape (n, w) with rows of NaN;
+    or ``text``, an array of ``str`` objects in lower case with single spaces, None where a cell is
+    missing.
     """
 
     name: str
     form: Form
     values: NDArray[Any]
-    first_row: int = 0
-    is_category: bool = False
+    first_row: int = 0  # number of the first in messages, where these are a part of a column
+    is_category: bool = False  # whether the library says that values stand for kinds of things
 
     def __len__(self) -> int:
         return len(self.values)
@@ -72,19 +64,19 @@ class CategoryCells(list[Any]):
 
 
 def list_cells(series: nw.Series[Any]) -> list[Any]:
-    """Cells of a column of a data frame, which know if they are of a category."""
+    """List the cells of a column of a data frame, with whether it is of a category."""
     kind = CategoryCells if _is_category(series) else list
     return kind(series.to_list())
 
 
 def select_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
-    """Cells of some rows, which know if they are of a category."""
+    """List the cells of some rows, with whether they are of a category."""
     kind = CategoryCells if isinstance(cells, CategoryCells) else list
     return kind(cells[row] for row in rows)
 
 
 def first_cell_text(cells: RawColumn) -> str:
-    """The first cell of a column as a text; empty where it is missing."""
+    """Write the first cell of a column as a text; empty where it is missing."""
     value = cells.values[0]
     if cells.form == "vector":
         return "" if np.isnan(value).all() else f"a vector of {len(value)} numbers"
@@ -96,19 +88,10 @@ def first_cell_text(cells: RawColumn) -> str:
 
 
 def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]:
-    """The columns of a table, in its order.
+    """Read the ``wanted`` columns of a table, in its order.
 
-    Parameters
-    ----------
-    X : data frame of pandas, polars or pyarrow, dict of lists, or array of shape (n, d)
-    wanted : container of str, optional
-        Names of the columns to read: all by default.
-    names : sequence of str, optional
-        Of the columns of an array: ``x0``, ``x1`` and so on by default.
-
-    Returns
-    -------
-    list of Cells
+    X is a data frame, a dict of lists, or an array, whose columns have the ``names``, or x0, x1 and
+    so on.
     """
     if is_sparse(X):
         raise InputTypeError(
@@ -147,6 +130,7 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
 
 
 def _columns_of_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
+    """Columns of an array by name."""
     if X.ndim != 2:
         raise InputError(
             f"Expected 2D array, got an array of shape {X.shape}: a table has rows and columns. "
@@ -161,6 +145,7 @@ def _columns_of_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
 
 
 def _cells(name: str, column: nw.Series[Any]) -> RawColumn:
+    """A column of a data frame in one form."""
     kind = column.dtype
     if kind == nw.Boolean:
         return RawColumn(name, "boolean", _floats(column))
@@ -214,29 +199,18 @@ def _of_objects(name: str, values: list[Any]) -> RawColumn:
 
 
 def _texts(values: list[Any]) -> NDArray[Any]:
-    known: dict[Any, str | None] = {}
-    return _objects([None if _is_missing(value) else _remembered(value, known) for value in values])
-
-
-def _remembered(value: Any, known: dict[Any, str | None]) -> str | None:
-    """A cell as a text, found once for each text of a column."""
-    if not isinstance(value, str):
-        return normalise_text(value)
-    if value not in known:
-        known[value] = normalise_text(value)
-    return known[value]
+    """Cells as texts, each different one normalised once."""
+    cells = [None if _is_missing(value) else value for value in values]
+    known = {cell: normalise_text(cell) for cell in cells if isinstance(cell, str)}
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [known[cell] if isinstance(cell, str) else normalise_text(cell) for cell in cells]
+    return found
 
 
 def normalise_text(value: Any) -> str | None:
-    r"""A cell as a text in lower case with single spaces; None if it is missing.
+    """A cell as a text in lower case with single spaces; None if it is missing.
 
     Only the first 4000 characters count.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import normalise_text
-    >>> normalise_text("  Ada\tLOVELACE "), normalise_text(7.0), normalise_text("NaN")
-    ('ada lovelace', '7', None)
     """
     if value is None:
         return None
@@ -274,20 +248,24 @@ def _has_no_text(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a cell is a real number, and no truth value."""
     return isinstance(value, Number) and not isinstance(value, bool | complex | np.complexfloating)
 
 
 def _is_vector(value: Any) -> bool:
+    """Whether a cell holds numbers side by side."""
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
     return isinstance(value, list | tuple) and all(_is_number(one) for one in value)
 
 
 def _numbers(values: list[Any]) -> NDArray[np.float64]:
+    """Numbers with NaN for None."""
     return np.array([np.nan if value is None else _float(value) for value in values])
 
 
 def _float(value: Any) -> float:
+    """A number in float64; those too large are infinite."""
     try:
         return float(value)
     except OverflowError:
@@ -295,6 +273,7 @@ def _float(value: Any) -> float:
 
 
 def _vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
+    """Vectors of one length side by side, with rows of NaN for None."""
     width = next(len(value) for value in values if value is not None)
     for row, value in enumerate(values):
         if value is not None and len(value) != width:
@@ -310,6 +289,7 @@ def _vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 
 def _days(values: list[Any]) -> NDArray[np.float64]:
+    """Days since 1970 of dates, with NaN for missing cells."""
     return np.array([np.nan if _is_missing(value) else count_days(value) for value in values])
 
 
@@ -320,12 +300,6 @@ def count_days(value: datetime.date) -> float:
         seconds = 3600 * value.hour + 60 * value.minute + value.second + value.microsecond / 1e6
         days += seconds / _DAY
     return days
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
 
 
 Kind = Literal[
@@ -349,27 +323,18 @@ WORDS = ("yes or no", "category", "name", "text", "code")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table whose kind is known.
 
-    Attributes
-    ----------
-    kind : str
-        What it holds: a ``number``, a ``date``, ``yes or no``, a ``category`` of few values, a
-        ``name`` (a short text, in which typos happen), a ``text`` of many words, a ``code`` such as
-        a phone number or a postcode, a ``vector`` of numbers; or it is ``ignored``, as ids are.
-    values : ndarray of shape (n,)
-        Numbers in float64, and dates in days since 1970 in float64, with NaN where a cell is
-        missing; words as an array of ``str`` objects, in lower case and with single spaces, with
-        None where a cell is missing. Of vectors, an array of shape (n, w) with rows of NaN.
-    order : str or None
-        In which day, month and year were read, of dates that were written as texts; what sets off
-        decimals, of such numbers.
+    It holds ``number`` or ``date`` (days since 1970), in float64 with NaN where a cell is missing;
+    ``yes or no``, a ``category`` of few values, a ``name`` (a short text, in which typos happen), a
+    ``text`` of many words or a ``code`` such as a phone number, as ``str`` objects with None; a
+    ``vector``, of shape (n, w) with rows of NaN; or it is ``ignored``, as ids are.
     """
 
     name: str
     kind: Kind
     values: NDArray[Any]
-    order: Reading | None = None
+    order: Reading | None = None  # in which dates, or numbers, that are texts were read
 
     def __len__(self) -> int:
         return len(self.values)
@@ -388,55 +353,26 @@ _LAST_CENTURY = 69
 
 @dataclass(frozen=True)
 class Dates:
-    """The texts of a column read as dates, and in which order of day and month.
+    """The texts of a column read as dates, and in which order of day and month."""
 
-    Attributes
-    ----------
-    days : dict
-        Days since 1970 of the texts that are dates, by text.
-    order : str
-        In which day, month and year are read where that is not plain.
-    is_ambiguous : bool
-        Whether no text tells day from month, though some could be read either way.
-    matters : bool
-        Whether some text would be another day, or none, in another order; so it is if an order was
-        stated.
-    otherwise : str
-        The first text that can only be read in the other order of day and month, if there are some
-        that could be read in either; or nothing.
-    """
-
-    days: dict[str, float]
-    order: Order
-    is_ambiguous: bool
-    matters: bool
-    otherwise: str
+    days: dict[str, float]  # since 1970, of the texts that are dates
+    order: Order  # in which day, month and year are read where that is not plain
+    is_ambiguous: bool  # no text tells day from month, though some could be read either way
+    matters: bool  # an order was stated, or some text would be another day, or none, in another
+    otherwise: str  # first text that is a date in the other order only, beside some of either
 
 
 def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
-    """Days that texts name, and the order they are read in.
+    """Read texts in lower case as days, all in one order.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        In lower case, such as ``"2024-03-31"``, ``"31.3.2024"``, ``"20240331"``,
-        ``"31 march 2024"`` or ``"2024-03-31 12:30"``.
-    order : {"day first", "month first", "year first"}, optional
-        How to read ``"3/4/2024"``. By default as most texts allow it; day first if all do. Texts
-        that are a date only if day and month are exchanged are read so.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import read_dates
-    >>> found = read_dates(["3/4/1970", "3/25/1970"])
-    >>> found.order, found.days
-    ('month first', {'3/4/1970': 62.0, '3/25/1970': 83.0})
+    Such as ``2024-03-31``, ``31.3.2024``, ``20240331``, ``31 march 2024`` or ``2024-03-31 12:30``.
+    ``3/4/2024`` is read in the stated order, or as most texts allow it; day first if all do. Texts
+    that are a date only if day and month are exchanged are read so.
     """
     unique = list(dict.fromkeys(texts))
     if order == "year first":
-        return Dates(
-            _days_of_texts(unique, order), order, is_ambiguous=False, matters=True, otherwise=""
-        )
+        days = _days_of_texts(unique, order)
+        return Dates(days, order, is_ambiguous=False, matters=True, otherwise="")
     day, month = _days_of_texts(unique, "day first"), _days_of_texts(unique, "month first")
     found: Order = order or ("month first" if len(month) > len(day) else "day first")
     known, other = (month, day) if found == "month first" else (day, month)
@@ -467,6 +403,7 @@ def read_date(text: str, order: Order) -> float | None:
 
 
 def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
+    """Days of the texts that are dates in this order."""
     read = ((text, read_date(text, order)) for text in texts)
     return {text: days for text, days in read if days is not None}
 
@@ -496,6 +433,7 @@ def _parts(text: str, order: Order) -> tuple[int, int, int, str, str, str] | Non
 
 
 def _year(number: int, written: str) -> int:
+    """Years of two digits in their century."""
     if len(written) > 2:
         return number
     return number + (1900 if number >= _LAST_CENTURY else 2000)
@@ -524,44 +462,19 @@ _GROUPED_DIGITS = {
 
 @dataclass(frozen=True)
 class Numerals:
-    """The texts of a column read as numbers, with decimal sign and units.
+    """The texts of a column read as numbers, with decimal sign and units."""
 
-    Attributes
-    ----------
-    values : dict
-        Numbers that texts stand for, by text; without those of another unit than most.
-    decimal : str or None
-        What sets off decimals, where some text would be another number, or none, otherwise.
-    ambiguous : str
-        The first text that is another number with a decimal comma, if no text tells which it is;
-        or nothing.
-    units : tuple of str
-        Currencies and per cent, the most frequent first.
-    """
-
-    values: dict[str, float]
-    decimal: Decimal | None
-    ambiguous: str
-    units: tuple[str, ...]
+    values: dict[str, float]  # by text; without those of another unit than most
+    decimal: Decimal | None  # if some text would be another number, or none, with the other sign
+    ambiguous: str  # first text that is another number with a comma, if no text tells which it is
+    units: tuple[str, ...]  # currencies and per cent, the most frequent first
 
 
 def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numerals:
-    """Numbers that texts stand for.
+    """Read texts in lower case as numbers, all with one decimal sign.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        In lower case, such as ``"1234.5"``, ``"1,234.50"``, ``"1.234,50"``, ``"€12.30"``,
-        ``"12,30 eur"`` or ``"45%"``.
-    decimal : {"decimal point", "decimal comma"}, optional
-        By default as more texts allow it; a point if all do.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import read_numerals
-    >>> found = read_numerals(["12,30 €", "1.234 €"])
-    >>> found.values, found.decimal
-    ({'12,30 €': 12.3, '1.234 €': 1234.0}, 'decimal comma')
+    Such as ``1234.5``, ``1,234.50``, ``1.234,50``, ``€12.30``, ``12,30 eur`` or ``45%``. By default
+    the sign is the one that more texts allow; a point if all do.
     """
     unique = list(dict.fromkeys(texts))
     units = _units(unique)
@@ -581,6 +494,7 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
 
 
 def _units(texts: list[str]) -> tuple[str, ...]:
+    """Currencies and per cent of texts, the most frequent first."""
     found = (match for match in map(_WRITTEN.fullmatch, texts) if match)
     counts = Counter(unit for match in found if (unit := match[2] or match[5]))
     return tuple(unit for unit, _ in counts.most_common())
@@ -651,31 +565,14 @@ _CODE_NAME = re.compile(
 
 
 def recognise_id_name(name: str) -> str | None:
-    """The reason if a column's name is that of an id or a counter of rows; or None.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import recognise_id_name
-    >>> recognise_id_name("user_id"), recognise_id_name("acid")
-    ('names rows', None)
-    """
+    """The reason if a column's name is that of an id or a counter of rows; or None."""
     if _ID.match(name):
         return NAMES_ROWS
     return COUNTS_ROWS if _COUNTER.match(name) else None
 
 
 def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
-    """Columns of whole numbers that grow from each row to the next, unless all do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.tables.reading import find_counters
-    >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> X[:, 0] = range(100, 130)
-    >>> find_counters(X, ["number", "height"])
-    {'number': 'counts rows'}
-    """
+    """Find columns of whole numbers that grow from each row to the next, unless all do."""
     if len(X) < _FEWEST_ROWS:
         return {}
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
@@ -686,27 +583,7 @@ def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
 def recognise_kinds(
     table: Sequence[RawColumn], stated: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> dict[str, Kind]:
-    """What each column of a table holds.
-
-    Parameters
-    ----------
-    table : sequence of Cells
-    stated : mapping, optional
-        Kinds that are known, by name of the column.
-
-    Returns
-    -------
-    dict
-        Kinds by name, in the order of the columns.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import recognise_kinds
-    >>> from nearkin.tables.reading import read_table
-    >>> table = {"id": ["7", "8"], "agent": ["007", "008"], "born": ["1920-11-11", "1921-02-03"]}
-    >>> recognise_kinds(read_table(table))
-    {'id': 'ignored', 'agent': 'code', 'born': 'date'}
-    """
+    """What each column of a table holds, by name; those ``stated`` are not guessed."""
     stated = dict(stated or {})
     _check_stated(table, stated)
     found = {
@@ -793,6 +670,7 @@ def find_present(cells: RawColumn) -> Any:
 
 
 def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None:
+    """Raise if a kind is stated of a column that is not there, or is none."""
     names = [cells.name for cells in table]
     for name, kind in stated.items():
         if name not in names:
@@ -806,6 +684,7 @@ def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None
 
 
 def _some(cells: RawColumn) -> Any:
+    """Cells that a column is known by."""
     return cells.values[evenly_spaced(len(cells), _MOST_LOOKED_AT)]
 
 
@@ -818,21 +697,20 @@ def _is_constant(cells: RawColumn) -> bool:
 
 
 def _kind_of_numbers(cells: RawColumn, dates: Order | None) -> Kind:
+    """Whether whole numbers are codes or dates, or plain numbers."""
     values = _some(cells)
     values = values[np.isfinite(values)]
     whole = len(values) and (values == np.round(values)).all()
     if whole and _CODE_NAME.match(cells.name):
         return "code"
     if whole and values.min() > _DAYS_WITHOUT_SIGNS[0] and values.max() < _DAYS_WITHOUT_SIGNS[1]:
-        return (
-            "date"
-            if _are_dates([normalise_text(value) or "" for value in values], dates)
-            else "number"
-        )
+        texts = [normalise_text(value) or "" for value in values]
+        return "date" if _are_dates(texts, dates) else "number"
     return "number"
 
 
 def _kind_of_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
+    """What a column of texts holds."""
     values = set(texts)
     if values <= YES | NO and values & YES and values & NO:
         return "yes or no"
@@ -890,33 +768,11 @@ def read_columns(
     kinds: Mapping[str, str] | None = None,
     dates: Order | Mapping[str, Reading] | None = None,
 ) -> list[Column]:
-    """The columns of a table with what they hold.
+    """Read the columns of a table, in its order, with what they hold.
 
-    Parameters
-    ----------
-    X : data frame of pandas, polars or pyarrow, or dict of lists
-    kinds : mapping, optional
-        What columns hold, where it is known; others are recognised by their names and cells.
-    dates : {"day first", "month first", "year first"} or mapping, optional
-        How dates such as ``3/4/2024`` are read, in all columns or by their names.
-
-    Returns
-    -------
-    list of Column
-        In the order of the table. Texts are copied.
-
-    Warns
-    -----
-    TableWarning
-        If day and month of all dates of a column could be exchanged, or if some cells are not of
-        the kind that their column is.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import read_columns
-    >>> [name, born] = read_columns({"name": ["Ada L.", "Alan T."], "born": ["1815-12-10", None]})
-    >>> name.kind, name.values.tolist(), born.kind, born.values.tolist()
-    ('name', ['ada l.', 'alan t.'], 'date', [-56270.0, nan])
+    ``kinds`` are known by name, others recognised; ``dates`` says how 3/4/2024 is read, in all
+    columns or by name. Warns (TableWarning) if day and month of all dates of a column could be
+    exchanged, or if some cells are not of the kind that their column is.
     """
     table = read_table(X)
     stated = None if isinstance(dates, Mapping) else dates
@@ -926,28 +782,18 @@ def read_columns(
 
 
 def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> Column:
-    """Cells as a column of a kind; those that are not of that kind count as missing.
+    """Read cells as a column of a kind; those that are not of that kind count as missing.
 
-    Parameters
-    ----------
-    cells : Cells
-    order : str, optional
-        Of days, months and years; or what sets off decimals. What says nothing of this kind of
-        column is passed over.
-
-    Warns
-    -----
-    TableWarning
-        As :func:`read_columns`.
+    ``order`` is that of days, months and years, or what sets off decimals; what says nothing of
+    this kind of column is passed over. Warns as :func:`read_columns`.
     """
     if kind == "ignored" or not find_present(cells).any():
         return Column(cells.name, kind, _nothing(kind, len(cells)))
     found: Reading | None = None
+    values: NDArray[Any]
     if kind == "number":
-        values: NDArray[Any]
-        values, found = _cells_as_numbers(
-            cells, cast(Decimal, order) if order in DECIMALS else None
-        )
+        decimal = cast(Decimal, order) if order in DECIMALS else None
+        values, found = _cells_as_numbers(cells, decimal)
     elif kind == "date":
         values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
@@ -1017,6 +863,7 @@ def _dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]
 
 
 def _cells_as_vectors(cells: RawColumn) -> Floats:
+    """Cells as vectors; numbers are vectors of one."""
     if cells.form == "vector":
         return np.asarray(cells.values)
     if cells.form == "text":
@@ -1044,6 +891,7 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
 
 
 def _yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
+    """Texts as yes, no or None."""
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)
     for row, value in enumerate(_read_texts(cells, texts, said.get)):
@@ -1084,23 +932,10 @@ _MOST_COMPARED = 200
 
 
 def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
-    """What differs between two texts: in words, or in letters of words that are alike.
+    """Find what differs between two texts: words, or letters of words that are alike.
 
-    Upper case and the number of spaces make no difference, and what is equal but for them differs
-    nowhere.
-
-    Returns
-    -------
-    spans_of_left, spans_of_right : list of (int, int)
-        Where that is, in their order; empty if nothing was left out or put in there.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import find_differences
-    >>> find_differences("Jon Smith", "John SMITH")
-    ([], [(2, 3)])
-    >>> find_differences("12 High Street", "12 Mill Lane")
-    ([(3, 14)], [(3, 12)])
+    Upper case and the number of spaces make no difference. Spans of the left and of the right text
+    are in their order; empty if nothing was left out or put in there.
     """
     spans: tuple[list[Span], list[Span]] = [], []
     if fold_text(left) == fold_text(right):
@@ -1119,14 +954,7 @@ def fold_text(text: str) -> str:
 
 
 def split_marked(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """A text in parts, and whether each of them differs.
-
-    Examples
-    --------
-    >>> from nearkin.tables.reading import split_marked
-    >>> split_marked("John", [(2, 3)])
-    [('Jo', False), ('h', True), ('n', False)]
-    """
+    """Split a text into parts, with whether each of them differs."""
     ends = [0, *(end for span in spans for end in span), len(text)]
     parts = [(text[i:j], k % 2 == 1) for k, (i, j) in enumerate(pairwise(ends))]
     return [part for part in parts if part[0]]
@@ -1151,11 +979,12 @@ def _unequal(
 
 
 def _stretch(words: Sequence[tuple[str, Span]], first: int, last: int) -> Span:
+    """Span of some consecutive words."""
     return (words[first][1][0], words[last - 1][1][1]) if last > first else (0, 0)
 
 
 def _closer(left: str, right: str) -> list[tuple[Span, Span]]:
-    """What differs in two stretches: letters if they are alike, else all of them."""
+    """Narrow two stretches to the letters that differ if they are alike."""
     whole = [((0, len(left)), (0, len(right)))]
     if len(left) + len(right) > _MOST_COMPARED:
         return whole
