@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.record import Table, Text, provenance, publish
 from nearkin import Answers, Pairs
 from nearkin.pairs.closure import keys_of
-from nearkin.scores.suspects import estimate_chances
+from nearkin.scores.held_out import estimate_chances
 
 FOLDER = Path(__file__).parent
 PARTS = ("answerers", "rows", "classes", "pairs", "overlap", "metric", "rate")

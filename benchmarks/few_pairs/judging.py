@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from benchmarks.few_pairs.data import Draw
 from nearkin.rows.distances import linked_distances
 from nearkin.scores import balanced_rand
-from nearkin.scores.suspects import Suspect
+from nearkin.scores.held_out import Suspect
 
 # Random pairs of rows that are judged.
 N_JUDGED = 10_000

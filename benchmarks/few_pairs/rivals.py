@@ -26,7 +26,7 @@ from sklearn.svm import SVC
 
 from benchmarks.few_pairs import peers
 from nearkin import Pairs
-from nearkin.scores.suspects import Suspect
+from nearkin.scores.held_out import Suspect
 
 Rows = np.ndarray
 N_TREES = 300

@@ -35,7 +35,7 @@ from benchmarks.few_pairs.tables import draw_pictures, tables
 from benchmarks.record import Page, Text, publish_page, stored
 from benchmarks.resume import Job, complete, undone
 from nearkin import Euclidean
-from nearkin.scores.suspects import find_suspects_of_metric
+from nearkin.scores.held_out import find_suspects_of_metric
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from nearkin.records.matcher import load as load
     from nearkin.rows.scaling import ScaleWarning as ScaleWarning
     from nearkin.rows.streams import open_rows as open_rows
-    from nearkin.scores.suspects import Suspect as Suspect
+    from nearkin.scores.held_out import Suspect as Suspect
     from nearkin.search.neighbor_index import NeighborIndex as NeighborIndex
     from nearkin.spaces import maps as maps
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
@@ -135,7 +135,7 @@ _HOMES = {
     "ScaleWarning": "nearkin.rows.scaling",
     "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
-    "Suspect": "nearkin.scores.suspects",
+    "Suspect": "nearkin.scores.held_out",
     "TableEncoder": "nearkin.tables.encoder",
     "TableWarning": "nearkin.tables.reading",
     "cross_validate": "nearkin.tasks.cross_validation",

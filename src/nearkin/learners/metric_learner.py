@@ -56,7 +56,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
-from nearkin.scores.suspects import estimate_chances, find_suspects_of_metric, weigh_by_trust
+from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weigh_by_trust
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe

@@ -36,9 +36,14 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_core
 from nearkin.rows.scaling import column_scales, find_differing_units
-from nearkin.scores.held_out import AucComparison, compare_auc, deal_pairs, rank_among
+from nearkin.scores.held_out import (
+    AucComparison,
+    compare_auc,
+    deal_pairs,
+    rank_among,
+    weigh_by_trust,
+)
 from nearkin.scores.quality import Quality, estimate_quality
-from nearkin.scores.suspects import weigh_by_trust
 from nearkin.scores.verdicts import fit_logistic_verdicts, shrink_verdicts, verdict_attributes
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 

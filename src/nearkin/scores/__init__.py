@@ -58,7 +58,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     >>> separability([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
     4.0
     """
-    Z = _checked_embedding(Z, accept_sparse="csr")
+    Z = validation.check_input(Z, "Z", accept_sparse="csr")
     classes = number_classes(y)
     check_consistent_length(Z, classes)
     order = np.argsort(classes, kind="stable")
@@ -93,6 +93,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
 
 
 def _ratio(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
+    """Mean distance between classes over that within, from sums over ordered pairs."""
     mean_within = sum_within / float((counts * (counts - 1)).sum())
     mean_between = sum_between / float(counts.sum() ** 2 - (counts**2).sum())
     if mean_within == 0:
@@ -120,11 +121,6 @@ def _foreign_sums(
             within += float(xp.sum(distances[:, start:end]))
             total += float(xp.sum(distances))
     return within, total - within
-
-
-def _checked_embedding(Z: Any, **options: Any) -> Any:
-    """Rows in float32 or float64, where they are."""
-    return validation.check_input(Z, "Z", **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:
@@ -216,7 +212,7 @@ def pair_auc(
     1.0
     """
     check_roles(y, pairs)
-    Z = _checked_embedding(Z, accept_sparse="csr")
+    Z = validation.check_input(Z, "Z", accept_sparse="csr")
     if y is None and pairs is None:
         raise InputError("pair_auc needs labels y or pairs.")
     judged = Pairs() if pairs is None else pairs
@@ -265,7 +261,7 @@ def triplets_kept(Z: Any, pairs: Pairs) -> float:
     0.5
     """
     check_roles(None, pairs, triplets=True)
-    Z = _checked_embedding(Z, accept_sparse="csr")
+    Z = validation.check_input(Z, "Z", accept_sparse="csr")
     if not len(pairs.closer):
         raise InputError("triplets_kept needs triplets: Pairs(closer=[(a, b, c), ...]).")
     pairs.check_rows(Z.shape[0])

@@ -64,6 +64,7 @@ class Quality:
     n_different: int
 
     def _lines(self) -> list[tuple[str, str]]:
+        """Each figure with its interval."""
         found = [(field.name, getattr(self, field.name)) for field in fields(self)]
         return [(name, str(value)) for name, value in found if isinstance(value, Estimate)]
 
@@ -104,31 +105,18 @@ def estimate_quality(
 ) -> Quality:
     r"""Judge distances by pairs, some of which may share rows.
 
-    Parameters
-    ----------
-    distances, weight : ndarray of shape (k,)
-    same : bool ndarray of shape (k,)
-        Some are, and some are not.
-    links : int ndarray of shape (k, 2)
-        The rows of each pair.
-    radius : float
-        Distance up to which two rows are called the same.
-    prevalence : float
-        Share of pairs that are the same, whatever their share here.
-    seen : ndarray of shape (k,), optional
-        Distances of the same pairs under a metric that was learned from them, where the others are
-        under metrics that were learned from fewer. The truth is not far from between the two: the
-        variance of a figure is larger by an eighth of the square of their difference.
-    radius_error : float, default=0
-        Standard deviation of the logarithm of the radius, beside such distances as the figures are
-        to hold for: more or fewer pairs of both kinds lie within it then.
+    Both kinds are among the pairs. ``radius`` is the distance up to which two rows are called the
+    same, ``prevalence`` the share of pairs that are the same, whatever their share here. ``seen``
+    are distances of the same pairs under a metric that was learned from them, where the others are
+    under metrics that were learned from fewer. The truth is not far from between the two: the
+    variance of a figure is larger by an eighth of the square of their difference. ``radius_error``
+    is the standard deviation of the logarithm of the radius, beside such distances as the figures
+    are to hold for: more or fewer pairs of both kinds lie within it then.
 
-    Notes
-    -----
     Every figure is a function of means over pairs; :math:`\psi_p` is how much it changes with pair
-    p. Errors of pairs without a common row are independent, so that its variance is
-    :math:`\sum_{p, q} \psi_p \psi_q` over pairs p and q that have one, p itself included. Intervals
-    are of Student's distribution on the logistic scale, as if one more pair of either kind had been
+    p. Errors of pairs without a common row are independent, so that its variance is :math:`\sum_{p,
+    q} \psi_p \psi_q` over pairs p and q that have one, p itself included. Intervals are of
+    Student's distribution on the logistic scale, as if one more pair of either kind had been
     judged, and it were not known how. Pairs count as not more than the rows that they name.
     """
     share = np.where(same, weight, 0.0) / weight[same].sum()
@@ -187,11 +175,13 @@ Figure = Callable[[float, float, float], tuple[float, float, float]]
 
 
 def _recall(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    """Share of same pairs that are within the radius."""
     del alarm, prevalence
     return hit, 1.0, 0.0
 
 
 def _precision(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    """Share of same pairs among those within the radius."""
     found, wrong = prevalence * hit, (1 - prevalence) * alarm
     called = found + wrong
     if called == 0:
@@ -201,6 +191,7 @@ def _precision(hit: float, alarm: float, prevalence: float) -> tuple[float, floa
 
 
 def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    """Harmonic mean of precision and recall."""
     found, wrong = prevalence * hit, (1 - prevalence) * alarm
     either = found + wrong + prevalence
     by_hit, by_alarm = prevalence * (wrong + prevalence), -(1 - prevalence) * found
@@ -208,7 +199,7 @@ def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, floa
 
 
 def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -> int:
-    """How many pairs that differ must be judged, none within the radius, to promise a precision.
+    """Number of different pairs to judge, none within the radius, to promise a precision.
 
     From so many on, the interval of the precision lies above what is wanted.
     """
@@ -234,11 +225,7 @@ def _placements(distances: Floats, same: Mask, weight: Floats) -> Floats:
 def dyadic_variance(influence: Floats, links: Ints) -> float:
     """Variance of a sum over pairs, of which those that share a row are not independent.
 
-    Parameters
-    ----------
-    influence : ndarray of shape (k,)
-        What each pair adds to the sum, about its mean.
-    links : int ndarray of shape (k, 2)
+    ``influence`` is what each pair adds to the sum, about its mean.
     """
     _, ends = np.unique(links, return_inverse=True)
     by_point = np.bincount(ends.ravel(), np.repeat(influence, 2))

@@ -46,7 +46,6 @@ MOST_EXAMPLES = 5000
 # What is found of known pairs, in the order of Verdicts.
 VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
-
 # A share of pairs that are the same, the one that is kept (None), or one that is estimated from
 # distances.
 Prevalence = float | Literal["estimated"] | None
@@ -62,20 +61,12 @@ class Verdicts:
     .. math:: 1 / (1 + \exp(-s (1 - d / θ)))
 
     Where a share π of the pairs are the same, they are π / (1 − π) times as high.
-
-    Attributes
-    ----------
-    threshold : float
-    sharpness, far_sharpness : float or None
-        Below and above the threshold; None if it is not known how sure verdicts are.
-    prevalence : float
-        Share of pairs that are the same, if nothing else is said.
     """
 
     threshold: float
-    sharpness: float | None
-    far_sharpness: float | None
-    prevalence: float = 0.5
+    sharpness: float | None  # below the threshold; None if it is not known how sure verdicts are
+    far_sharpness: float | None  # above it
+    prevalence: float = 0.5  # share of pairs that are the same, if nothing else is said
 
     def chance(self, distances: Any, prevalence: float | None = None) -> Any:
         """Probability of being the same at each distance, in arrays of any library."""
@@ -132,12 +123,6 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     which is concave: the most likely share (M. Saerens, P. Latinne and C. Decaestecker, 2002), if
     these were a hundred pairs at most and two more, one of either kind. In place of 100 stands the
     number of pairs, where that is less. Where verdicts tell nothing it is ½.
-
-    Parameters
-    ----------
-    verdicts : Verdicts
-    distances : ndarray of shape (k,)
-        Of such pairs.
     """
     if not len(distances):
         raise InputError("there are no pairs of different rows to estimate a prevalence from.")
@@ -152,7 +137,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
 
 
 def check_share(share: Any, name: str, *, ends: bool = False) -> float:
-    """A prevalence or precision; whether it may be none or all is said by ``ends``."""
+    """Check a prevalence or precision; whether it may be none or all is said by ``ends``."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise InputTypeError(f"{name} must be a number, not {share!r}.")
     value = float(share)
@@ -168,16 +153,10 @@ def fit_verdicts(
     weights: tuple[Floats, Floats] | None = None,
     prevalence: float = 0.5,
 ) -> Verdicts:
-    """The verdicts that agree best with known pairs, by their distances.
+    """Fit the verdicts that agree best with known pairs, by their distances.
 
-    Parameters
-    ----------
-    same, different : ndarray
-        Distances of pairs of either kind.
-    weights : ndarray and ndarray, optional
-        How much each pair counts among those of its kind; all the same by default.
-    prevalence : float
-        Share of pairs that are the same, whatever their share here.
+    ``weights`` say how much each pair counts among those of its kind; ``prevalence`` is the share
+    of pairs that are the same, whatever their share here.
     """
     threshold = find_threshold(same, different, weights)
     near, far = find_sharpness(same, different, threshold, weights)
@@ -185,17 +164,12 @@ def fit_verdicts(
 
 
 def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
-    """Verdicts by the one logistic curve that is likeliest, as sure near as far.
+    """Fit verdicts by the one logistic curve that is likeliest, as sure near as far.
 
     Of few pairs it is better known where this curve is ½ than which threshold makes the fewest
-    mistakes (:func:`find_threshold`). Both kinds count the same, and every answer as nearly
-    certain, as in :func:`find_sharpness`. Verdicts are ½ where farther pairs are as often the same.
-
-    Parameters
-    ----------
-    distances, weight : ndarray of shape (k,)
-    same : bool ndarray of shape (k,)
-        Some are, and some are not.
+    mistakes (:func:`find_threshold`). Both kinds, which are both there, count the same, and every
+    answer as nearly certain, as in :func:`find_sharpness`. Verdicts are ½ where farther pairs are
+    as often the same.
     """
     kinds, weights = (distances[same], distances[~same]), (weight[same], weight[~same])
     ordered, share = np.concatenate(kinds), _shares(*kinds, weights)
@@ -220,19 +194,13 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
 
 
 def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
-    r"""Verdicts that are as sure as pairs give reason to be.
+    """Make verdicts as sure as pairs give reason to be, which metrics were not learned from.
 
     Log-odds are multiplied with :math:`t L / (L + 2)`: t, at most 1, is what makes these pairs most
     likely, both kinds counted the same, and L twice the logarithm of how much more likely than by
     chance alone they are then. So verdicts stay nearly as they are where pairs clearly agree with
     them, and are ½ where these are not told apart. (J. C. van Houwelingen and S. le Cessie (1990)
     take :math:`(L - p) / L`, which is 0 for a few pairs.)
-
-    Parameters
-    ----------
-    verdicts : Verdicts
-    same, different : ndarray
-        Distances of pairs of either kind, under metrics that were not learned from them.
     """
     counts = [len(same), len(different)]
     chance = verdicts.chance(np.concatenate([same, different]), 0.5)
@@ -249,14 +217,7 @@ def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verd
 
 
 def fit_verdicts_to_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
-    """The verdicts that agree best with answers, same and different as frequent as among these.
-
-    Parameters
-    ----------
-    distances, weight : ndarray of shape (k,)
-    same : bool ndarray of shape (k,)
-        Some are, and some are not.
-    """
+    """Fit verdicts to answers of both kinds, which are as frequent as among these."""
     weights = weight[same], weight[~same]
     share = float(weights[0].sum() / weight.sum())
     return fit_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
@@ -270,7 +231,7 @@ def measure_usual_distance(Z: Any, rng: np.random.RandomState) -> float:
 def find_threshold(
     same: Floats, different: Floats, weights: tuple[Floats, Floats] | None = None
 ) -> float:
-    """Distance below which two rows are called the same.
+    """Find the distance below which two rows are called the same.
 
     It maximises the mean of the two rates of right answers on the given distances, and lies half
     way between the two distances it separates. Without ``different`` distances it is the largest
@@ -325,13 +286,13 @@ def _nearly_told(same: Floats, different: Floats) -> Floats:
 
 
 def _shares(same: Floats, different: Floats, weights: tuple[Floats, Floats] | None) -> Floats:
-    """How much each pair counts, both kinds the same."""
+    """Weights of pairs by which both kinds count the same."""
     kinds = weights or (np.ones(len(same)), np.ones(len(different)))
     return np.concatenate([np.asarray(w, dtype=np.float64) / (w.sum() or 1.0) for w in kinds])
 
 
 def _most_likely(u: Floats, told: Floats, weight: Floats) -> float:
-    """The s for which probabilities expit(s u) are most likely, of answers told."""
+    """Find the s for which probabilities expit(s u) are most likely, of answers told."""
 
     def slope(s: float) -> float:
         """Slope of the log-likelihood, which is concave."""
@@ -349,21 +310,11 @@ def _most_likely(u: Floats, told: Floats, weight: Floats) -> float:
 
 @dataclass(frozen=True)
 class Examples:
-    """Pairs that are the same and pairs that differ, by which a metric learns to judge.
+    """Pairs that are the same and pairs that differ, by which a metric learns to judge."""
 
-    Attributes
-    ----------
-    rows : int ndarray of shape (p,)
-        Numbers of the rows that they name, each once.
-    links : int ndarray of shape (k, 2)
-        The pairs, by positions among these rows.
-    n_same : int
-        How many of them are the same: the first ones.
-    """
-
-    rows: NDArray[np.integer]
-    links: NDArray[np.integer]
-    n_same: int
+    rows: NDArray[np.integer]  # numbers of the rows that they name, each once
+    links: NDArray[np.integer]  # the pairs, by positions among these rows, (k, 2)
+    n_same: int  # how many of them are the same: the first ones
 
     def verdicts(self, Z: Any) -> dict[str, float | None]:
         """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
@@ -373,29 +324,17 @@ class Examples:
 
 @dataclass(frozen=True)
 class LateVerdicts:
-    """What a learner keeps of known pairs, found when it is first asked for: many never are.
+    """What a learner keeps of known pairs, found when it is first asked for: many never are."""
 
-    Attributes
-    ----------
-    X : array of shape (n, d)
-        As the learner saw it, which nobody else may change.
-    drawable : int or int ndarray
-        How many rows X has, or the numbers of those that can be drawn.
-    evidence : Evidence
-    random_state : dict
-        Of the generator that draws examples.
-    embedded : callable
-        ``embedded(X, rows)`` gives the learned coordinates of some rows of X by their numbers.
-    """
-
-    X: Any
-    drawable: int | NDArray[np.integer]
+    X: Any  # as the learner saw it, which nobody else may change
+    drawable: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
     evidence: Evidence
-    random_state: dict[str, Any]
+    random_state: dict[str, Any]  # of the generator that draws examples
+    # Learned coordinates of some rows of X by their numbers.
     embedded: Callable[[Any, NDArray[np.integer]], Any]
 
     def found(self) -> dict[str, float | None]:
-        """The verdicts, which are the same at every call."""
+        """Find the verdicts, which are the same at every call."""
         rng = np.random.RandomState(0)
         rng.set_state(self.random_state)
         examples = draw_examples(self.drawable, self.evidence, rng)
@@ -405,17 +344,11 @@ class LateVerdicts:
 def draw_examples(
     drawable: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
 ) -> Examples:
-    """The given pairs, and some of those that labels imply.
+    """Draw examples: the given pairs, and some of those that labels imply.
 
     Without any that differ, random pairs of rows stand for them: most do. Where nothing but
     triplets is known, the nearer row of each stands for the same and the farther for another.
-
-    Parameters
-    ----------
-    drawable : int or int ndarray
-        How many rows X has, or the numbers of those that can be drawn.
-    evidence : Evidence
-    rng : RandomState
+    ``drawable`` is how many rows X has, or the numbers of those that can be drawn.
     """
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
@@ -436,21 +369,9 @@ def find_verdicts(
     weights: tuple[Floats, Floats] | None = None,
     prevalence: float = 0.5,
 ) -> dict[str, float | None]:
-    """``threshold_``, the distance that best tells pairs apart, and how sure that is.
+    """Attributes of a learner: the distance that best tells pairs apart, and how sure that is.
 
-    Parameters
-    ----------
-    same, different : ndarray
-        Distances of pairs.
-    weights : (ndarray, ndarray), optional
-        How much each counts; equal by default.
-    prevalence : float, default=0.5
-        Share of pairs that are the same where the metric is used.
-
-    Returns
-    -------
-    dict
-        Attributes of a learner.
+    ``weights`` and ``prevalence`` are as in :func:`fit_verdicts`.
     """
     found = fit_verdicts(same, different, weights=weights, prevalence=prevalence)
     return verdict_attributes(found, float(np.median(same)) if len(same) else None)

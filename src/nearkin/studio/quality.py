@@ -19,9 +19,15 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.questions.outlook import STEP, describe_outlook, outlook_between_fits
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, split_range
-from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
+from nearkin.scores.held_out import (
+    Membership,
+    deal_pairs,
+    judge_membership,
+    measure_group_distances,
+    rank_among,
+    rank_auc,
+)
 from nearkin.scores.quality import estimate_quality as estimates_of
-from nearkin.scores.suspects import Membership, judge_membership, measure_group_distances
 from nearkin.scores.verdicts import read_verdicts
 from nearkin.spaces.neighbors import find_nearest
 from nearkin.studio.metric import RowsView, TaughtMetric

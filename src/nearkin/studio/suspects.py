@@ -10,7 +10,7 @@ import numpy as np
 
 from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advise_on_answerers
 from nearkin.pairs.pairs import Pairs
-from nearkin.scores.suspects import Suspect, estimate_chances, find_wrong_answers
+from nearkin.scores.held_out import Suspect, estimate_chances, find_wrong_answers
 from nearkin.studio.events import Pair
 from nearkin.studio.knowledge import Knowledge, Spoken, twice_said
 from nearkin.studio.quality import HeldOutRanks, ranks_of
