@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from nearkin import Pairs
-from nearkin.questions.strategies import make_scene
-from nearkin.questions.which import entropy, find_typical, pick_which_questions
+from nearkin.questions.strategies import entropy, find_typical, make_scene, pick_which_questions
 from tests.cases import each
 
 # Four clouds of ten rows on a line.

@@ -50,20 +50,12 @@ _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
-    """Groups that keep the answers; some are broken where they contradict one another.
+    """Group rows so that the answers are kept; some are broken where they contradict one another.
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
     look as good as many small ones: so there is a least number of them, see
-    :func:`estimate_fewest_groups`, and a most, see :func:`estimate_most_groups`.
-
-    Parameters
-    ----------
-    learner : learner
-        Not changed.
-    X : array, sparse matrix or frame of shape (n, d)
-    pairs : Pairs
-        Not empty.
-    rng : RandomState
+    :func:`estimate_fewest_groups`, and a most, see :func:`estimate_most_groups`. The learner is not
+    changed.
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
@@ -84,7 +76,7 @@ def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Random
 
 
 def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
-    """The least number of groups that answers and distances let expect.
+    """Estimate the least number of groups by answers and distances.
 
     Where a share π of all pairs are the same, there are 1 / π groups of one size; distances say
     what π is, about. Answers have left so many groups apart, of which some are one. Half of the
@@ -95,7 +87,7 @@ def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> i
 
 
 def estimate_most_groups(pairs: Pairs) -> int:
-    """The largest number of groups that answers let expect.
+    """Estimate the largest number of groups by answers.
 
     A question compares a row with the group that it is likeliest of, so few groups are left apart
     that are one. Those seen have a share of all rows that is estimated by how many known rows are
@@ -281,10 +273,10 @@ def learn_actively(
     try:
         while interview.left:
             size = min(max(batch, len(interview.history) // 4), interview.left)
-            view = _seen(learner, X, interview, askable, size, learned, rng)
+            seen = _embed_candidates(learner, X, interview, askable, size, learned, rng)
             # For clusters, every answer changes what is best asked next, without a fit between.
             parts = [1] * size if goal == "clusters" else [size]
-            if not all(view.ask(interview, rule, part, rng) for part in parts):
+            if not all(interview.ask(seen, rule, part, rng) for part in parts):
                 break
             if verbose:
                 interview.outlook = _outlook(learner, X, interview.pairs)
@@ -293,8 +285,9 @@ def learn_actively(
         if not interview.begun or (isinstance(caught, _AnswerError) and not interview.history):
             raise  # there is nothing to lose yet
         error = caught
-        _warn(f"the questions ended after {len(interview.history)} answers: {caught!r}")
-    interview.end()
+        notice(f"the questions ended after {len(interview.history)} answers: {caught!r}.")
+    if verbose and interview.history:
+        tell("\n")
 
     metric = clusters = None
     if len(interview.pairs):
@@ -312,9 +305,9 @@ def learn_actively(
             if not interview.history:
                 raise
             error = error or refused
-            _warn(f"the learner refused the answers, which are kept: {refused}")
+            notice(f"the learner refused the answers, which are kept: {refused}.")
     elif error is None:
-        _warn(f"none of {len(interview.history)} questions got an answer: nothing was learned")
+        notice(f"none of {len(interview.history)} questions got an answer: nothing was learned.")
     return ActiveResult(
         metric,
         interview.pairs,
@@ -338,27 +331,44 @@ class _Interview:
 
     @property
     def left(self) -> int:
+        """How many questions may still be asked."""
         return self.budget - len(self.history)
 
     @property
     def unsure(self) -> Ints:
+        """Pairs that were answered with None."""
         pairs = [(i, j) for i, j, answer in self.history if answer is None]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
-    def ask(self, questions: Ints) -> None:
-        """Ask in turn, but not what answers in between have settled."""
+    def ask(
+        self,
+        seen: tuple[Ints, Floats, float],
+        rule: Strategy,
+        n: int,
+        rng: np.random.RandomState,
+    ) -> bool:
+        """Ask the best n questions in turn by what is known now; False where there is none.
+
+        But not what answers in between have settled. ``seen`` are candidate rows, their embedding
+        and its threshold.
+        """
+        rows, Z, threshold = seen
+        scene = make_scene(Z, threshold, rows, self.pairs, self.unsure)
+        questions = rows[pick_questions(scene, rule, n, rng)]
         self.begun = True
         for i, j in questions.tolist():
             if self.pairs.groups.tell(np.array([[i, j]])).all():
                 continue
-            answer = _checked_answer(self.oracle(i, j), i, j)
+            answer = _check_answer(self.oracle(i, j), i, j)
             self.history.append((i, j, answer))
             if answer is not None:
                 link = [(i, j)]
                 self.pairs += Pairs(link if answer else (), () if answer else link)
             self.show()
+        return bool(len(questions))
 
     def show(self) -> None:
+        """Bring the line on standard error up to date."""
         if self.verbose:
             answers = [answer for *_, answer in self.history]
             same, different, unsure = (answers.count(kind) for kind in (True, False, None))
@@ -367,13 +377,9 @@ class _Interview:
             worth = f"; ten more raise pair AUC by {gain}" if gain else ""
             tell(f"\r{line}, {unsure} unsure{worth}")
 
-    def end(self) -> None:
-        if self.verbose and self.history:
-            tell("\n")
-
 
 def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
-    """Rows that questions may be about, increasing."""
+    """Check the rows that questions may be about; increasing."""
     if among is None:
         return np.arange(n_rows)
     found = np.unique(np.asarray(among))
@@ -386,10 +392,11 @@ def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
 
 
 class _AnswerError(InputTypeError):
-    """An answer that is none."""
+    """What an oracle said is no answer."""
 
 
-def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
+def _check_answer(answer: Any, i: int, j: int) -> bool | None:
+    """Give an oracle's answer as a bool, or None if it was unsure; raise if it is none."""
     if answer is None:
         return None
     if isinstance(answer, (bool, np.bool_, Integral)) and answer in (0, 1):
@@ -400,26 +407,7 @@ def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
     )
 
 
-@dataclass(frozen=True)
-class _View:
-    """Candidates as the metric sees them."""
-
-    rows: Ints
-    Z: Floats
-    threshold: float
-
-    def ask(
-        self, interview: _Interview, rule: Strategy, n: int, rng: np.random.RandomState
-    ) -> bool:
-        """Ask the best n questions by what is known now; False where there is none."""
-        Z = np.asarray(self.Z, dtype=np.float64)
-        scene = make_scene(Z, self.threshold, self.rows, interview.pairs, interview.unsure)
-        found = self.rows[pick_questions(scene, rule, n, rng)]
-        interview.ask(found)
-        return bool(len(found))
-
-
-def _seen(
+def _embed_candidates(
     learner: Any,
     X: Any,
     interview: _Interview,
@@ -427,18 +415,19 @@ def _seen(
     n: int,
     learned: Callable[[Pairs], Any],
     rng: np.random.RandomState,
-) -> _View:
-    """Candidates in the metric learned so far, or in the Euclidean one."""
+) -> tuple[Ints, Floats, float]:
+    """Candidates, their embedding by what is learned so far or as they are, and its threshold."""
     pairs = interview.pairs
     rows = askable[draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with collect_notices():  # the last fit warns
             metric = learned(pairs)
-        return _View(
-            rows, project_if_wide(metric.transform(access.take(X, rows)), rng), metric.threshold_
-        )
-    Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
-    return _View(rows, Z, measure_usual_distance(Z, rng))
+        Z = project_if_wide(metric.transform(access.take(X, rows)), rng)
+        return rows, Z, metric.threshold_
+    X = access.take(_before_learning(learner, X), rows)
+    # Distances of wide sparse rows are about kept by a random projection.
+    Z = project_if_wide(validation.check_input(X, accept_sparse="csr"), rng)
+    return rows, Z, measure_usual_distance(Z, rng)
 
 
 def _before_learning(learner: Any, X: Any) -> Any:
@@ -452,19 +441,9 @@ def _before_learning(learner: Any, X: Any) -> Any:
     return X
 
 
-def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
-    """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    found: Floats = project_if_wide(validation.check_input(X, accept_sparse="csr"), rng)
-    return found
-
-
 def _outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
     """What further answers are worth; None where X is nothing that the usual learner can take."""
     try:
         return outlook(_before_learning(learner, X), pairs)
     except (ValueError, TypeError):
         return None
-
-
-def _warn(message: str) -> None:
-    notice(f"{message}.")

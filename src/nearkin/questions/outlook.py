@@ -56,25 +56,13 @@ _DEALS = 4
 
 @dataclass(frozen=True)
 class Halves:
-    """What metrics learned from halves of the answers show.
+    """What metrics learned from halves of the answers show."""
 
-    Attributes
-    ----------
-    n_answers : int
-        In both halves together.
-    kept : float
-        Rank correlation of distances under these metrics with those under one that was told
-        nothing, over random pairs of rows.
-    auc : Estimate
-        Their pair AUC on answers that they were not told.
-    n_judged : int
-        So many answers it is as good as, half of them same.
-    """
-
-    n_answers: int
+    n_answers: int  # in both halves together
+    # Rank correlation of distances with those of a metric that was told nothing, of random pairs.
     kept: float
-    auc: Estimate
-    n_judged: int
+    auc: Estimate  # pair AUC on answers that they were not told
+    n_judged: int  # so many answers it is as good as, half of them same
 
 
 @dataclass(frozen=True)
@@ -85,7 +73,7 @@ class Outlook:
     ----------
     n_answers : int
     halves : Halves or None
-        What metrics learned from halves of the answers have shown; None where it is too early.
+        What metrics learned from halves of the answers have shown, if it is not too early.
     too_early : str
         Why it is too early to tell; empty if it is not.
 
@@ -137,7 +125,7 @@ class Outlook:
 
 
 def describe_outlook(found: Outlook, n_more: float) -> str:
-    """The gain of the next ten answers, which are so many pairs, and what was seen so far."""
+    """Say the gain of the next ten answers, which are so many pairs, and what was seen so far."""
     if found.halves is None:
         return f"too early to tell: {found.too_early}"
     return (
@@ -148,7 +136,7 @@ def describe_outlook(found: Outlook, n_more: float) -> str:
 
 
 def list_features(halves: Halves) -> Floats:
-    """What the expected gain is reckoned from: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
+    """Features of the expected gain: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
     auc = np.clip(_believed_auc(halves), _LEAST_AUC, _MOST_AUC)
     z = norm.ppf(auc)
     moved = max(1 - halves.kept, _LEAST_MOVED)
@@ -180,10 +168,6 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     random_state : int, RandomState or None, default=0
         Deals the answers into halves, and draws rows to look at.
 
-    Returns
-    -------
-    Outlook
-
     Notes
     -----
     ``ITML`` in a kernel's feature space stands for whatever is learned in the end. It learns from
@@ -207,17 +191,23 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
 def outlook_between_fits(
     X: Any, pairs: Pairs, before_each_fit: Callable[[], object], *, random_state: Any = 0
 ) -> Outlook:
-    """The same, with a call before each of its fits: it may wait for what is more urgent."""
+    """Do the same, with a call before each fit, which may wait for what is more urgent."""
     n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _why_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)
     rng = check_random_state(random_state)
-    some = _some_answers(known, rng)
-    rows = _some_rows(some, n_rows, rng)
+    some = known
+    if len(known) > MOST_ANSWERS:
+        drawn = draw_numbers(len(known), MOST_ANSWERS, rng)
+        some = known.subset(np.isin(np.arange(len(known)), drawn))
+    # The rows that answers name, and random ones.
+    others = np.setdiff1d(np.arange(n_rows), some.points, assume_unique=True)
+    wanted = min(max(_MOST_ROWS - len(some.points), 0), len(others))
+    rows = np.sort(np.concatenate([some.points, others[draw_numbers(len(others), wanted, rng)]]))
     some = some.restrict(rows)
     with collect_notices():  # what is worth a note is one of the learner that is asked for
         taken = validation.check_input(access.take_to_host(X, rows), accept_sparse="csr")
-        halves = _halves(taken, some, rng, before_each_fit)
+        halves = _learn_from_halves(taken, some, rng, before_each_fit)
     too_early = "" if halves else "halves of the answers are too few to learn from."
     return Outlook(len(known), halves, too_early)
 
@@ -230,31 +220,13 @@ def _why_too_early(pairs: Pairs) -> str | None:
     if min(len(kind) for kind in kinds) < 2:
         missing = "same" if len(pairs.must_link) < 2 else "different"
         return f"hardly any answer is {missing}, and it takes both kinds."
-    if _share_a_row(np.concatenate(kinds)):
+    links = np.concatenate(kinds)
+    if any((links == row).any(axis=1).all() for row in links[0]):
         return "all answers are about one row, which says little of the others."
     return None
 
 
-def _share_a_row(links: Ints) -> bool:
-    return any((links == row).any(axis=1).all() for row in links[0])
-
-
-def _some_answers(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    if len(pairs) <= MOST_ANSWERS:
-        return pairs
-    kept = np.zeros(len(pairs), dtype=bool)
-    kept[draw_numbers(len(pairs), MOST_ANSWERS, rng)] = True
-    return pairs.subset(kept)
-
-
-def _some_rows(pairs: Pairs, n_rows: int, rng: np.random.RandomState) -> Ints:
-    """The rows that pairs name, and random ones."""
-    others = np.setdiff1d(np.arange(n_rows), pairs.points, assume_unique=True)
-    wanted = min(max(_MOST_ROWS - len(pairs.points), 0), len(others))
-    return np.sort(np.concatenate([pairs.points, others[draw_numbers(len(others), wanted, rng)]]))
-
-
-def _halves(
+def _learn_from_halves(
     X: Any, pairs: Pairs, rng: np.random.RandomState, before_each_fit: Callable[[], object]
 ) -> Halves | None:
     """Learn from halves of the answers, and compare; None where that cannot be done.
@@ -266,7 +238,10 @@ def _halves(
     links = np.concatenate([judged.must_link, judged.cannot_link])
     n = len(links)
     both = np.concatenate([links, draw_links(count_rows(X), rng)])
-    metric = begin_learning(_stand_in(X), X, pairs)
+    scale = find_differing_units(X) is not None
+    # A learner that takes milliseconds, for whichever is used in the end.
+    stand_in = ITML(kernel="rbf", n_landmarks=_MOST_ROWS, scale=scale, random_state=0)
+    metric = begin_learning(stand_in, X, pairs)
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
@@ -298,9 +273,3 @@ def _auc(total: Floats, count: Floats, same: Mask, links: Ints) -> tuple[Estimat
     if not fewest:
         return Estimate(0.5, 0.0, 1.0), 0
     return estimate_quality(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc, 2 * fewest
-
-
-def _stand_in(X: Any) -> ITML:
-    """A learner that takes milliseconds, for whichever is used in the end."""
-    scale = find_differing_units(X) is not None
-    return ITML(kernel="rbf", n_landmarks=_MOST_ROWS, scale=scale, random_state=0)

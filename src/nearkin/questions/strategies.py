@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import entr, softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
@@ -46,41 +46,33 @@ _NEIGHBOURS = 5
 # Rows that are looked at, or twice as many as pairs are asked for where that is more: a bound on
 # time and memory, not tuned.
 _CANDIDATES = 2000
+# Groups that a question shows at most: each has a key of its own.
+MOST_SHOWN = 9
+# The row nearest to its group is looked for among so many, so that it is not always an obvious one.
+# Chosen by hand.
+_DRAWN = 20
 # Pairs of each kind that a fit is told, of all that follow from the answers: a bound on time, not
 # tuned.
 MOST_TOLD = 10_000
+# Which rows come up in questions beside groups.
+Choice = Literal["random", "far", "near", "clusters"]
 
 
 @dataclass(frozen=True)
 class Scene:
     """Candidate rows as a metric sees them, and what is known of them.
 
-    Attributes
-    ----------
-    Z : ndarray of shape (m, q)
-        Embedding of the candidates, around its middle.
-    threshold : float
-        Distance at which same and different are equally likely.
-    group : int ndarray of shape (m,)
-        Candidates that must-links tie together share a number.
-    n_known : int
-        Groups below this number are of rows that some pair names.
-    differing : int ndarray
-        Keys of groups that are known to differ, see :func:`keys_of`.
-    must, cannot : int ndarray of shape (k, 2)
-        Known pairs of candidates, as positions in ``Z``.
-    closed : int ndarray
-        Keys of pairs of positions that are not to be asked about.
+    Known and closed pairs are of positions in ``Z``; keys are those of :func:`keys_of`.
     """
 
-    Z: Doubles
-    threshold: float
-    group: Ints
-    n_known: int
-    differing: Ints
-    must: Ints
+    Z: Doubles  # embedding of the m candidates, around its middle
+    threshold: float  # distance at which same and different are equally likely
+    group: Ints  # candidates that must-links tie together share a number
+    n_known: int  # groups below this number are of rows that some pair names
+    differing: Ints  # keys of groups that are known to differ
+    must: Ints  # known pairs, (k, 2)
     cannot: Ints
-    closed: Ints
+    closed: Ints  # keys of pairs that are not to be asked about
 
     def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
         """Whether the answer for each pair of positions is neither known nor follows."""
@@ -88,9 +80,12 @@ class Scene:
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
         return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
 
-    def noes(self) -> Ints:
-        """Keys of groups that differ, or about which someone was unsure."""
-        return np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
+    def find_noes(self, groups: Ints, others: Ints) -> Mask:
+        """Whether each group differs from each of the others, or someone was unsure of it."""
+        both = np.stack(np.broadcast_arrays(groups[:, None], others), axis=-1)
+        noes = np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
+        found = np.isin(keys_of(both.reshape(-1, 2)), noes)
+        return np.asarray(found.reshape(len(groups), len(others)))
 
     def open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
         """Draw open pairs, in random order: all of them where there are few."""
@@ -118,18 +113,10 @@ def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.R
 def make_scene(
     Z: Doubles, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
-    """What is known of the rows that ``Z`` embeds; components reach through all other rows.
+    """Gather what is known of the rows that ``Z`` embeds; components reach through all other rows.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (m, q)
-    threshold : float
-    rows : int ndarray of shape (m,)
-        Their row numbers in X, increasing.
-    pairs : Pairs
-        Of rows of X.
-    closed : int ndarray of shape (k, 2), optional
-        Pairs of rows of X that are not to be asked about.
+    ``rows`` are their row numbers in X, increasing; ``pairs`` and those ``closed`` are of rows of
+    X.
     """
     groups = pairs.groups
     found = groups.of(rows)
@@ -149,7 +136,7 @@ def make_scene(
 
 
 def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Rows that stand for many whose group is in doubt, each against the group it may be of."""
+    """Pick rows that stand for many whose group is in doubt, each against its likeliest group."""
     known = np.flatnonzero(scene.group < scene.n_known)
     cell, middle = assign_cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
     # Where nothing is known, the middle of the largest cell is a group to begin with.
@@ -181,22 +168,11 @@ def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[In
 def estimate_memberships(
     scene: Scene, homes: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles]:
-    """Nearest known row of each group, and the chance of being in that group.
+    """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
-    Parameters
-    ----------
-    scene : Scene
-        Of m candidates.
-    homes : int ndarray of shape (k,)
-        Which of them groups are known by.
-    rng : RandomState
-
-    Returns
-    -------
-    member : int ndarray of shape (m, n_groups)
-    chance : ndarray of shape (m, n_groups)
-        0 for the group that a row is in, and for those that it is known to differ from, or about
-        which someone was unsure: that makes all others likelier, and a new one.
+    ``homes`` are the candidates that groups are known by. The chance is 0 for the group that a row
+    is in, and for those that it is known to differ from, or about which someone was unsure: that
+    makes all others likelier, and a new one.
     """
     homes = homes[np.argsort(scene.group[homes], kind="stable")]
     groups, first = np.unique(scene.group[homes], return_index=True)
@@ -210,19 +186,15 @@ def estimate_memberships(
     others = np.isfinite(odds).any(axis=1)
     before = np.zeros(odds.shape)
     before[others] = (1 - new) * softmax(odds[others], axis=1)
-    left = np.where(told(scene, groups), 0.0, before)
+    left = np.where(scene.find_noes(scene.group, groups), 0.0, before)
     return homes[member], left / (new + left.sum(axis=1, keepdims=True))
 
 
 def chance_of_new(sizes: Ints) -> float:
     """Chance that a row is of a group that nobody has seen (Good and Turing's estimate).
 
-    As many of the known rows as are alone in their group, with one of either kind imagined.
-
-    Parameters
-    ----------
-    sizes : int ndarray of shape (n_groups,)
-        How many known rows each group has.
+    As many of the known rows as are alone in their group, with one of either kind imagined, by the
+    ``sizes`` of groups in known rows.
     """
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
 
@@ -232,13 +204,6 @@ def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
     links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
     return _SHARPNESS / deviation if deviation > 0 else 0.0
-
-
-def told(scene: Scene, groups: Ints) -> Mask:
-    """Whether each candidate is known to differ from each group, or someone was unsure of it."""
-    mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
-    links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
-    return np.asarray(np.isin(keys_of(links.reshape(-1, 2)), scene.noes()).reshape(mine.shape))
 
 
 def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
@@ -306,22 +271,15 @@ def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 
 def find_neighborhoods(scene: Scene) -> Ints:
-    """Groups that are all known to differ from one another, taken by their size."""
+    """Find groups that are all known to differ from one another, by their size."""
     known = np.unique(scene.group[scene.group < scene.n_known])
     return all_different(known, np.bincount(scene.group), scene.differing)
 
 
 def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
-    """Some of the groups, which all differ from one another, taken by their size.
+    """Choose groups that all differ from one another, by their size; of equal ones the first.
 
-    Parameters
-    ----------
-    groups : int ndarray of shape (k,)
-        Of equally large ones, the first are taken first.
-    size : int ndarray
-        Of each group, by its number.
-    differing : int ndarray
-        Keys of groups that differ, see :func:`nearkin.pairs.closure.keys_of`.
+    ``size`` is that of each group, by its number; ``differing`` are keys of groups that differ.
     """
     unlike: defaultdict[int, set[int]] = defaultdict(set)
     for one, other in ends_of(differing).tolist():
@@ -336,39 +294,56 @@ def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
 
 def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Groups without a neighbourhood, those farthest from all first (the min–max criterion)."""
-    return _placed(scene, n, rng, pick_farthest_first)
+    return _pick_for_groups(scene, n, rng, "far")
 
 
 def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Groups without a neighbourhood, in random order."""
-
-    def drawn(Z: Doubles, count: int, nearest: Doubles) -> Ints:
-        return np.asarray(rng.permutation(len(Z))[:count])
-
-    return _placed(scene, n, rng, drawn)
+    return _pick_for_groups(scene, n, rng, "random")
 
 
-def _placed(
-    scene: Scene,
-    n: int,
-    rng: np.random.RandomState,
-    choose: Callable[[Doubles, int, Doubles], Ints],
-) -> Ints:
+def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
     """Groups without a neighbourhood, each against the nearest that it may belong to.
 
-    The neighbourhoods are groups that all differ from one another. A group that has differed from
-    some comes first, until it is in one or differs from all and is one itself. Then
-    ``choose(Z, count, distance)`` says which others, of those at ``Z`` that are so far from the
-    nearest neighbourhood.
+    The neighbourhoods are groups that all differ from one another.
     """
     homes = find_neighborhoods(scene)
     if not len(homes):
         homes = scene.group[[rng.randint(len(scene.Z))]]
     row, nearest, member, n_noes = compare_with_groups(scene, homes, rng)
+    order = _order_groups(scene, row, nearest, n_noes, n, rng, choose)
+    return np.asarray(np.column_stack([row, member])[order])
+
+
+def _order_groups(
+    scene: Scene,
+    row: Ints,
+    nearest: Doubles,
+    n_noes: Ints,
+    n: int,
+    rng: np.random.RandomState,
+    choose: Choice,
+) -> Ints:
+    """Order up to n groups, by what :func:`compare_with_groups` says of them.
+
+    A group that has differed from some neighbourhoods comes first, until it is in one or differs
+    from all and is one itself; but not where an answer "same" is looked for.
+    """
     begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
-    begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][:n]
-    fresh = fresh[choose(scene.Z[row[fresh]], n - len(begun), nearest[fresh])]
-    return np.asarray(np.column_stack([row, member])[np.concatenate([begun, fresh])])
+    begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][: 0 if choose == "near" else n]
+    left = n - len(begun)
+    if choose == "far":
+        order = pick_farthest_first(scene.Z[row[fresh]], left, nearest[fresh])
+    elif choose == "clusters":
+        wanted = pick_by_clusters(scene, n, rng)[:, 0]
+        order = np.flatnonzero(np.isin(row[fresh], wanted))
+        order = order[np.argsort([np.argmax(wanted == one) for one in row[fresh[order]]])]
+    else:
+        order = rng.permutation(len(fresh))
+        if choose == "near":
+            order = order[: max(left, _DRAWN)]
+            order = order[np.argsort(nearest[fresh[order]], kind="stable")]
+    return np.concatenate([begun, fresh[order]])[:n]
 
 
 def compare_with_groups(
@@ -376,13 +351,9 @@ def compare_with_groups(
 ) -> tuple[Ints, Doubles, Ints, Ints]:
     """A candidate of each other group, and the nearest of those at home that it may be like.
 
-    An unsure answer is a no here, for both groups.
-
-    Returns
-    -------
-    row, nearest, member, n_noes : ndarrays
-        The candidate, the distance, the candidate at home, and from how many neighbourhoods its
-        group differs. Groups that differ from all are left out.
+    Also its distance, and from how many neighbourhoods its group differs: row, nearest, member,
+    n_noes. An unsure answer is a no here, for both groups. Groups that differ from all are left
+    out.
     """
     at_home = np.isin(scene.group, homes)
     group, first = np.unique(scene.group[~at_home], return_index=True)
@@ -393,8 +364,7 @@ def compare_with_groups(
     if not len(row):
         return row, np.empty(0), row, row
     homes, home = np.unique(scene.group[members], return_inverse=True)
-    both = np.stack(np.broadcast_arrays(group[:, None], homes), axis=-1)
-    differ = np.isin(keys_of(both.reshape(-1, 2)), scene.noes()).reshape(len(row), len(homes))
+    differ = scene.find_noes(group, homes)
     distance = euclidean_distances(scene.Z[row], scene.Z[members])
     distance[differ[:, home]] = np.inf
     place = distance.argmin(axis=1)
@@ -415,14 +385,14 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def find_strategy(name: Any) -> Strategy:
-    """The strategy of that name, or an error that lists all."""
+    """Look up a strategy by its name, or raise an error that lists all."""
     if not isinstance(name, str) or name not in STRATEGIES:
         raise InputError(f"strategy={name!r} is unknown: use one of {', '.join(STRATEGIES)}.")
     return STRATEGIES[name]
 
 
 def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
-    """Up to n open pairs by a strategy, the most uncertain of the others where it has too few."""
+    """Pick n open pairs by a strategy, and the most uncertain others where it has too few."""
     chosen = strategy(scene, n, rng)
     chosen = chosen[scene.is_open(chosen)]
     _, first = np.unique(keys_of(chosen), return_index=True)
@@ -525,7 +495,7 @@ def suggest_pairs(
 
 
 def check_metric(metric: Any) -> Any:
-    """A fitted learner, also that of a pipeline, or an error."""
+    """Unwrap a fitted learner, also that of a pipeline, or raise an error."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
         raise InputTypeError(
             f"metric must be a fitted learner, such as KernelBeta().fit(X, pairs=pairs), not "
@@ -544,7 +514,7 @@ def check_metric(metric: Any) -> Any:
 def check_knowledge(
     metric: Any, X: Any, pairs: Any, exclude: Any = None
 ) -> tuple[int, Pairs, Ints]:
-    """How many rows X has, what is known of them, and what is not to be asked."""
+    """Check pairs: how many rows X has, what is known of them, and what is not to be asked."""
     check_roles(None, pairs)
     if not getattr(metric, "_sees_any_rows", False):
         refuse_non_tables(X)
@@ -558,7 +528,7 @@ def check_knowledge(
 
 
 def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
-    """The rows to look at, increasing: all, or some that pairs name and others at random."""
+    """Draw the rows to look at, increasing: all, or some that pairs name and others at random."""
     most = max(_CANDIDATES, 2 * n)
     if n_rows <= most:
         return np.arange(n_rows)
@@ -574,7 +544,7 @@ def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.Random
 
 
 def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
-    """The closure, or random pairs of it; the pairs alone where it is too large to be listed."""
+    """Add what follows from pairs, or a random part of it; nothing if it is too much to list."""
     try:
         closure = pairs.closure()
     except ValueError:
@@ -592,10 +562,10 @@ def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD
 
 
 def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
-    """What :func:`add_inferred` gives, weighted such that large groups do not outvote small ones.
+    """Add what follows from pairs, weighted such that large groups do not outvote small ones.
 
-    A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it,
-    2 / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
+    A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it, 2
+    / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
     where most questions were about few groups, the others are heard all the same.
     """
     told = add_inferred(pairs, rng, most)
@@ -609,3 +579,71 @@ def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_
         cannot_weight=told.cannot_weight / larger,
         n_rows=told.n_rows,
     )
+
+
+@dataclass(frozen=True)
+class WhichQuestion:
+    r"""Which of these is it like? A row, and rows that stand for the groups that it may be in.
+
+    The groups shown are all known to differ from one another, so a row that is like one of them is
+    unlike the others: one answer tells as much as a run of "different" and a "same" would. With
+    :math:`P_g` the chance that the row is of group g, it is worth its entropy,
+
+    .. math:: -\sum_{g\ \mathrm{shown}} P_g \log_2 P_g - P_0 \log_2 P_0 ,
+              \qquad P_0 = 1 - \sum_{g\ \mathrm{shown}} P_g
+    """
+
+    row: int
+    shown: Ints  # one for each group, those first that the row is likelier in
+    information: float  # bits that the answer is expected to tell
+    plain: float  # bits of the answer whether the row is in the likeliest group
+
+
+def pick_which_questions(
+    scene: Scene, n: int, rng: np.random.RandomState, choose: Choice, most: int = MOST_SHOWN
+) -> list[WhichQuestion]:
+    """Pick rows to be placed in one of the groups that differ from one another.
+
+    Those come up that ``choose`` says: any, which is a fair test of the metric; those "far" from
+    all that is known, which teach most; those of which an answer "same" is likeliest ("near"); or
+    those that stand for many others whose group is in doubt ("clusters"). ``most`` groups are shown
+    at most. There is no question while there are fewer than two groups.
+    """
+    homes = find_neighborhoods(scene)
+    if len(homes) < 2:
+        return []
+    row, nearest, _, n_noes = compare_with_groups(scene, homes, rng)
+    order = _order_groups(scene, row, nearest, n_noes, n, rng, choose)
+    return ask_beside_groups(scene, row[order], homes, rng, most)
+
+
+def ask_beside_groups(
+    scene: Scene, rows: Ints, homes: Ints, rng: np.random.RandomState, most: int
+) -> list[WhichQuestion]:
+    """Ask about some candidates, each beside rows of the groups that it may be in."""
+    known = draw_of_each_group(
+        scene.group, np.flatnonzero(np.isin(scene.group, homes)), _KNOWN, rng
+    )
+    _, chance = estimate_memberships(scene, known, rng)
+    stand = np.array([find_typical(scene, group) for group in np.unique(scene.group[known])])
+    found = []
+    for row in rows.tolist():
+        likely = np.argsort(-chance[row], kind="stable")
+        likely = likely[: min(np.count_nonzero(chance[row]), most)]
+        shown = chance[row, likely]
+        if len(shown):
+            found.append(WhichQuestion(row, stand[likely], entropy(shown), entropy(shown[:1])))
+    return found
+
+
+def entropy(chances: Doubles) -> float:
+    """Bits of an answer that has these chances, and one more for "none of them"."""
+    all_of_them = np.append(chances, max(0.0, 1 - float(chances.sum())))
+    return float(entr(all_of_them).sum() / np.log(2))
+
+
+def find_typical(scene: Scene, group: int) -> int:
+    """Find the candidate of a group that is nearest to its mean."""
+    members = np.flatnonzero(scene.group == group)
+    Z = scene.Z[members]
+    return int(members[((Z - Z.mean(axis=0)) ** 2).sum(axis=1).argmin()])

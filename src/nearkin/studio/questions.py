@@ -13,14 +13,16 @@ from nearkin.errors import InputError
 from nearkin.pairs.closure import keys_of, list_pairs_within
 from nearkin.questions.strategies import (
     STRATEGIES,
+    Choice,
     Scene,
+    WhichQuestion,
     draw_candidate_rows,
     find_strategy,
     make_scene,
     pick_by_likeness,
     pick_questions,
+    pick_which_questions,
 )
-from nearkin.questions.which import Choice, WhichQuestion, pick_which_questions
 from nearkin.rows.distances import linked_distances
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.metric import TaughtMetric
