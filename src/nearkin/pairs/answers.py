@@ -459,11 +459,7 @@ class Answers:
         return f"Answers({', '.join(parts)})"
 
     def restrict(self, rows: Mask) -> Answers | None:
-        """Answers about some rows of X, as those about ``X[rows]``; None if there are none.
-
-        Parameters
-        ----------
-        rows : bool array of shape (n,)
+        """Keep answers about rows that a mask marks, as of ``X[rows]``; None if there are none.
 
         Examples
         --------

@@ -164,7 +164,8 @@ class Conflict(NamedTuple):
         chain = " = ".join(map(name, self.chain))
         return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
 
-    __str__ = told
+    def __str__(self) -> str:
+        return self.told()
 
 
 @dataclass(frozen=True)
@@ -360,7 +361,7 @@ def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tup
     return links[firsts], weights
 
 
-def build_graph(links: Ints, n_nodes: int) -> Any:
+def build_graph(links: NDArray[np.integer], n_nodes: int) -> Any:
     """Adjacency matrix, with an arc from the first to the second end of each link."""
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
@@ -399,7 +400,8 @@ class TripletCircle(NamedTuple):
         links = [tuple(sorted(link)) for link in [*way, way[0]]]
         return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"
 
-    __str__ = told
+    def __str__(self) -> str:
+        return self.told()
 
 
 @dataclass(frozen=True)

@@ -431,6 +431,15 @@ class Pairs:
     [[0, 2], [2, 5], [2, 7]]
     >>> Pairs(closer=[(0, 5, 2)])  # 0 is nearer to 5 than to 2
     Pairs(0 must-links, 0 cannot-links, 1 triplet)
+
+    Rows were added to X, or some are taken:
+
+    >>> pairs.extend(n_rows=9).take([7, 5, 2])
+    Pairs(1 must-link, 0 cannot-links, n_rows=3)
+    >>> pairs.check_rows(7)
+    Traceback (most recent call last):
+    ...
+    nearkin.errors.InputError: must-link (5, 7) names row 7, but X has 7 rows
     """
 
     must_link: Ints
@@ -513,8 +522,7 @@ class Pairs:
             Classes as whole numbers, strings, booleans or other hashable objects. Negative
             numbers, None, NaN and blank strings mean unknown; such rows take part in no pair.
         n_pairs : int, default=None
-            How many pairs to draw, uniformly and without replacement within each kind; None for
-            all there are.
+            How many to draw, uniformly and without replacement within each kind; None for all.
         kind : {"both", "must", "cannot"}, default="both"
             "both" draws half of each, the odd one a must-link; where one kind has too few pairs
             the other fills up.
@@ -544,8 +552,7 @@ class Pairs:
             "same" for a must-link, false, 0, "no" or "different" for a cannot-link, in capitals or
             not, and null or empty for unsure: such a pair is left out.
         ids : sequence of hashable, default=None
-            The identifier of each row of X, looked up for ``left`` and ``right`` or for
-            the three of a triplet; without it these columns hold row numbers.
+            The identifier of each row of X, which these columns hold in place of row numbers.
         n_rows : int, default=None
             How many rows X has; taken from ``ids`` where they are given.
 
@@ -766,17 +773,7 @@ class Pairs:
         return [*find_contradictions(self.groups, self.must_link, self.cannot_link), *circles]
 
     def check_rows(self, n_rows: int) -> None:
-        """Raise ValueError unless the pairs can speak of an X with this many rows.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5)]).check_rows(6)
-        >>> Pairs([(0, 5)]).check_rows(5)
-        Traceback (most recent call last):
-        ...
-        nearkin.errors.InputError: must-link (0, 5) names row 5, but X has 5 rows
-        """
+        """Raise ValueError unless the pairs can speak of an X with this many rows."""
         if self.n_rows is not None and self.n_rows != n_rows:
             remedy = "for X[rows] use pairs.restrict(rows)"
             if self.n_rows < n_rows:
@@ -792,14 +789,7 @@ class Pairs:
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
 
     def extend(self, *, n_rows: int) -> Pairs:
-        """Take the pairs for those of an X with more rows, which were added at its end.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5)], n_rows=6).extend(n_rows=8)
-        Pairs(1 must-link, 0 cannot-links, n_rows=8)
-        """
+        """Take the pairs for those of an X with more rows, which were added at its end."""
         n_rows = check_count(n_rows, "n_rows", least=0)
         if self.n_rows is not None and n_rows < self.n_rows:
             raise InputError(
@@ -918,14 +908,7 @@ class Pairs:
         return self._of_normalised(*kinds, len(chosen))
 
     def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
-        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)]).take([5, 1, 2]).must_link.tolist()
-        [[0, 2]]
-        """
+        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
         _refuse_to_be_judged_without()
         return self.restrict(rows)
 

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin._types import Doubles, Ints, Mask
+from nearkin._types import Doubles, Floats, Ints, Mask
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.messages import mute_third_party, notice
@@ -111,7 +111,7 @@ def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.R
 
 
 def make_scene(
-    Z: Doubles, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
+    Z: Floats, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
     """Gather what is known of the rows that ``Z`` embeds; components reach through all other rows.
 

@@ -31,7 +31,7 @@ from nearkin.tables.reading import (
     Order,
     RawColumn,
     Reading,
-    find_present,
+    find_missing,
     read_column,
     read_columns,
     read_table,
@@ -528,7 +528,7 @@ def _wide(vectors: Any, width: int, name: str) -> Any:
 
 def _beneath(left: RawColumn, right: RawColumn) -> RawColumn:
     """Cells of two tables, one beneath the other; as texts where their forms differ."""
-    there = [one for one in (left, right) if find_present(one).any()]
+    there = [one for one in (left, right) if not find_missing(one).all()]
     if len(there) == 1:
         return there[0]
     if left.form == right.form != "vector":

@@ -637,7 +637,7 @@ def _number_rows(texts: Any) -> bool:
 
 def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
     """What one column holds; ``dates`` is the order in which dates are read, if that is known."""
-    if recognise_id_name(cells.name) or not find_present(cells).any() or _is_constant(cells):
+    if recognise_id_name(cells.name) or find_missing(cells).all() or _is_constant(cells):
         return "ignored"
     if cells.form == "boolean":
         return "yes or no"
@@ -659,14 +659,6 @@ def _may_be_category(texts: list[str]) -> bool:
     """
     values = set(texts)
     return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
-
-
-def find_present(cells: RawColumn) -> Any:
-    """Which cells are not missing."""
-    if cells.form == "text":
-        return np.array([text is not None for text in cells.values], dtype=bool)
-    missing = np.isnan(cells.values)
-    return ~(missing.all(axis=1) if cells.form == "vector" else missing)
 
 
 def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None:
@@ -787,7 +779,7 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     ``order`` is that of days, months and years, or what sets off decimals; what says nothing of
     this kind of column is passed over. Warns as :func:`read_columns`.
     """
-    if kind == "ignored" or not find_present(cells).any():
+    if kind == "ignored" or find_missing(cells).all():
         return Column(cells.name, kind, _nothing(kind, len(cells)))
     found: Reading | None = None
     values: NDArray[Any]
@@ -811,9 +803,9 @@ def _nothing(kind: Kind, n: int) -> NDArray[Any]:
     return np.full((n, 1) if kind == "vector" else n, np.nan)
 
 
-def find_missing(column: Column) -> Mask:
+def find_missing(column: Column | RawColumn) -> Mask:
     """Which cells of a column are missing."""
-    if column.kind in WORDS:
+    if column.values.dtype == object:
         return np.array([value is None for value in column.values], dtype=bool)
     missing = np.isnan(column.values)
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
@@ -884,8 +876,8 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
         as_word = lambda value: str(np.datetime64(int(np.floor(value)), "D"))  # noqa: E731
     found = np.empty(len(cells), dtype=object)
     found[:] = [
-        as_word(value) if there else None
-        for value, there in zip(cells.values.tolist(), find_present(cells), strict=True)
+        None if missing else as_word(value)
+        for value, missing in zip(cells.values.tolist(), find_missing(cells), strict=True)
     ]
     return found
 
