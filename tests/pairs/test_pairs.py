@@ -725,11 +725,7 @@ def test_answers_in_words_and_numbers(backend, same, different, unsure):
 @each(
     ("columns", "error", "message"),
     [
-        (
-            {"same": [1, 2]},
-            ValueError,
-            "frame row 1 has same=2; it must be true or",
-        ),
+        ({"same": [1, 2]}, ValueError, "frame row 1 has same=2; it must be true or"),
         ({"same": [0.5, 1.0]}, ValueError, "frame row 0 has same=0.5"),
         ({"same": ["yes", "perhaps"]}, ValueError, "frame row 1 has same='perhaps'; it must"),
         ({"left": [0.0, 1.0]}, TypeError, "'left' is Float64, but .* integer row numbers$"),

@@ -7,15 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from nearkin import (
-    ITML,
-    LMNN,
-    RCA,
-    KernelBeta,
-    MetricLearner,
-    Pairs,
-    learn_actively,
-)
+from nearkin import ITML, LMNN, RCA, KernelBeta, MetricLearner, Pairs, learn_actively
 from nearkin.datasets import make_xor
 from nearkin.questions.strategies import STRATEGIES, add_inferred
 from tests.cases import each

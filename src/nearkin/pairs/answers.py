@@ -388,12 +388,7 @@ class Answers:
     """
 
     def __init__(
-        self,
-        links: ArrayLike,
-        same: ArrayLike,
-        by: Iterable[Any],
-        *,
-        n_rows: int | None = None,
+        self, links: ArrayLike, same: ArrayLike, by: Iterable[Any], *, n_rows: int | None = None
     ) -> None:
         self.n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
         ends = check_pairs(links, "answer", self.n_rows)

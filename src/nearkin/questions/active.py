@@ -341,11 +341,7 @@ class _Interview:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def ask(
-        self,
-        seen: tuple[Ints, Floats, float],
-        rule: Strategy,
-        n: int,
-        rng: np.random.RandomState,
+        self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: np.random.RandomState
     ) -> bool:
         """Ask the best n questions in turn by what is known now; False where there is none.
 

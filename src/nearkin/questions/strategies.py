@@ -489,7 +489,7 @@ def suggest_pairs(
     if len(found) < n:
         notice(
             f"n={n}, but only {len(found)} pairs of rows are left whose answer does not follow "
-            "from what is known: all are given.",
+            "from what is known: all are given."
         )
     return np.asarray(rows[found])
 

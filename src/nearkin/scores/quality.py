@@ -146,9 +146,7 @@ def estimate_quality(
     def estimate(figure: Figure) -> Estimate:
         value = figure(hit, alarm, prevalence)[0]
         centre, by_hit, by_alarm = figure(
-            kept * hit + (1 - kept) / 2,
-            kept_alarm * alarm + (1 - kept_alarm) / 2,
-            prevalence,
+            kept * hit + (1 - kept) / 2, kept_alarm * alarm + (1 - kept_alarm) / 2, prevalence
         )
         variance = dyadic_variance(by_hit * of_hit + by_alarm * of_alarm, links)
         variance += _FROM_SEEN * (figure(*rates_seen, prevalence)[0] - value) ** 2

@@ -255,10 +255,7 @@ def find_threshold(
 
 
 def find_sharpness(
-    same: Floats,
-    different: Floats,
-    threshold: float,
-    weights: tuple[Floats, Floats] | None = None,
+    same: Floats, different: Floats, threshold: float, weights: tuple[Floats, Floats] | None = None
 ) -> tuple[float, float]:
     """The most likely sharpness of :class:`Verdicts` below and above the threshold.
 

@@ -453,10 +453,7 @@ _GROUPED_DIGITS = {
         rf"(?P<whole>[1-9]\d{{0,2}}(?P<between>[{others}])\d{{3}}(?:(?P=between)\d{{3}})*|\d*)"
         rf"(?P<decimals>{sign}\d*)?"
     )
-    for decimal, sign, others in (
-        ("decimal point", r"\.", ",'’ "),
-        ("decimal comma", ",", ".'’ "),
-    )
+    for decimal, sign, others in (("decimal point", r"\.", ",'’ "), ("decimal comma", ",", ".'’ "))
 }
 
 
@@ -486,10 +483,7 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     differ = [text for text, value in values.items() if other.get(text, value) != value]
     unsure = not is_known and differ and values.keys() == other.keys()
     return Numerals(
-        values,
-        found if is_known or values != other else None,
-        differ[0] if unsure else "",
-        units,
+        values, found if is_known or values != other else None, differ[0] if unsure else "", units
     )
 
 
