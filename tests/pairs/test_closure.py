@@ -46,19 +46,13 @@ def test_what_is_said_of_a_group_is_said_of_its_rows(link, alike, differ):
     assert PAIRS.groups.alike(links).tolist() == [alike] * 2
     assert PAIRS.groups.differ(links).tolist() == [differ] * 2
     assert PAIRS.groups.tell(links).tolist() == [alike or differ] * 2
-
-
-def test_of_a_contradiction_both_follow():
+    nothing = Pairs(n_rows=3).groups
+    assert nothing.count == nothing.tell(links).sum() == 0
+    # Of a contradiction both follow.
     groups = Pairs([(0, 1), (1, 2)], [(0, 2), (2, 3)]).groups
     assert groups.contradicted.tolist() == [True, False]
     assert groups.alike(np.array([[0, 1]])).all()
     assert groups.differ(np.array([[0, 1]])).all()
-
-
-def test_without_pairs_nothing_is_said():
-    groups = Pairs(n_rows=3).groups
-    assert groups.count == 0
-    assert not groups.tell(np.array([[0, 1], [1, 2]])).any()
 
 
 def test_labels_join_what_must_links_do_not():

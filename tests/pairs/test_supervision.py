@@ -27,20 +27,16 @@ def test_spread_of_pairs_is_the_mean_over_the_pairs(V):
     assert_allclose(must.mean, oracles.mean_squared_difference(V, pairs.must_link))
     assert_allclose(cannot.mean, oracles.mean_squared_difference(V, pairs.cannot_link))
     assert (must.weight, cannot.weight) == (3, 2)
-
-
-def test_a_weight_multiplies_the_term_of_its_pair(V):
+    # Unknown labels beside them say nothing.
+    for one, other in zip(spread(V, np.full(20, -1), pairs), (must, cannot), strict=True):
+        assert_array_equal(one.mean, other.mean)
+        assert one.weight == other.weight
+    # A weight multiplies the term of its pair, and without any of a kind its spread is zero.
     links = [(0, 5), (2, 3)]
-    must, _ = spread(V, pairs=Pairs(links, must_weight=[3, 1]))
+    must, cannot = spread(V, pairs=Pairs(links, must_weight=[3, 1]))
     assert_allclose(must.mean, oracles.mean_squared_difference(V, [links[0]] * 3 + [links[1]]))
-    assert must.weight == 4
-
-
-def test_without_pairs_of_a_kind_its_spread_is_zero(V):
-    must, cannot = spread(V, pairs=Pairs([(0, 1)]))
     assert_array_equal(cannot.mean, np.zeros(3))
-    assert cannot.weight == 0
-    assert must.weight == 1
+    assert (must.weight, cannot.weight) == (4, 0)
 
 
 @given(
@@ -75,6 +71,10 @@ def test_label_statistics_do_not_depend_on_the_blocks(V, monkeypatch):
     assert max(seen) == 7
     for one, other in zip(whole, by_blocks, strict=True):
         assert_allclose(one.mean, other.mean, rtol=1e-12)
+    V32 = V.astype(np.float32)  # which is summed in float64
+    found = measure_spread(gather_evidence(20, y), lambda rows: V32[rows])
+    for one, other in zip(found, spread(V32.astype(np.float64), y), strict=True):
+        assert_array_equal(one.mean, other.mean)
 
 
 def test_labels_far_from_zero_do_not_cancel(V):
@@ -97,22 +97,6 @@ def test_labels_and_pairs_are_pooled_by_their_weights(V):
         expected += 6 * oracles.mean_squared_difference(V, of_labels)  # six labelled rows
         assert_allclose(found.mean, expected / (len(links) + 6))
         assert found.weight == len(links) + 6
-
-
-def test_unknown_labels_beside_pairs_say_nothing(V):
-    pairs = Pairs([(0, 5)], [(1, 2)])
-    with_labels, without = spread(V, np.full(20, -1), pairs), spread(V, pairs=pairs)
-    for one, other in zip(with_labels, without, strict=True):
-        assert_array_equal(one.mean, other.mean)
-        assert one.weight == other.weight
-
-
-def test_float32_coordinates_are_summed_in_float64(V):
-    V32 = V.astype(np.float32)
-    must, cannot = measure_spread(gather_evidence(20, np.arange(20) % 2), lambda rows: V32[rows])
-    exact_must, exact_cannot = spread(V32.astype(np.float64), np.arange(20) % 2)
-    assert_array_equal(must.mean, exact_must.mean)
-    assert_array_equal(cannot.mean, exact_cannot.mean)
 
 
 def test_evidence_keeps_what_it_was_given():
@@ -139,23 +123,17 @@ def test_examples_are_the_given_pairs_and_some_of_the_labels(monkeypatch):
     assert drawn.must_weight.sum() == pytest.approx(20 + 1)
     assert drawn.cannot_weight.sum() == pytest.approx(20)
     assert drawn == draw_example_pairs(gather_evidence(22, y, pairs), 0)
-
-
-def test_few_labels_are_examples_altogether():
+    # Few labels are examples altogether.
     y = [0, 0, 1, 1, -1]
-    must, cannot = oracles.pairs_of_labels(y)
     drawn = draw_example_pairs(gather_evidence(5, y), 0)
-    assert drawn.must_link.tolist() == [list(pair) for pair in must]
-    assert drawn.cannot_link.tolist() == [list(pair) for pair in cannot]
+    found = drawn.must_link.tolist(), drawn.cannot_link.tolist()
+    assert found == tuple([list(pair) for pair in kind] for kind in oracles.pairs_of_labels(y))
 
 
 def test_contradictions_are_used_with_a_warning_that_shows_the_chain():
     pairs = Pairs([(0, 1), (1, 2)], [(0, 2)])
     with pytest.warns(UserWarning, match="rows 0 and 2 cannot be linked, yet 0 = 1 = 2"):
         assert gather_evidence(3, pairs=pairs).pairs == pairs
-
-
-def test_many_contradictions_are_counted():
     links = [(0, 1), (1, 2)]
     with pytest.warns(UserWarning, match=r"\(and 1 more\).*conflicts\(\) lists all"):
         gather_evidence(3, pairs=Pairs(links, links))
@@ -169,10 +147,7 @@ def test_pairs_against_the_labels_are_used_with_a_warning_that_names_them():
     ):
         with pytest.warns(UserWarning, match=f"contradict the labels: {wrong}"):
             assert gather_evidence(4, y, pairs).pairs == pairs
-
-
-def test_pairs_in_line_with_the_labels_pass_without_warning():
-    gather_evidence(4, [0, 1, 1, -1], Pairs([(1, 2), (0, 3)], [(0, 1), (2, 3)]))
+    gather_evidence(4, y, Pairs([(1, 2), (0, 3)], [(0, 1), (2, 3)]))  # in line with them
 
 
 def test_labels_spread_along_must_links():

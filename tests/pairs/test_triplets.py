@@ -29,6 +29,7 @@ def test_triplets_are_sorted_once_and_sealed():
     assert repr(MIXED) == "Pairs(1 must-link, 1 cannot-link, 2 triplets, n_rows=6)"
     with pytest.raises(ValueError, match="read-only"):
         pairs.closer[0] = 1
+    assert pickle.loads(pickle.dumps(MIXED)) == MIXED
 
 
 @each(
@@ -135,10 +136,6 @@ def test_parts_of_them_and_sums():
         Pairs(closer=[(0, 4, 3)]).check_rows(4)
 
 
-def test_pickles():
-    assert pickle.loads(pickle.dumps(MIXED)) == MIXED
-
-
 def test_frames_of_triplets():
     names = [*"abcdef"]
     frame = MIXED.to_frame(ids=names, backend="pandas", closer=True)
@@ -160,23 +157,17 @@ def test_frames_of_triplets():
     assert len(Pairs.from_frame(pd.concat([frame, opposite]), ids=names).conflicts()) == 2
 
 
-def test_pairs_that_contradict_triplets_are_noted():
+def test_pairs_and_labels_that_contradict_triplets_are_noted():
     pairs = Pairs([(0, 2), (2, 5)], [(0, 1)], closer=[(0, 1, 5)])
     with pytest.warns(ContradictionWarning, match=r"triplet \(0, 1, 5\), yet rows 0 and 1 differ"):
         gather_evidence(6, None, pairs, triplets=True)
     gather_evidence(6, None, Pairs([(0, 2)], [(0, 1)], closer=[(0, 2, 1)]), triplets=True)
-
-
-def test_labels_that_contradict_triplets_are_noted():
     y = [0, 0, 1, -1]
     with pytest.warns(ContradictionWarning, match=r"triplets contradict the labels: .*\(0, 2, 1\)"):
         gather_evidence(4, y, Pairs(closer=[(0, 2, 1)]), triplets=True)
     gather_evidence(4, y, Pairs(closer=[(0, 1, 2), (0, 3, 1), (3, 2, 0)]), triplets=True)
-
-
-def test_refused_unless_they_are_taken():
     with pytest.raises(ValueError, match=r"2 triplets.*taken by fit of.*pairs\.without\(pairs"):
-        gather_evidence(6, None, MIXED)
+        gather_evidence(6, None, MIXED)  # refused unless they are taken
 
 
 def test_added_and_withdrawn():

@@ -53,15 +53,8 @@ def test_standing_spreads_pairs_evenly_wherever_they_are():
     found = rank_within(rank, same)
     assert np.isnan(found[7])
     assert_array_equal(np.argsort(np.delete(found, 7)), np.argsort(np.delete(rank, 7)))
-    assert_allclose(
-        found[8],
-        np.mean(
-            [
-                share_below(rank[8:9], rank[same & ~np.isnan(rank)]),
-                share_below(rank[8:9], rank[~same]),
-            ]
-        ),
-    )
+    kinds = rank[same & ~np.isnan(rank)], rank[~same]
+    assert_allclose(found[8], np.mean([share_below(rank[8:9], kind) for kind in kinds]))
     assert_array_equal(rank_within(np.full(3, np.nan), same[:3]), np.full(3, np.nan))
 
 
@@ -101,39 +94,27 @@ def test_standard_error_is_that_of_repeated_draws():
     assert_allclose(np.mean([d.error for d in draws]), np.std([d.gain for d in draws]), rtol=0.15)
 
 
-def test_a_metric_compared_with_itself_gains_nothing():
+def test_comparisons_that_are_plain():
     rank = np.random.RandomState(3).rand(20)
-    found = compare_auc(rank, rank, np.arange(20) < 10)
-    assert found.gain == 0
-    assert found.error > 0
-    assert found.t == 0
-
-
-def test_pairs_that_were_not_held_out_do_not_count():
+    found = compare_auc(rank, rank, np.arange(20) < 10)  # with itself
+    assert found.gain == found.t == 0 < found.error
+    # Pairs that were not held out do not count.
     rng = np.random.RandomState(4)
     one, two, same = rng.rand(30), rng.rand(30), np.arange(30) % 2 == 0
-    with_gaps = one.copy()
-    with_gaps[20:] = np.nan
+    with_gaps = np.where(np.arange(30) < 20, one, np.nan)
     assert compare_auc(with_gaps, two, same) == compare_auc(one[:20], two[:20], same[:20])
-
-
-def test_random_pairs_stand_for_a_kind_that_is_missing():
+    # Random pairs stand for a kind that is missing.
     near, far = np.full(8, 0.01), np.full(8, 0.5)
     found = compare_auc(near, far, np.ones(8, dtype=bool))
     assert_allclose([found.auc, found.other_auc], [0.99, 0.5])
     assert_allclose(compare_auc(far, near, np.zeros(8, dtype=bool)).gain, 0.49)
 
 
-def test_chance_of_gain_weighs_two_hypotheses():
-    mean, deviation = USUAL_GAIN
-    found = AucComparison(0.85, 0.8, 0.04)
-    usual = norm.pdf(0.05, mean, np.sqrt(0.04**2 + deviation**2))
-    none = norm.pdf(0.05, 0, 0.04)
-    odds = 0.9 * usual / (0.1 * none)
-    assert_allclose(found.chance_of_gain(0.9), odds / (1 + odds))
-
-
 def test_chance_of_gain_follows_what_is_seen_and_else_what_is_believed():
+    mean, deviation = USUAL_GAIN  # by the odds of two hypotheses
+    usual = norm.pdf(0.05, mean, np.sqrt(0.04**2 + deviation**2))
+    odds = 0.9 * usual / (0.1 * norm.pdf(0.05, 0, 0.04))
+    assert_allclose(AucComparison(0.85, 0.8, 0.04).chance_of_gain(0.9), odds / (1 + odds))
     assert AucComparison(0.9, 0.8, 0.01).chance_of_gain(0.9) > 0.999
     assert AucComparison(0.8, 0.8, 0.01).chance_of_gain(0.9) < 0.5
     assert AucComparison(0.7, 0.8, 0.02).chance_of_gain(0.9) < 0.1
@@ -180,11 +161,8 @@ def test_with_few_answers_some_mistakes_are_expected():
     found = model_answers(np.array([0.1, 0.9]), np.array([True, False]))
     assert 0.02 < found.wrong < 0.2
     assert found.chance_same(np.array([0.0]))[0] > 0.5
-
-
-@each("same", [np.ones(5, dtype=bool), np.zeros(5, dtype=bool)])
-def test_one_kind_of_answer_says_nothing(same):
-    assert model_answers(np.array([0.1, 0.2, np.nan, 0.9, 1.0]), same) is None
+    for same in (True, False):  # one kind says nothing
+        assert model_answers(np.array([0.1, 0.2, np.nan, 0.9]), np.full(4, same)) is None
 
 
 def test_chance_wrong_is_bayes_rule():

@@ -65,7 +65,8 @@ def test_same_seed_same_folds():
 
 @each("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
 def test_too_little_for_two_sides_gives_no_fold(pairs):
-    assert deal_pairs(pairs, 5, np.random.RandomState(0), unseen="both") == []
+    for unseen in ("both", "one") if len(pairs) < 2 else ("both",):
+        assert deal_pairs(pairs, 5, np.random.RandomState(0), unseen=unseen) == []
 
 
 @each("kind", ["both", "must", "cannot"])
@@ -88,11 +89,6 @@ def test_new_points_are_of_every_class():
     for learn, judge in deal_pairs(pairs, 5, np.random.RandomState(0), unseen="one"):
         new = np.setdiff1d(links[judge], links[learn])
         assert sorted(y[new]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-
-
-@each("pairs", [Pairs([(0, 1)]), Pairs((), ())])
-def test_too_little_to_hold_something_out(pairs):
-    assert deal_pairs(pairs, 5, np.random.RandomState(0), unseen="one") == []
 
 
 def test_a_part_of_the_rows_has_its_share_of_all_and_depends_on_the_seed():

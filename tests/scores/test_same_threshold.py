@@ -45,6 +45,8 @@ def test_no_other_threshold_gives_more_right_answers(same, different):
 )
 def test_threshold_lies_half_way_between_what_it_separates(same, different, threshold):
     assert find_threshold(np.array(same), np.array(different)) == threshold
+    # Before anything is learned it is the median distance of different rows.
+    assert measure_usual_distance(np.array([[0.0], [3.0]]), np.random.RandomState(0)) == 3.0
 
 
 def likelihood(verdicts, same, different, count=lambda d: True):
@@ -70,11 +72,9 @@ def test_no_other_sharpness_is_more_likely(same, different):
     def side_likelihood(sharpness, is_near):
         verdicts = Verdicts(threshold, sharpness, sharpness)
         here = [d for d in (*same, *different) if (d < threshold if is_near else d > threshold)]
-        ours = likelihood(
-            verdicts, same, different, lambda d: d < threshold if is_near else d > threshold
-        )
-        theirs = likelihood(
-            verdicts, same, different, lambda d: d > threshold if is_near else d < threshold
+        ours, theirs = (
+            likelihood(verdicts, same, different, lambda d, near=near: (d - threshold) * near < 0)
+            for near in ((1, -1) if is_near else (-1, 1))
         )
         return ours + theirs / (1 + len(here))
 
@@ -107,12 +107,16 @@ def test_each_side_of_the_threshold_has_its_own_sharpness():
     assert found.chance(2.0) == pytest.approx(40 / 140 / (40 / 140 + 1), abs=0.07)
 
 
-def test_a_threshold_of_zero():
+def test_a_threshold_of_zero_and_a_radius_below_it():
     found = fit_verdicts(np.zeros(5), np.ones(5))
     found = Verdicts(0.0, found.sharpness, found.far_sharpness)
     assert found.chance(np.zeros(1)) == 0.5
     assert found.chance(np.ones(1)) < 0.5
     assert found.radius == 0
+    verdicts = Verdicts(2.0, 3.0, 3.0, 0.001)  # nothing is the same where that is too rare
+    assert verdicts.radius < 0
+    assert verdicts.chance(0.0) < 0.5
+    assert Verdicts(2.0, 0.0, 3.0, 0.1).radius == -np.inf
 
 
 @each("prevalence", [0.001, 0.1, 0.5, 0.9])
@@ -123,13 +127,6 @@ def test_the_radius_is_where_the_chance_is_a_half(prevalence):
     assert Verdicts(2.0, 9.0, 3.0).chance(radius, prevalence) == pytest.approx(0.5)
     assert (radius == 2.0) == (prevalence == 0.5)
     assert verdicts.chance(radius - 0.1) > 0.5 > verdicts.chance(radius + 0.1)
-
-
-def test_nothing_is_the_same_where_that_is_too_rare():
-    verdicts = Verdicts(2.0, 3.0, 3.0, 0.001)
-    assert verdicts.radius < 0
-    assert verdicts.chance(0.0) < 0.5
-    assert Verdicts(2.0, 0.0, 3.0, 0.1).radius == -np.inf
 
 
 def test_weights_count():
@@ -238,19 +235,9 @@ def test_a_metric_of_before_has_one_sharpness():
     assert read_verdicts(metric) == Verdicts(
         metric.threshold_, metric.sharpness_, metric.sharpness_, 0.5
     )
-
-
-def test_a_metric_without_sharpness_says_what_to_do():
-    X, y = datasets.make_xor(60, random_state=0)
-    metric = KernelBeta(random_state=0).fit(X, y)
     del metric.sharpness_
     with pytest.raises(ValueError, match="fit again"):
         metric.chance_same(X, X)
-
-
-def test_before_anything_is_learned_the_threshold_is_the_median_of_different_rows():
-    Z = np.array([[0.0], [3.0]])
-    assert measure_usual_distance(Z, np.random.RandomState(0)) == 3.0
 
 
 def test_the_likeliest_curve_is_that_of_a_logistic_regression():
