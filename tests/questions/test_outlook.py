@@ -68,18 +68,15 @@ def test_answers_that_tell_nothing_of_further_ones(pairs, reason):
     assert reason in found.too_early
 
 
-def test_few_answers_of_one_kind_leave_the_usual_expectation():
-    pairs = Pairs([(0, 1), (3, 4)], [(3 * i, 3 * i + 30) for i in range(60)])
-    found = outlook(X, pairs)
-    assert found.halves.n_judged <= 4
-    assert found.gain.value > 0
-
-
 def test_contradictions_and_equal_rows_do_no_harm():
     pairs = answers(40)
     opposite = Pairs(pairs.cannot_link[:10], pairs.must_link[:10])
     assert np.isfinite(outlook(X, pairs + opposite).gain.value)
     assert np.isfinite(outlook(np.ones((300, 3)), pairs).gain.value)
+    # Few answers of one kind leave the usual expectation.
+    found = outlook(X, Pairs([(0, 1), (3, 4)], [(3 * i, 3 * i + 30) for i in range(60)]))
+    assert found.halves.n_judged <= 4
+    assert found.gain.value > 0
 
 
 def test_rows_of_any_kind_and_of_any_scale():
@@ -107,6 +104,12 @@ def test_the_gain_falls_with_a_power_of_the_number_of_answers():
     now, later = (Outlook(n, halves).gain for n in (40, 80))
     assert now.value == pytest.approx(np.exp(list_features(halves) @ WEIGHTS + SKEW))
     assert later.value == pytest.approx(now.value / 2**DECLINE)
+    # It goes by what was seen.
+    assert expected(kept=0.5).value > expected(kept=0.9).value
+    assert expected(k=20).value > expected(k=200).value
+    usual = expected(400, auc=0.8).value
+    assert expected(400, auc=0.5).value < usual  # as guessing does
+    assert expected(400, auc=1.0).value < usual
 
 
 def test_more_answers_gain_more_and_never_beyond_what_is_left():
@@ -115,14 +118,6 @@ def test_more_answers_gain_more_and_never_beyond_what_is_left():
     assert found.gain_of(10) == found.gain
     assert found.gain_of(50).value == pytest.approx(sum(each_ten), rel=0.05)
     assert found.gain_of(5000).high <= 1 - 0.75
-
-
-def test_what_is_expected_goes_by_what_was_seen():
-    assert expected(kept=0.5).value > expected(kept=0.9).value
-    assert expected(k=20).value > expected(k=200).value
-    usual = expected(400, auc=0.8).value
-    assert expected(400, auc=0.5).value < usual  # as guessing does
-    assert expected(400, auc=1.0).value < usual
 
 
 @each("kept", [1.0, -1.0])

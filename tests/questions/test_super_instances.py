@@ -76,11 +76,6 @@ def test_chances_are_those_of_the_nearest_known_rows():
     assert_allclose(chance[free].sum(axis=1), 1 - chance_of_new(np.array([2, 2, 1])))
 
 
-def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
-    assert_allclose(chance_of_new(np.array([2, 2, 1])), 2 / 7)
-    assert_allclose(chance_of_new(np.array([1])), 2 / 3)
-
-
 def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
     Z, _ = clouds(20, 20, 20)
     near = Pairs([(i, i + 1) for start in (0, 20) for i in range(start, start + 8)], [(0, 20)])
@@ -118,15 +113,14 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
 
 
 @each(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
-def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
+def test_how_many_groups_there_may_be(share, fewest, monkeypatch):
     monkeypatch.setattr(active, "estimate_share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
     assert active.estimate_fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
-
-
-def test_the_most_groups_are_those_seen_by_the_share_of_rows_that_they_have():
-    seen = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
-    assert active.estimate_most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
+    # At most those seen, by the share of rows that they have: 3 / (1 - 2 / 7), rounded up.
+    assert active.estimate_most_groups(Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])) == 5
+    assert_allclose(chance_of_new(np.array([2, 2, 1])), 2 / 7)
+    assert_allclose(chance_of_new(np.array([1])), 2 / 3)
 
 
 # ---- the whole
@@ -144,6 +138,10 @@ def test_what_follows_is_not_asked():
     assert len(result.pairs.cannot_link) <= 6
     assert len(result.pairs.closure()) > 4 * result.n_asked
     assert set(y[result.pairs.points]) == {0, 1, 2}
+    X, y = clouds(4, 4)  # it ends when all is known
+    result = learned(X, asked_of(y), 100)
+    assert result.n_asked < 28
+    assert len(result.pairs.closure()) == 28
 
 
 @each("y", [np.zeros(20, int), np.arange(20)], ids=["all of one class", "all by themselves"])
@@ -159,18 +157,6 @@ def test_one_answer_only(y):
 def test_rows_that_coincide(X):
     y = np.repeat([0, 1, 2], 10)
     assert learned(X, asked_of(y), 6).n_asked == 6
-
-
-def test_ends_when_all_is_known():
-    X, y = clouds(4, 4)
-    result = learned(X, asked_of(y), 100)
-    assert result.n_asked < 28
-    assert len(result.pairs.closure()) == 28
-
-
-def test_the_goal_is_named():
-    with pytest.raises(ValueError, match="goal must be 'metric' or 'clusters', not 'groups'"):
-        learn_actively(np.eye(3), lambda i, j: True, 3, goal="groups")
 
 
 def test_groups_come_with_the_answers():
