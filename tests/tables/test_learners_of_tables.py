@@ -58,10 +58,9 @@ def test_groups_are_weighed_as_one():
     each = nk.ColumnWeights(groups=range(6), random_state=0).fit(X, pairs=pairs)
     plain = nk.ColumnWeights(random_state=0).fit(X, pairs=pairs)
     assert_allclose(each.weights_, plain.weights_, rtol=1e-4)
-    with pytest.raises(ValueError, match="groups has 5 entries, but X has 6 columns"):
-        nk.ColumnWeights(groups=range(5)).fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="groups has 5 entries, but X has 6 columns"):
-        nk.MetricLearner(groups=range(5), random_state=0).fit(X, pairs=pairs)
+    for learner in (nk.ColumnWeights, nk.MetricLearner):
+        with pytest.raises(ValueError, match="groups has 5 entries, but X has 6 columns"):
+            learner(groups=range(5), random_state=0).fit(X, pairs=pairs)
 
 
 def test_groups_of_rows_that_are_seen_along_axes():
@@ -94,21 +93,16 @@ def test_frames_of_numbers_stay_as_they_are():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(80, 3)), columns=["id", "b", "c"])
     pairs = nk.Pairs.from_labels(X["b"] > 0, 40, random_state=0)
-    for learner in (
-        nk.MetricLearner(time_budget=0, random_state=0),
-        nk.ColumnWeights(random_state=0),
-    ):
+    quick = nk.MetricLearner(time_budget=0, random_state=0)
+    for learner in (quick, nk.ColumnWeights(random_state=0)):
         metric = learner.fit(X, pairs=pairs)
         assert not hasattr(metric, "table_")
         assert_array_equal(
             metric.transform(X), learner.fit(X.to_numpy(), pairs=pairs).transform(X.to_numpy())
         )
-
-
-def test_a_table_for_frames_of_numbers(copies):
-    X = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [1.0, 1.0, 2.0, 2.0]})
-    metric = nk.Chain([nk.TableEncoder(), nk.RCA()]).fit(X, [0, 0, 1, 1])
-    assert np.isfinite(metric.transform(X)).all()
+    gaps = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [1.0, 1.0, 2.0, 2.0]})  # with a table
+    metric = nk.Chain([nk.TableEncoder(), nk.RCA()]).fit(gaps, [0, 0, 1, 1])
+    assert np.isfinite(metric.transform(gaps)).all()
 
 
 LEARNERS = {

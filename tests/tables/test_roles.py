@@ -21,36 +21,16 @@ NUMBER = "number"
 @each(
     ("name", "why"),
     [
-        ("id", "names rows"),
-        ("ID", "names rows"),
-        ("user_id", "names rows"),
-        ("userId", "names rows"),
-        ("rec-id", "names rows"),
-        ("uuid", "names rows"),
-        ("index", "counts rows"),
-        ("Unnamed: 0", "counts rows"),
-        ("row_number", "counts rows"),
-        ("label", "looks like classes"),
-        ("Class", "looks like classes"),
-        ("target", "looks like classes"),
-        ("true_label", "looks like classes"),
-        ("y", "looks like classes"),
-        ("acid", None),
-        ("valid", None),
-        ("humid", None),
-        ("width", None),
-        ("classic", None),
-        ("yield", None),
-        ("row_height", None),
-        ("price_index", None),
+        *((name, "names rows") for name in ("id", "ID", "user_id", "userId", "rec-id", "uuid")),
+        *((name, "counts rows") for name in ("index", "Unnamed: 0", "row_number")),
+        *((n, "looks like classes") for n in ("label", "Class", "target", "true_label", "y")),
+        *((name, None) for name in ("acid", "valid", "humid", "width", "classic", "yield")),
+        *((name, None) for name in ("row_height", "price_index")),
     ],
 )
 def test_names(name, why):
     assert find_doubtful_columns({name: NUMBER, "other": NUMBER}).get(name) == why
-
-
-def test_y_beside_x_is_a_coordinate():
-    assert find_doubtful_columns({"x": NUMBER, "y": NUMBER}) == {}
+    assert find_doubtful_columns({"x": NUMBER, "y": NUMBER}) == {}  # coordinates
     assert find_doubtful_columns({"X": NUMBER, "Y": NUMBER, "label": NUMBER}).keys() == {"label"}
 
 
