@@ -385,6 +385,9 @@ class Answers:
     Pairs(3 must-links, 0 cannot-links)
     >>> answers.answerers[-1].name
     'Cy'
+    >>> import numpy as np
+    >>> answers.restrict(np.array([False, True, True])).links.tolist()  # of the last two rows
+    [[0, 1]]
     """
 
     def __init__(
@@ -454,18 +457,7 @@ class Answers:
         return f"Answers({', '.join(parts)})"
 
     def restrict(self, rows: Mask) -> Answers | None:
-        """Keep answers about rows that a mask marks, as of ``X[rows]``; None if there are none.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import Answers
-        >>> answers = Answers(
-        ...     [(0, 1), (1, 3), (2, 3)], [True, True, False], by=["Ann", "Bob", "Ann"]
-        ... )
-        >>> answers.restrict(np.array([False, True, True, True])).links.tolist()
-        [[0, 2], [1, 2]]
-        """
+        """Keep answers about rows that a mask marks, as of ``X[rows]``; None if there are none."""
         kept = np.asarray(rows[self.links].all(axis=1))[self._pair]
         if not kept.any():
             return None

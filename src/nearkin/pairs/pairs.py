@@ -432,8 +432,10 @@ class Pairs:
     >>> Pairs(closer=[(0, 5, 2)])  # 0 is nearer to 5 than to 2
     Pairs(0 must-links, 0 cannot-links, 1 triplet)
 
-    Rows were added to X, or some are taken:
+    Some of them, and for an X to which rows were added, or of which some are taken:
 
+    >>> pairs.subset([True, False, True]).without([(2, 0)])
+    Pairs(1 must-link, 0 cannot-links)
     >>> pairs.extend(n_rows=9).take([7, 5, 2])
     Pairs(1 must-link, 0 cannot-links, n_rows=3)
     >>> pairs.check_rows(7)
@@ -480,10 +482,12 @@ class Pairs:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
+        """What :data:`_PARTS` names."""
         return (*(part for kind in self._kinds for part in kind), self.n_rows)
 
     @property
     def _kinds(self) -> tuple[_Kind, _Kind, _Kind]:
+        """Must-links, cannot-links and triplets, with their weights."""
         return (
             (self.must_link, self.must_weight),
             (self.cannot_link, self.cannot_weight),
@@ -491,12 +495,14 @@ class Pairs:
         )
 
     def _fill(self, *parts: Any) -> None:
+        """Set and seal what :data:`_PARTS` names."""
         for array in parts[:6]:
             array.setflags(write=False)
         self.__dict__.update(zip(_PARTS, parts, strict=True))
 
     @classmethod
     def _of_normalised(cls, *parts: Any) -> Pairs:
+        """Make pairs of parts that are in normal form already."""
         pairs = cls.__new__(cls)
         pairs._fill(*parts)
         return pairs
@@ -838,12 +844,6 @@ class Pairs:
         ----------
         chosen : array-like of bool, shape (len(pairs),)
             Must-links first, then cannot-links, then triplets, in their order.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
-        Pairs(1 must-link, 1 cannot-link)
         """
         mask = np.asarray(chosen)
         if mask.shape != (len(self),) or mask.dtype.kind != "b":
@@ -865,12 +865,6 @@ class Pairs:
         links : array-like of int, shape (k, 2) or (k, 3)
             In any order; those that are not there change nothing. ``pairs.without(pairs.closer)``
             leaves out all triplets.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
-        Pairs(1 must-link, 1 cannot-link)
         """
         if np.shape(links)[1:] == (3,):
             said = check_pairs(links, "triplet", None, 3)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Floats
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import begin_learning, learn_again
@@ -234,8 +234,8 @@ def _learn_from_halves(
     They are judged by answers, and by what follows from these, about rows of which they were told
     nothing: of two rows one at least, so that it does not follow from what they know.
     """
-    judged = add_inferred(pairs, rng, _MOST_TOLD)
-    links = np.concatenate([judged.must_link, judged.cannot_link])
+    told = add_inferred(pairs, rng, _MOST_TOLD)
+    links = np.concatenate([told.must_link, told.cannot_link])
     n = len(links)
     both = np.concatenate([links, draw_links(count_rows(X), rng)])
     scale = find_differing_units(X) is not None
@@ -244,32 +244,27 @@ def _learn_from_halves(
     metric = begin_learning(stand_in, X, pairs)
     view = LiveView(metric, X)
 
-    def distances(told: Pairs) -> Floats:
+    def learn_distances(part: Pairs) -> Floats:
         before_each_fit()
-        taught = learn_again(metric, X, add_inferred(told, rng, _MOST_TOLD))
+        taught = learn_again(metric, X, add_inferred(part, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 
     total, count, kept = np.zeros(n), np.zeros(n), []
     try:
-        untaught = distances(Pairs(n_rows=pairs.n_rows))[n:]
+        untaught = learn_distances(Pairs(n_rows=pairs.n_rows))[n:]
         for _ in range(_DEALS):
             for part in pairs.split(0.5, rng):
-                learned = distances(part)
+                learned = learn_distances(part)
                 kept.append(rank_correlation(learned[n:], untaught))
                 new = ~np.isin(links, part.points).all(axis=1)
                 total[new] += rank_among(learned[:n], learned[n:])[new]
                 count[new] += 1
     except (ValueError, np.linalg.LinAlgError):
         return None  # the learner can make nothing of a half
-    auc, n_judged = _auc(total, count, np.arange(n) < len(judged.must_link), links)
-    return Halves(len(pairs), float(np.mean(kept)), auc, min(n_judged, len(pairs)))
-
-
-def _auc(total: Floats, count: Floats, same: Mask, links: Ints) -> tuple[Estimate, int]:
-    """Pair AUC by mean ranks of the pairs that were judged, and how many that is as good as."""
     judged = count > 0
-    rank, same = total[judged] / count[judged], same[judged]
+    rank, same = total[judged] / count[judged], (np.arange(n) < len(told.must_link))[judged]
     fewest = int(min(same.sum(), (~same).sum()))
-    if not fewest:
-        return Estimate(0.5, 0.0, 1.0), 0
-    return estimate_quality(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc, 2 * fewest
+    auc = Estimate(0.5, 0.0, 1.0)
+    if fewest:
+        auc = estimate_quality(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc
+    return Halves(len(pairs), float(np.mean(kept)), auc, min(2 * fewest, len(pairs)))

@@ -552,12 +552,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
-        """Fit, and give the rows of numbers.
-
-        Returns
-        -------
-        ndarray of shape (n, p)
-        """
+        """Fit, and give the rows of numbers, of shape (n, p)."""
         del fit_params
         self.fit(X, y)
         with mute_categories(TableWarning):  # of which fit has a word
@@ -630,16 +625,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [name for name in self.columns_ if kinds[name] in ("name", "text")]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the coordinates, which begin with that of their column.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        ndarray of str of shape (p,)
-        """
+        """Names of the p coordinates, which begin with that of their column."""
         check_is_fitted(self)
         return np.array([name for code in self.codes_ for name in code.names], dtype=object)
 

@@ -65,8 +65,8 @@ class CategoryCells(list[Any]):
 
 def list_cells(series: nw.Series[Any]) -> list[Any]:
     """List the cells of a column of a data frame, with whether it is of a category."""
-    kind = CategoryCells if _is_category(series) else list
-    return kind(series.to_list())
+    is_category = series.dtype == nw.Categorical or series.dtype == nw.Enum
+    return (CategoryCells if is_category else list)(series.to_list())
 
 
 def select_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
@@ -157,10 +157,6 @@ def _cells(name: str, column: nw.Series[Any]) -> RawColumn:
     if kind == nw.Date or kind == nw.Datetime:
         return RawColumn(name, "date", _days(column.to_list()))
     return _of_objects(name, list_cells(column))
-
-
-def _is_category(column: nw.Series[Any]) -> bool:
-    return bool(column.dtype == nw.Categorical or column.dtype == nw.Enum)
 
 
 def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
@@ -711,8 +707,9 @@ def _kind_of_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
     few_values = max(len(texts) / _CELLS_OF_A_CATEGORY, min(2, len(texts) // 2))
     if len(values) <= min(_MOST_CATEGORIES, few_values):
         return "category"
-    n_codes = sum(_is_code(text) for text in texts)
-    if n_codes >= _MOST_CODES * len(texts):
+    # Codes have digits, and no words beside them.
+    has_digits = [text for text in texts if any(map(str.isdigit, text))]
+    if sum(_LONG_WORD.search(text) is None for text in has_digits) >= _MOST_CODES * len(texts):
         return "code"
     words, characters = (
         np.median([len(part) for part in parts]) for parts in (map(str.split, texts), texts)
@@ -725,11 +722,6 @@ def _are_dates(texts: list[str], dates: Order | None) -> bool:
     """Whether most texts are dates."""
     days = read_dates(texts, dates).days
     return sum(text in days for text in texts) >= _MOST_ARE * len(texts)
-
-
-def _is_code(text: str) -> bool:
-    """Whether a text has digits, and no words beside them."""
-    return any(map(str.isdigit, text)) and _LONG_WORD.search(text) is None
 
 
 class TableWarning(UserWarning):
@@ -774,7 +766,8 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     this kind of column is passed over. Warns as :func:`read_columns`.
     """
     if kind == "ignored" or find_missing(cells).all():
-        return Column(cells.name, kind, _nothing(kind, len(cells)))
+        shape = (len(cells), 1) if kind == "vector" else len(cells)
+        return Column(cells.name, kind, np.full(shape, None if kind in WORDS else np.nan))
     found: Reading | None = None
     values: NDArray[Any]
     if kind == "number":
@@ -783,18 +776,13 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     elif kind == "date":
         values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
-        values = _cells_as_vectors(cells)
+        if cells.form == "text":
+            raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
+        values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
         values = _yes_or_no(cells, values) if kind == "yes or no" else values
     return Column(cells.name, kind, values, found)
-
-
-def _nothing(kind: Kind, n: int) -> NDArray[Any]:
-    """Missing cells of a kind."""
-    if kind in WORDS:
-        return np.full(n, None, dtype=object)
-    return np.full((n, 1) if kind == "vector" else n, np.nan)
 
 
 def find_missing(column: Column | RawColumn) -> Mask:
@@ -846,15 +834,6 @@ def _dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]
             TableWarning,
         )
     return _read_texts(cells, texts, known.days.get), known.order if known.matters else None
-
-
-def _cells_as_vectors(cells: RawColumn) -> Floats:
-    """Cells as vectors; numbers are vectors of one."""
-    if cells.form == "vector":
-        return np.asarray(cells.values)
-    if cells.form == "text":
-        raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
-    return np.asarray(cells.values[:, None])
 
 
 def read_words(cells: RawColumn) -> NDArray[Any]:
