@@ -14,7 +14,7 @@ from nearkin import Answerer, KernelBeta, Pairs, plot
 from nearkin.clustering.clusters import GroupingCandidate, GroupingReport
 from nearkin.datasets import make_xor
 from nearkin.learners.selection import Candidate, SelectionReport
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 
 mpl.use("Agg")
 
@@ -195,13 +195,13 @@ def test_course_has_means_with_their_range_and_dashed_lines_for_single_numbers()
 
 
 def test_estimates_have_intervals_and_names():
-    found = {"first": Estimate(0.5, 0.4, 0.8), "second": Estimate(0.2, 0.1, 0.3)}
+    found = {"first": IntervalEstimate(0.5, 0.4, 0.8), "second": IntervalEstimate(0.2, 0.1, 0.3)}
     ax = plot.estimates(found, x="share", title="here")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["second", "first"]
     bars = [container.lines[2][0].get_segments()[0][:, 0] for container in ax.containers]
     assert_allclose(bars, [[0.1, 0.3], [0.4, 0.8]])
     assert ax.get_xlabel() == "share (with 90 % interval)"
-    ax = plot.estimates([Answerer("Ann", 7, Estimate(0.5, 0.4, 0.8))])
+    ax = plot.estimates([Answerer("Ann", 7, IntervalEstimate(0.5, 0.4, 0.8))])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Ann, 7 answers"]
     assert ax.get_xlabel() == "share of wrong answers (with 90 % interval)"
 

@@ -22,7 +22,7 @@ from benchmarks.few_pairs.data import REPORTED, TUNED_ON, Draw, draw
 from benchmarks.record import Table, Text, publish, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, MetricLearner, Pairs, learn_actively, outlook
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.questions.outlook import STEP, Halves, Outlook, list_features
 from nearkin.questions.strategies import add_inferred
 
@@ -136,7 +136,7 @@ def outlook_of(row: Row) -> Outlook | None:
     """The outlook by what halves of the answers showed and the weights of now."""
     if row["halves"] is None:
         return None
-    halves = Halves(**{**row["halves"], "auc": Estimate(**row["halves"]["auc"])})
+    halves = Halves(**{**row["halves"], "auc": IntervalEstimate(**row["halves"]["auc"])})
     return Outlook(row["n"], halves)
 
 

@@ -516,7 +516,7 @@ def estimates(
 
     Parameters
     ----------
-    found : mapping of str to Estimate, or list of Answerer
+    found : mapping of str to IntervalEstimate, or list of Answerer
         What ``metric.quality(...)`` has as ``auc``, ``precision`` and so on, by name; or
         ``answerers_`` of a fitted :class:`nearkin.MetricLearner`: how often each is wrong.
     x : str, optional

@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from nearkin import ITML, Answers, MetricLearner, Pairs, load
 from nearkin.learners.selection import SelectionReport, SelectionWarning
 from nearkin.pairs.answers import _IMAGINED_ANSWERS as IMAGINED
-from nearkin.pairs.answers import Answerer, Estimate, judge
+from nearkin.pairs.answers import Answerer, IntervalEstimate, judge
 from tests.cases import each
 
 
@@ -123,7 +123,7 @@ def test_who_contradicts_themselves_is_wrong_half_of_the_time():
 
 def test_report_says_who_should_be_looked_at():
     def someone(name, value, low, high):
-        return Answerer(name, 50, Estimate(value, low, high))
+        return Answerer(name, 50, IntervalEstimate(value, low, high))
 
     good, bad = someone("Ann", 0.1, 0.05, 0.15), someone("<Bob>", 0.3, 0.25, 0.4)
     turned, unknown = someone("Cy", 0.9, 0.8, 0.95), someone("Di", 0.2, 0.05, 0.5)

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from nearkin import Pairs, learn_actively, outlook
 from nearkin.datasets import make_xor
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.questions.outlook import (
     DECLINE,
     DEVIATION,
@@ -30,7 +30,9 @@ def answers(n, y=Y, seed=0):
 
 def expected(k=40, kept=0.8, auc=0.75):
     """What is expected after k answers by what their halves showed."""
-    return Outlook(k, Halves(k, kept, Estimate(auc, auc - 0.1, min(auc + 0.1, 1.0)), k)).gain
+    return Outlook(
+        k, Halves(k, kept, IntervalEstimate(auc, auc - 0.1, min(auc + 0.1, 1.0)), k)
+    ).gain
 
 
 def test_early_answers_are_worth_more_than_late_ones():
@@ -100,7 +102,7 @@ def test_the_outlook_of_questions_is_that_of_their_answers():
 
 
 def test_the_gain_falls_with_a_power_of_the_number_of_answers():
-    halves = Halves(40, 0.8, Estimate(0.75, 0.65, 0.85), 40)
+    halves = Halves(40, 0.8, IntervalEstimate(0.75, 0.65, 0.85), 40)
     now, later = (Outlook(n, halves).gain for n in (40, 80))
     assert now.value == pytest.approx(np.exp(list_features(halves) @ WEIGHTS + SKEW))
     assert later.value == pytest.approx(now.value / 2**DECLINE)
@@ -113,7 +115,7 @@ def test_the_gain_falls_with_a_power_of_the_number_of_answers():
 
 
 def test_more_answers_gain_more_and_never_beyond_what_is_left():
-    found = Outlook(40, Halves(40, 0.8, Estimate(0.75, 0.65, 0.85), 40))
+    found = Outlook(40, Halves(40, 0.8, IntervalEstimate(0.75, 0.65, 0.85), 40))
     each_ten = [Outlook(n, found.halves).gain.value for n in range(40, 90, 10)]
     assert found.gain_of(10) == found.gain
     assert found.gain_of(50).value == pytest.approx(sum(each_ten), rel=0.05)

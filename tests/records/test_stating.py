@@ -1,10 +1,10 @@
 import numpy as np
 
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.records.decisions import estimate_figures
 from nearkin.records.model import chances_by, likely_curves
 
-NOTHING = Estimate(0.0, 0.0, 0.0)
+NOTHING = IntervalEstimate(0.0, 0.0, 0.0)
 
 
 def figures(scores, called, draws, missed=NOTHING):
@@ -33,7 +33,7 @@ def test_what_was_never_met_lowers_recall_alone():
     scores = np.full(100, 9.0)
     called = np.ones(100, dtype=bool)
     before = figures(scores, called, draws)
-    after = figures(scores, called, draws, Estimate(50.0, 40.0, 60.0))
+    after = figures(scores, called, draws, IntervalEstimate(50.0, 40.0, 60.0))
     assert after.precision == before.precision
     assert after.recall.high < 0.8 < before.recall.low
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from nearkin import ITML, Euclidean, Pairs
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.scores.quality import (
     _f1,
     _precision,
@@ -134,7 +134,7 @@ def test_nothing_is_certain_after_a_few_pairs():
 def test_where_nothing_is_called_the_same_precision_is_unknown():
     distances, same, links = judged()
     found = estimate_quality(distances, same, np.ones(len(same)), links, -1.0, 0.3)
-    assert found.precision == Estimate(0.3, 0, 1)
+    assert found.precision == IntervalEstimate(0.3, 0, 1)
     assert found.recall.value == found.f1.value == 0
 
 

@@ -62,9 +62,8 @@ _LEAST_WEIGHT = 1e-3
 LEAST_TELLING = 0.1
 
 
-@stored(value=real, low=real, high=real)
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A figure, and the interval in which the true one lies in nine cases of ten."""
 
     value: float
@@ -75,6 +74,10 @@ class Estimate:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
+IntervalEstimate.__name__ = "Estimate"  # as it is called in model files
+stored(value=real, low=real, high=real)(IntervalEstimate)
+
+
 @stored(name=text, n_answers=whole, wrong=a("Estimate"))
 class Answerer(NamedTuple):
     """A person, rule or program that answers, with its estimated error rate.
@@ -83,7 +86,7 @@ class Answerer(NamedTuple):
     ----------
     name : str
     n_answers : int
-    wrong : Estimate
+    wrong : IntervalEstimate
         Share of answers that are wrong, with its 90 % interval.
 
     Examples
@@ -101,7 +104,7 @@ class Answerer(NamedTuple):
 
     name: str
     n_answers: int
-    wrong: Estimate
+    wrong: IntervalEstimate
 
     def __str__(self) -> str:
         return f"{self.name}: {counted(self.n_answers, 'answer')}, wrong {self.wrong}"
@@ -164,7 +167,7 @@ class AnswerEstimates(NamedTuple):
     """Chance of each of k pairs that it is the same, and the rate of wrong answers by answerer."""
 
     chance_same: Floats
-    wrong: list[Estimate]
+    wrong: list[IntervalEstimate]
 
 
 class _Known(NamedTuple):
@@ -260,7 +263,7 @@ def _rates(known: _Known, chance: Floats) -> Floats:
     return np.asarray(most / (known.n_answers + wrong + right - 2))
 
 
-def _estimate(known: _Known, belief: _Belief, who: int) -> Estimate:
+def _estimate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     r"""A rate with its interval: median and tails of its likelihood, the other rates at their best.
 
     The slope of the log-likelihood along :math:`\theta`, the log-odds of the rate, is what the
@@ -276,7 +279,7 @@ def _estimate(known: _Known, belief: _Belief, who: int) -> Estimate:
     fine = np.linspace(places[0], places[-1], _FINE)
     below = np.cumsum(np.exp(CubicHermiteSpline(places, heights - heights.max(), slopes)(fine)))
     shares = np.array([0.5, (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(*expit(np.interp(shares * below[-1], below, fine)).tolist())
+    return IntervalEstimate(*expit(np.interp(shares * below[-1], below, fine)).tolist())
 
 
 def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:

@@ -15,7 +15,7 @@ from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.learners.teachable import begin_learning, learn_again
 from nearkin.messages import collect_notices
-from nearkin.pairs.answers import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import draw_links, draw_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.questions.strategies import add_inferred, check_knowledge
@@ -61,7 +61,7 @@ class Halves:
     n_answers: int  # in both halves together
     # Rank correlation of distances with those of a metric that was told nothing, of random pairs.
     kept: float
-    auc: Estimate  # pair AUC on answers that they were not told
+    auc: IntervalEstimate  # pair AUC on answers that they were not told
     n_judged: int  # so many answers it is as good as, half of them same
 
 
@@ -91,11 +91,11 @@ class Outlook:
     too_early: str = ""
 
     @property
-    def gain(self) -> Estimate | None:
+    def gain(self) -> IntervalEstimate | None:
         """By how much the next ten answers will raise pair AUC on new rows; None if too early."""
         return None if self.halves is None else self.gain_of(STEP)
 
-    def gain_of(self, n_more: float) -> Estimate:
+    def gain_of(self, n_more: float) -> IntervalEstimate:
         """By how much some more answers will raise pair AUC, about ten of them.
 
         Of gains of ``ITML``, nine of ten lie in the interval. The gain of one answer falls as they
@@ -118,7 +118,7 @@ class Outlook:
         width = DEVIATION * norm.ppf((1 + CONFIDENCE) / 2)
         logs = log_gain + np.array([0, -SKEW - width, -SKEW + width])
         value, low, high = np.minimum(np.exp(logs), room)
-        return Estimate(float(value), float(low), float(high))
+        return IntervalEstimate(float(value), float(low), float(high))
 
     def __str__(self) -> str:
         return describe_outlook(self, STEP)
@@ -264,7 +264,7 @@ def _learn_from_halves(
     judged = count > 0
     rank, same = total[judged] / count[judged], (np.arange(n) < len(told.must_link))[judged]
     fewest = int(min(same.sum(), (~same).sum()))
-    auc = Estimate(0.5, 0.0, 1.0)
+    auc = IntervalEstimate(0.5, 0.0, 1.0)
     if fewest:
         auc = estimate_quality(rank, same, np.ones(len(rank)), links[judged], 0.5, 0.5).auc
     return Halves(len(pairs), float(np.mean(kept)), auc, min(2 * fewest, len(pairs)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.pairs.closure import (
     ends_of,
     keys_of,
@@ -727,7 +727,7 @@ def each_once(best: Best) -> Candidates:
     return Candidates(pairs, overlap, most, np.zeros_like(most), len(found))
 
 
-def missed(candidates: Candidates, chance: Floats) -> Estimate:
+def missed(candidates: Candidates, chance: Floats) -> IntervalEstimate:
     r"""Estimate how many pairs that are the same are not among the candidates.
 
     With :math:`f_1` and :math:`f_2` pairs that met once and twice, in orders and columns together,
@@ -752,7 +752,7 @@ def missed(candidates: Candidates, chance: Floats) -> Estimate:
     factor = np.exp(_SPREAD * np.sqrt(np.log1p(variance / max(least, 0.5) ** 2)))
     low = least / factor if least >= 1 else 0.0
     value = float(np.sqrt(least * max(once, least)))
-    return Estimate(value, low, most + _SPREAD * float(np.sqrt(2 * most)))
+    return IntervalEstimate(value, low, most + _SPREAD * float(np.sqrt(2 * most)))
 
 
 @compiled()

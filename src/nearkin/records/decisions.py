@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.answers import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.records.blocking import missed
 from nearkin.records.model import Answered, AnyWork, Matching, chances_by, scores_of
@@ -206,8 +206,8 @@ _MIDDLES = (_EDGES[:-1] + _EDGES[1:]) / 2
 class MatchFigures(NamedTuple):
     """Figures that can be expected, each with its interval."""
 
-    precision: Estimate
-    recall: Estimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
 
 
 def estimate_figures(
@@ -218,7 +218,7 @@ def estimate_figures(
     known_wrong: float,
     known_right: float,
     known_lost: float,
-    missed: Estimate,
+    missed: IntervalEstimate,
     by_kind: float = 0.0,
     seed: int = 0,
 ) -> MatchFigures:
@@ -237,7 +237,7 @@ def estimate_figures(
     known_wrong, known_right, known_lost : float
         Pairs whose answer is known: called the same and different, the same, and not called so
         though the same.
-    missed : Estimate
+    missed : IntervalEstimate
         Pairs that are the same and were never met.
     by_kind : float
         Chance that answered pairs were chosen by whether they are the same: that those called so
@@ -271,15 +271,15 @@ def estimate_figures(
     total = n_called + known_right + known_wrong
     right = total - wrong
     if total == 0:
-        return MatchFigures(Estimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
+        return MatchFigures(IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
     return MatchFigures(
         _interval_of(right / total), _interval_of(right / np.maximum(right + lost, 1))
     )
 
 
-def _interval_of(values: Doubles) -> Estimate:
+def _interval_of(values: Doubles) -> IntervalEstimate:
     low, middle, high = np.quantile(values, _ENDS)
-    return Estimate(float(middle), float(low), float(high))
+    return IntervalEstimate(float(middle), float(low), float(high))
 
 
 # A table whose candidates have been judged: groups, links, and what can be said of them.
@@ -434,7 +434,7 @@ class JudgedTable:
         )
 
     @cached_property
-    def missed(self) -> Estimate:
+    def missed(self) -> IntervalEstimate:
         """Pairs that are the same and are no candidates."""
         return missed(self.work.candidates, self.chances)
 
@@ -463,15 +463,15 @@ class JudgedTable:
             n_same=int((self.known.same > 0.5).sum()),
             n_different=int((self.known.same < 0.5).sum()),
             prevalence=same / max(len(self.pairs), 1),
-            candidate_recall=Estimate(**shares),
+            candidate_recall=IntervalEstimate(**shares),
             precision=figures.precision,
             recall=figures.recall,
             importances=self.matching.importances(self.work.plan),
         )
 
 
-def _times(estimate: Estimate, factor: float) -> Estimate:
-    return Estimate(estimate.value * factor, estimate.low * factor, estimate.high * factor)
+def _times(estimate: IntervalEstimate, factor: float) -> IntervalEstimate:
+    return IntervalEstimate(estimate.value * factor, estimate.low * factor, estimate.high * factor)
 
 
 # Which pairs to ask about: doubtful ones by what an answer changes, and checks of sure ones.

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearkin._types import Doubles, Ints
 from nearkin.errors import counted
-from nearkin.pairs.answers import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.records.comparisons import are_columns
 from nearkin.rows.validation import to_frame
 from nearkin.storage.schema import a as an
@@ -32,15 +32,15 @@ class Duplicates:
     chance : ndarray of shape (n,)
         Of each record to be the same as others of its group, in the mean over the candidates among
         them; 1 if there are none.
-    precision, recall : Estimate
+    precision, recall : IntervalEstimate
         Of the pairs within groups: how many are right, and how many of those that are the same are
         there.
     """
 
     labels: Ints
     chance: Doubles
-    precision: Estimate
-    recall: Estimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
 
     @property
     def groups(self) -> list[Ints]:
@@ -73,13 +73,13 @@ class Links:
         A row of the left and one of the right table.
     chance : ndarray of shape (k,)
         Of each to be the same.
-    precision, recall : Estimate
+    precision, recall : IntervalEstimate
     """
 
     pairs: Ints
     chance: Doubles
-    precision: Estimate
-    recall: Estimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -118,9 +118,9 @@ class MatchReport:
         Answered pairs.
     prevalence : float
         Share of candidates that are the same.
-    candidate_recall : Estimate
+    candidate_recall : IntervalEstimate
         Share of the pairs that are the same which are among the candidates.
-    precision, recall : Estimate
+    precision, recall : IntervalEstimate
         Of the pairs within groups, as :class:`nearkin.RecordMatcher` finds them.
     importances : dict of str to float
         Share of each column in telling same from different, the largest first.
@@ -131,9 +131,9 @@ class MatchReport:
     n_same: int
     n_different: int
     prevalence: float
-    candidate_recall: Estimate
-    precision: Estimate
-    recall: Estimate
+    candidate_recall: IntervalEstimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
     importances: dict[str, float]
 
     def __str__(self) -> str:

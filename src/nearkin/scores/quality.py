@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.pairs.answers import CONFIDENCE, Estimate
+from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.storage.schema import a, real, stored, whole
 
 # Pairs that are imagined beside those judged, half of them within the radius: nothing is certain
@@ -41,9 +41,9 @@ class Quality:
 
     Attributes
     ----------
-    auc : Estimate
+    auc : IntervalEstimate
         Pair AUC: how often the same are closer than the different.
-    precision, recall, f1 : Estimate
+    precision, recall, f1 : IntervalEstimate
         Of calling two rows the same up to ``radius``: how many of those called the same are so, how
         many that are the same are called so, and the harmonic mean of the two. Where nothing is
         called the same, precision is that of a guess, and anything is possible.
@@ -54,10 +54,10 @@ class Quality:
         Pairs that it is judged by.
     """
 
-    auc: Estimate
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
+    auc: IntervalEstimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
+    f1: IntervalEstimate
     radius: float
     prevalence: float
     n_same: int
@@ -66,7 +66,7 @@ class Quality:
     def _lines(self) -> list[tuple[str, str]]:
         """Each figure with its interval."""
         found = [(field.name, getattr(self, field.name)) for field in fields(self)]
-        return [(name, str(value)) for name, value in found if isinstance(value, Estimate)]
+        return [(name, str(value)) for name, value in found if isinstance(value, IntervalEstimate)]
 
     @property
     def terms(self) -> str:
@@ -143,7 +143,7 @@ def estimate_quality(
     of_hit = np.where(same, kept * share * (inside - hit), 0.0)
     of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
 
-    def estimate(figure: Figure) -> Estimate:
+    def estimate(figure: Figure) -> IntervalEstimate:
         value = figure(hit, alarm, prevalence)[0]
         centre, by_hit, by_alarm = figure(
             kept * hit + (1 - kept) / 2, kept_alarm * alarm + (1 - kept_alarm) / 2, prevalence
@@ -158,7 +158,7 @@ def estimate_quality(
     variance += _FROM_SEEN * (auc_seen - auc) ** 2
     return Quality(
         auc=logistic_interval(auc, variance, min(worth)),
-        precision=estimate(_precision) if hit + alarm else Estimate(prevalence, 0.0, 1.0),
+        precision=estimate(_precision) if hit + alarm else IntervalEstimate(prevalence, 0.0, 1.0),
         recall=estimate(_recall),
         f1=estimate(_f1),
         radius=radius,
@@ -238,16 +238,16 @@ def _worth(links: Ints) -> float:
     return min(len(links), float(often.sum() ** 2 / (often**2).sum()))
 
 
-def logistic_interval(value: float, variance: float, n_pairs: float) -> Estimate:
+def logistic_interval(value: float, variance: float, n_pairs: float) -> IntervalEstimate:
     """The interval of a share that is a mean over about so many pairs."""
     kept = n_pairs / (n_pairs + _IMAGINED)
     centre = kept * value + (1 - kept) / 2
     return _about(value, centre, kept**2 * variance + (1 - kept) ** 2 / 4, n_pairs)
 
 
-def _about(value: float, centre: float, variance: float, n_pairs: float) -> Estimate:
+def _about(value: float, centre: float, variance: float, n_pairs: float) -> IntervalEstimate:
     """The interval about a centre, which holds the value."""
     width = student.ppf((1 + CONFIDENCE) / 2, max(n_pairs - 1, 1)) * np.sqrt(variance)
     width /= centre * (1 - centre)
     low, high = expit(logit(centre) + np.array([-width, width]))
-    return Estimate(value, min(float(low), value), max(float(high), value))
+    return IntervalEstimate(value, min(float(low), value), max(float(high), value))

@@ -21,7 +21,7 @@ from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
 from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, word_effects
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
-from nearkin.pairs.answers import Estimate
+from nearkin.pairs.answers import IntervalEstimate
 from nearkin.pairs.pairs import TRIPLET, Pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates
@@ -556,5 +556,5 @@ def _compared_columns(records: StudioRecords) -> list[Column]:
     return read_columns(cells, kinds, encoder.dates)
 
 
-def _ends(estimate: Estimate) -> list[float]:
+def _ends(estimate: IntervalEstimate) -> list[float]:
     return [estimate.value, estimate.low, estimate.high]
