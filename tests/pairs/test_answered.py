@@ -204,11 +204,6 @@ def test_answerers_are_kept_in_files(wine, tmp_path):
     assert metric.answerers_ == []
 
 
-def test_names_are_texts():
-    answers = Answers([(0, 1), (0, 1)], [True, True], [1, "1"])
-    assert answers.names == ["1"]
-
-
 def test_frames_are_read_with_names(wine):
     columns = {
         "left": ["a", "a", "b", "a"],
@@ -221,6 +216,7 @@ def test_frames_are_read_with_names(wine):
         answers = Answers.from_frame(frame, ids=["a", "b", "c"])
         assert repr(answers) == "Answers(3 answers by 2 to 2 pairs, n_rows=3)"
         assert answers.names == ["Ann", "rule 1"]
+    assert Answers([(0, 1), (0, 1)], [True, True], [1, "1"]).names == ["1"]
     with pytest.raises(ValueError, match=r"no column \['who'\]"):
         Answers.from_frame(pd.DataFrame(columns), by="who", ids=["a", "b", "c"])
     columns["by"][1] = None
