@@ -121,15 +121,15 @@ def advise_on_answerers(answerers: list[Answerer]) -> str:
     said = []
     if reversed_:
         said.append(
-            f"Mostly wrong: {_names(reversed_)}. What they say counts as the opposite; ask whether "
-            "they took same for different."
+            f"Mostly wrong: {_join_names(reversed_)}. What they say counts as the opposite; ask "
+            "whether they took same for different."
         )
     if often:
-        said.append(f"Look at answers of {_names(often)}: many are wrong.")
+        said.append(f"Look at answers of {_join_names(often)}: many are wrong.")
     if unknown:
         said.append(
-            f"Too little is known of {_names(unknown)}: more answers to pairs that others answer "
-            "too would tell."
+            f"Too little is known of {_join_names(unknown)}: more answers to pairs that others "
+            "answer too would tell."
         )
     return " ".join(said) or "Nobody stands out."
 
@@ -155,7 +155,7 @@ def as_html(answerers: list[Answerer]) -> str:
     return f"<table>{head}{body}</table><p>{escape(advise_on_answerers(answerers))}</p>"
 
 
-def _names(some: list[Answerer]) -> str:
+def _join_names(some: list[Answerer]) -> str:
     """Name the last of some answerers in a sentence."""
     names = [one.name for one in some[-_MOST_NAMED:]]
     if len(some) > _MOST_NAMED:
@@ -192,7 +192,7 @@ class _Belief(NamedTuple):
 def judge(
     pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None = None
 ) -> AnswerEstimates:
-    """Estimate what is the same and who is how often wrong, in turn until both rest.
+    """Estimate which pairs are the same and how often each answerer errs, in turn to convergence.
 
     Answer i, by ``who[i]``, says of pair ``pair[i]`` that it is the ``same``. The pairs are in
     ``links``, each once, the smaller row first; ``before`` is the probability that each is the same
@@ -204,35 +204,35 @@ def judge(
     prior = np.full(len(links), 0.5) if before is None else np.nan_to_num(before, nan=0.5)
     prior = np.clip(prior, 1 - _MOST_CERTAIN, _MOST_CERTAIN)
     sign = np.where(same, 1.0, -1.0)
-    known = _Known(pair, sign, who, np.bincount(who), logit(prior), _triangles(links))
-    belief = _at_rest(known)
+    known = _Known(pair, sign, who, np.bincount(who), logit(prior), _find_triangles(links))
+    belief = _converge(known)
     if np.average(belief.wrong, weights=known.n_answers) > _MOST_WRONG:
         known = known._replace(triangles=np.empty((0, 3), dtype=np.int64))
-        belief = _at_rest(known)
-    wrong = [_estimate(known, belief, who) for who in range(len(known.n_answers))]
+        belief = _converge(known)
+    wrong = [_estimate_rate(known, belief, who) for who in range(len(known.n_answers))]
     return AnswerEstimates(belief.chance_same, wrong)
 
 
-def _at_rest(known: _Known) -> _Belief:
-    """Iterate from usual rates until rates and chances rest."""
+def _converge(known: _Known) -> _Belief:
+    """Alternate from usual error rates until rates and chances converge."""
     usual = np.full(len(known.n_answers), _IMAGINED_ANSWERS[0] / sum(_IMAGINED_ANSWERS))
     belief = _Belief(usual, expit(known.odds), np.zeros(known.triangles.shape))
     # Most are right more often than not; only then is it seen who is not.
     for most in (0.5, _MOST_CERTAIN):
-        belief = _rounds(known, belief, most)
+        belief = _alternate(known, belief, most)
     return belief
 
 
-def _rounds(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
-    """Update chances and rates in turn until both rest; rates go up to ``most``.
+def _alternate(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
+    """Update chances and rates in turn until both converge; rates go up to ``most``.
 
     The rate of the answerer ``held`` stays as it is.
     """
     wrong, chance, told = belief
     rate = None if held is None else wrong[held]
     for _ in range(_ROUNDS):
-        chance, told = _chances(known, wrong, told)
-        previous, wrong = wrong, np.clip(_rates(known, chance), 1 - _MOST_CERTAIN, most)
+        chance, told = _update_chances(known, wrong, told)
+        previous, wrong = wrong, np.clip(_update_rates(known, chance), 1 - _MOST_CERTAIN, most)
         if held is not None:
             wrong[held] = rate
         if np.abs(wrong - previous).max() < _AT_REST:
@@ -240,30 +240,30 @@ def _rounds(known: _Known, belief: _Belief, most: float, held: int | None = None
     return _Belief(wrong, chance, told)
 
 
-def _chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats, Floats]:
+def _update_chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats, Floats]:
     """Chance that each pair is the same by these rates, and what triangles tell then."""
     said = np.bincount(known.pair, known.sign * -logit(wrong)[known.who], len(known.odds))
     heard = np.bincount(known.triangles.ravel(), told.ravel(), len(known.odds))
     odds = known.odds + said + _FROM_TRIANGLES * heard
     # What a triangle says of a pair must not come from that pair itself.
-    told = (told + _by_triangles(odds[known.triangles] - _FROM_TRIANGLES * told)) / 2
+    told = (told + _combine_triangles(odds[known.triangles] - _FROM_TRIANGLES * told)) / 2
     return np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN), told
 
 
-def _mistakes(known: _Known, chance: Floats) -> Floats:
+def _count_mistakes(known: _Known, chance: Floats) -> Floats:
     """Expected number of wrong answers of each answerer."""
     mistaken = 0.5 - known.sign * (chance[known.pair] - 0.5)
     return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
 
 
-def _rates(known: _Known, chance: Floats) -> Floats:
+def _update_rates(known: _Known, chance: Floats) -> Floats:
     """Most likely rates by these chances."""
     wrong, right = _IMAGINED_ANSWERS
-    most = _mistakes(known, chance) + wrong - 1
+    most = _count_mistakes(known, chance) + wrong - 1
     return np.asarray(most / (known.n_answers + wrong + right - 2))
 
 
-def _estimate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
+def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     r"""A rate with its interval: median and tails of its likelihood, the other rates at their best.
 
     The slope of the log-likelihood along :math:`\theta`, the log-odds of the rate, is what the
@@ -274,7 +274,7 @@ def _estimate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     rate = float(belief.wrong[who])
     n_known = known.n_answers[who] + sum(_IMAGINED_ANSWERS)
     step = _STEP / np.sqrt(n_known * rate * (1 - rate))
-    down, up = (_descent(known, belief, who, sign * step) for sign in (-1, 1))
+    down, up = (_follow_likelihood(known, belief, who, sign * step) for sign in (-1, 1))
     places, heights, slopes = np.concatenate([down[:0:-1], up]).T
     fine = np.linspace(places[0], places[-1], _FINE)
     below = np.cumsum(np.exp(CubicHermiteSpline(places, heights - heights.max(), slopes)(fine)))
@@ -282,8 +282,8 @@ def _estimate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     return IntervalEstimate(*expit(np.interp(shares * below[-1], below, fine)).tolist())
 
 
-def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
-    """Follow the likelihood of a rate from its maximum to one side.
+def _follow_likelihood(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
+    """Follow the log-likelihood of a rate from its maximum to one side.
 
     Rows are log-odds of the rate, log-likelihoods there, and slopes.
     """
@@ -291,7 +291,7 @@ def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
     place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
     passed: list[tuple[float, float, float]] = []
     while True:
-        mistakes = float(_mistakes(known, belief.chance_same)[who])
+        mistakes = float(_count_mistakes(known, belief.chance_same)[who])
         here = mistakes + wrong - (known.n_answers[who] + wrong + right) * float(expit(place))
         if passed:
             height += (slope + here) / 2 * (place - passed[-1][0])
@@ -301,10 +301,10 @@ def _descent(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
         slope, place, step = here, place + step, step * _GROWTH
         rates = belief.wrong.copy()
         rates[who] = np.clip(expit(place), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
-        belief = _rounds(known, belief._replace(wrong=rates), _MOST_CERTAIN, held=who)
+        belief = _alternate(known, belief._replace(wrong=rates), _MOST_CERTAIN, held=who)
 
 
-def _triangles(links: Ints) -> Ints:
+def _find_triangles(links: Ints) -> Ints:
     """Find three pairs that form a triangle, (t, 3) numbers of pairs; 50 for a pair at most."""
     n = int(links.max(initial=-1)) + 1
     numbers = np.arange(len(links)) + 1
@@ -323,7 +323,7 @@ def _triangles(links: Ints) -> Ints:
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
-def _by_triangles(odds: Floats) -> Floats:
+def _combine_triangles(odds: Floats) -> Floats:
     """Log-odds of each pair of a triangle by those of the two others, as columns.
 
     If both are the same, so is it; if one is, it is not; if neither is, nothing is said.
@@ -335,7 +335,7 @@ def _by_triangles(odds: Floats) -> Floats:
 
 
 class Agreement(NamedTuple):
-    """What answers come to.
+    """Pairs and error rates that follow from answers.
 
     Each pair once, as it probably is, with a weight that says how much that tells (1 if it is
     certain); and who answered, the most reliable first.
@@ -481,12 +481,12 @@ class Answers:
     @property
     def tell_nothing(self) -> bool:
         """Whether they contradict each other so that nothing follows from them."""
-        return bool(_weights(self.pairs).mean() < LEAST_TELLING)
+        return bool(_join_weights(self.pairs).mean() < LEAST_TELLING)
 
     @property
     def telling(self) -> Pairs:
         """What the answers come to where they tell something: metrics can be judged by it."""
-        return self.pairs.subset(_weights(self.pairs) >= LEAST_TELLING)
+        return self.pairs.subset(_join_weights(self.pairs) >= LEAST_TELLING)
 
     @property
     def answerers(self) -> list[Answerer]:
@@ -527,6 +527,6 @@ class Answers:
         return Agreement(pairs, sorted(listed, key=lambda one: one.wrong.value))
 
 
-def _weights(pairs: Pairs) -> Floats:
+def _join_weights(pairs: Pairs) -> Floats:
     """Weights of must-links, then of cannot-links."""
     return np.concatenate([pairs.must_weight, pairs.cannot_weight])

@@ -48,7 +48,7 @@ def draw_links(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> In
 
 
 def sort_distinct(values: Ints) -> Ints:
-    """Give each of some numbers from 0 once, sorted."""
+    """Sort numbers from 0, and keep each once."""
     if values.size > _FEW and values.max() < _TABLE * values.size:
         seen = np.zeros(int(values.max()) + 1, dtype=bool)
         seen[values.ravel()] = True
@@ -59,7 +59,7 @@ def sort_distinct(values: Ints) -> Ints:
 
 
 def find_positions(values: Ints, among: Ints) -> Ints:
-    """Where each of some numbers stands among others, which are sorted and have all of them."""
+    """Find positions of numbers in a sorted array that has all of them."""
     if values.size <= _FEW or among[-1] >= _TABLE * values.size:
         return np.asarray(np.searchsorted(among, values))
     place = np.empty(int(among[-1]) + 1, dtype=np.int64)  # a look is faster than a search
@@ -68,7 +68,7 @@ def find_positions(values: Ints, among: Ints) -> Ints:
 
 
 def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
-    """A function that says where numbers stand among some, each of them once; −1 for others."""
+    """Return a function that finds positions of numbers in ``chosen``, each once there, or −1."""
     largest = int(chosen.max(initial=-1))
     if len(chosen) > _FEW and largest < _TABLE * len(chosen):
         place = np.full(largest + 2, -1)
@@ -85,19 +85,19 @@ def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
 
 
 def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:
-    """Number anew from 0, in the order of first appearance."""
+    """Renumber groups from 0, in the order of first appearance."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
     return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
 def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
-    """Find the numbered pairs inside blocks of consecutive positions, and their blocks.
+    """Convert running numbers to pairs inside blocks of consecutive positions, and their blocks.
 
     Those inside the first block are numbered first, and so on; inside a block (0, 1) comes first,
     then (0, 2), (1, 2), (0, 3), ...
     """
-    block, local = _block_and_rest(numbers, sizes * (sizes - 1) // 2)
+    block, local = _split_numbers(numbers, sizes * (sizes - 1) // 2)
     # The rounded root may be one off either way: start one above, and come down in integers.
     second = (3 + np.sqrt(1 + 8.0 * local)).astype(np.int64) // 2
     for _ in range(2):
@@ -109,21 +109,21 @@ def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, N
 def list_pairs_across(
     numbers: Ints, starts: Ints, sizes: Ints, other_starts: Ints, other_sizes: Ints
 ) -> tuple[Ints, NDArray[np.intp]]:
-    """Find the numbered pairs between two blocks of positions each, and which two blocks."""
-    block, local = _block_and_rest(numbers, sizes * other_sizes)
+    """Convert running numbers to pairs between two blocks of positions each, and which blocks."""
+    block, local = _split_numbers(numbers, sizes * other_sizes)
     first, second = np.divmod(local, other_sizes[block])
     return np.column_stack([starts[block] + first, other_starts[block] + second]), block
 
 
-def _block_and_rest(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
-    """Split running numbers into blocks of these counts: the block, and the number inside it."""
+def _split_numbers(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
+    """Split running numbers, by counts of blocks, into the block and the number inside it."""
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
 
 
 def keys_of(pairs: NDArray[np.integer]) -> Ints:
-    """One number for each unordered pair of numbers below 2³¹."""
+    """Encode each unordered pair of numbers below 2³¹ as one integer."""
     keys = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
     keys <<= 31
     keys |= np.maximum(pairs[:, 0], pairs[:, 1])
@@ -131,7 +131,7 @@ def keys_of(pairs: NDArray[np.integer]) -> Ints:
 
 
 def ends_of(keys: Ints) -> Ints:
-    """Give back the pairs that :func:`keys_of` made keys of."""
+    """Decode the pairs that :func:`keys_of` encoded."""
     return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])
 
 
@@ -199,12 +199,12 @@ class PairGroups:
         return np.where(named, np.append(self.number, -1)[place], -1)
 
     def alike(self, links: Ints) -> Mask:
-        """Whether it is said, or follows, that the two rows of each pair are alike."""
+        """Whether the two rows of each pair are alike, as given or inferred."""
         ends = self.of(links)
         return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
 
     def differ(self, links: Ints) -> Mask:
-        """Whether it is said, or follows, that the two rows of each pair differ.
+        """Whether the two rows of each pair differ, as given or inferred.
 
         Both may be: anything follows from a contradiction.
         """
@@ -212,7 +212,7 @@ class PairGroups:
         return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
 
     def tell(self, links: Ints) -> Mask:
-        """Whether anything is said of each pair of rows, or follows."""
+        """Whether each pair is known to be alike or to differ, as given or inferred."""
         return self.alike(links) | self.differ(links)
 
 
@@ -227,7 +227,7 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
 
 
 def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
-    """Rows known to belong together, and the number of the group of each.
+    """Find rows that must-links or a shared class tie together, and the group number of each.
 
     Groups are those of must-links, with all labelled rows of a class in one; class −1 is unknown.
     """
@@ -264,7 +264,7 @@ def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
 def infer_pairs(
     groups: PairGroups, must: tuple[Ints, Doubles], cannot: tuple[Ints, Doubles], max_pairs: int
 ) -> tuple[Any, ...]:
-    """Add to links and their weights those that follow: must-links, weights, cannot-links, weights.
+    """List given and inferred pairs: must-links, their weights, cannot-links and theirs.
 
     Weights are as :meth:`nearkin.Pairs.closure` says; more than ``max_pairs`` are refused.
     """
@@ -321,7 +321,7 @@ def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) 
     rank[order] = np.arange(root + 1)
     found = []
     for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
-        chain = [start, end] if direct else _tree_path(start, end, parents, rank)
+        chain = [start, end] if direct else _find_path(start, end, parents, rank)
         first_row, last_row = points[[start, end]].tolist()
         found.append(Conflict((first_row, last_row), tuple(points[chain].tolist())))
     return found
@@ -362,11 +362,11 @@ def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tup
 
 
 def build_graph(links: NDArray[np.integer], n_nodes: int) -> Any:
-    """Adjacency matrix, with an arc from the first to the second end of each link."""
+    """Build the adjacency matrix, with an arc from the first to the second end of each link."""
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 
-def _tree_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
+def _find_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
     """Find the way between two nodes of a tree whose nodes rank above their parents."""
     up, down = [start], [end]
     while up[-1] != down[-1]:
@@ -426,25 +426,25 @@ class CirclesOfTriplets:
 def find_circles(triplets: Ints) -> CirclesOfTriplets:
     """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
     ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
-    near, far, n = _numbered(ends)
+    near, far, n = _number_pairs(ends)
     graph = build_graph(np.column_stack([near, far]), n)
     _, part = connected_components(graph, directed=True, connection="strong")
     within = part[near] == part[far]
     triplets = triplets[within]
-    near, far, n = _numbered(ends[:, within])
+    near, far, n = _number_pairs(ends[:, within])
     before = csr_array((np.arange(1, len(near) + 1), (near, far)), shape=(n, n))
-    return CirclesOfTriplets(triplets, before, _backward_arcs(before))
+    return CirclesOfTriplets(triplets, before, _find_backward_arcs(before))
 
 
-def _numbered(ends: Ints) -> tuple[Ints, Ints, int]:
+def _number_pairs(ends: Ints) -> tuple[Ints, Ints, int]:
     """Number the pairs that keys stand for, nearer and farther ones, and count them."""
     pairs, numbers = np.unique(ends, return_inverse=True)
     near, far = numbers.reshape(ends.shape)
     return near, far, len(pairs)
 
 
-def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
-    """Arcs that a search in depth meets from below; without them there is no circle."""
+def _find_backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
+    """Find the back edges of a depth-first search; without them there is no circle."""
     ahead = [iter(part.tolist()) for part in np.split(graph.indices, graph.indptr[1:-1])]
     state = [0] * len(ahead)  # 1 on the way, 2 done
     found: list[tuple[int, int]] = []

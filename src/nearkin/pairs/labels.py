@@ -23,7 +23,7 @@ MOST_LISTED = 10_000_000
 
 
 def number_classes(y: Any) -> NDArray[np.int64]:
-    """Give each of n labels the number of its class, from 0, or −1 where it is unknown.
+    """Number the classes of n labels from 0; −1 where a label is unknown.
 
     Labels are whole numbers, strings, booleans, dates or other hashable objects. Negative numbers,
     None, NaN, NaT, pandas.NA, blank strings and what a masked array hides mean unknown. Labels −1
@@ -38,12 +38,12 @@ def number_classes(y: Any) -> NDArray[np.int64]:
             "one class. If they are two classes, write np.asarray(y) > 0 for y; if one class is "
             "all that is known, write np.where(np.asarray(y) > 0, 1.0, np.nan)."
         )
-    return _numbered(labels)
+    return _number_labels(labels)
 
 
 def find_known_rows(y: Any) -> NDArray[np.bool_]:
-    """Which labels are known, where -1 always means unknown."""
-    return np.asarray(_numbered(as_labels(y)) >= 0)
+    """Find the rows whose label is known, as a mask; -1 is unknown whatever others there are."""
+    return np.asarray(_number_labels(as_labels(y)) >= 0)
 
 
 def replace_signs(y: Any) -> Any:
@@ -67,7 +67,7 @@ def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def as_labels(y: Any) -> NDArray[Any]:
-    """Labels as an array on the host, masked if they are."""
+    """Convert labels to an array on the host, masked if they are."""
     if backends.library(y) is not None:
         backends.refuse_stranded(y, "y")
         y = backends.to_numpy(y)
@@ -89,8 +89,8 @@ def _are_signs(labels: NDArray[Any]) -> bool:
     return set(np.unique(labels[~np.isnan(labels)]).tolist()) == {-1, 1}
 
 
-def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Class number of each label, −1 where unknown; -1 never is a class."""
+def _number_labels(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Number the classes of labels, −1 where unknown; -1 never is a class."""
     classes = np.full(len(labels), -1, dtype=np.int64)
     known = np.flatnonzero(~np.ma.getmaskarray(labels))
     labels = np.asarray(labels)[known]

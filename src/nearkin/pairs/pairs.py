@@ -67,17 +67,17 @@ _PARTS = (
 
 
 def find_first(bad: Mask | np.bool_) -> int | None:
-    """Position of the first true value, if there is one."""
+    """Find the position of the first true value, or None."""
     return int(bad.argmax()) if bad.any() else None
 
 
 def as_tuple(pair: NDArray[Any]) -> tuple[Any, ...]:
-    """Give a pair as Python numbers, to be named in a message."""
+    """Convert a pair to Python numbers, to be named in a message."""
     return tuple(pair.tolist())
 
 
 def check_count(value: object, name: str, *, least: int) -> int:
-    """Give an integer argument, or say what it must be."""
+    """Check an argument that is an integer, ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputTypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
@@ -86,7 +86,7 @@ def check_count(value: object, name: str, *, least: int) -> int:
 
 
 def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> Ints:
-    """Give pairs, or triplets, as an integer array, or say which ``item`` ("pair") is wrong."""
+    """Check pairs (or triplets) of row numbers; errors name the ``item``, as "must_link pair"."""
     right = _RIGHT[width]
     try:
         array = np.asarray(values)
@@ -137,7 +137,7 @@ def _is_whole(value: object) -> bool:
 
 
 def check_pair_weights(values: Any, count: int, item: str) -> Doubles:
-    """Give the weights of ``count`` pairs, or say which ``item`` (as "weight of row") is wrong."""
+    """Check the weights of ``count`` pairs; errors name the ``item``, as "weight of frame row"."""
     if values is None:
         return np.ones(count)
     array = np.asarray(values)
@@ -175,8 +175,8 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
         )
 
 
-def _counts_to_test(test_size: float, *sizes: int) -> list[int]:
-    """How many of each kind, must-links first, a share or a number of pairs sets aside."""
+def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
+    """Count how many of each kind, must-links first, a share or a number sets aside for testing."""
     n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
@@ -196,8 +196,8 @@ def _counts_to_test(test_size: float, *sizes: int) -> list[int]:
     return counts
 
 
-def _row_numbers(rows: Any, n_rows: int | None) -> Ints:
-    """Row numbers of X, each once, from numbers or a mask; or say what is wrong."""
+def _check_row_numbers(rows: Any, n_rows: int | None) -> Ints:
+    """Check rows of X, given by number, each once, or as a mask; return numbers."""
     chosen = np.asarray(rows)
     if chosen.ndim != 1:
         raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
@@ -219,7 +219,7 @@ def _row_numbers(rows: Any, n_rows: int | None) -> Ints:
 
 
 def normalise_answer(cell: Any) -> str:
-    """A cell as :data:`ANSWERS` may have it; None is empty."""
+    """Normalise a cell to a key of :data:`ANSWERS`; None is empty."""
     return "" if cell is None else str(cell).strip().lower()
 
 
@@ -232,15 +232,15 @@ def read_frame(
     column that says who answered, these names are read in place of weights.
     """
     needed = ("left", "right", "same")
-    table = _table(frame, needed if by is None else (*needed, by))
+    table = _wrap_frame(frame, needed if by is None else (*needed, by))
     names: list[Any] = []
     if by is not None:
         table = table.drop("weight", strict=False)
         names = table[by].to_list()
-    ends, weights, n_rows = _numbers_and_weights(table, ("left", "right"), ids, n_rows)
+    ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
     if by is not None and (row := find_first(table[by].is_null().to_numpy())) is not None:
         raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
-    same, sure = _answers(table["same"])
+    same, sure = _parse_answers(table["same"])
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
     names = [name for name, told in zip(names, sure.tolist(), strict=False) if told]
     return ends[sure], same[sure], weights[sure], names, n_rows
@@ -250,7 +250,7 @@ def read_triplets(
     frame: Any, ids: Any, n_rows: int | None
 ) -> tuple[Ints, Doubles, int | None] | None:
     """Read the triplets in a dataframe, their weights and how many rows X has; None if of pairs."""
-    table = _table(frame)
+    table = _wrap_frame(frame)
     missing = [name for name in TRIPLET if name not in table.columns]
     if len(missing) == len(TRIPLET):
         return None
@@ -258,12 +258,12 @@ def read_triplets(
         raise InputError(
             f"frame has no column {missing}, which triplets need; its columns are {table.columns}"
         )
-    triplets, weights, n_rows = _numbers_and_weights(table, TRIPLET, ids, n_rows)
+    triplets, weights, n_rows = _read_rows_and_weights(table, TRIPLET, ids, n_rows)
     refuse_repeated_points(triplets, "frame row")
     return triplets, weights, n_rows
 
 
-def _table(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
+def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
     """Wrap a data frame with these columns; raise if it is none, or one is missing."""
     refuse_non_tables(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
@@ -278,10 +278,10 @@ def _table(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
     return table
 
 
-def _numbers_and_weights(
+def _read_rows_and_weights(
     table: nw.DataFrame[Any], names: tuple[str, ...], ids: Any, n_rows: int | None
 ) -> tuple[Ints, Doubles, int | None]:
-    """Row numbers of the columns so named, side by side, the weights, and how many rows X has."""
+    """Read row numbers of some columns, side by side, the weights, and how many rows X has."""
     for name in (*names, "weight"):
         nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
         if (row := find_first(nulls)) is not None:
@@ -308,8 +308,8 @@ def _numbers_and_weights(
     return numbers, check_pair_weights(weight, len(table), "weight of frame row"), n_rows
 
 
-def _answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
-    """Which pairs are the same, and of which something is said."""
+def _parse_answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
+    """Parse answers: masks of those that say the same, and of those that say anything."""
     told, nulls = column.to_list(), column.is_null().to_list()
     said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
     if (
@@ -346,7 +346,7 @@ def index_ids(ids: Any) -> dict[Hashable, int]:
 
 
 def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, int]) -> Ints:
-    """Give the row numbers of columns of identifiers, side by side."""
+    """Look up the row numbers of columns of identifiers, side by side."""
     every_name = itertools.chain.from_iterable(columns.values())
     unknown = list(dict.fromkeys(name for name in every_name if name not in position))
     if unknown:
@@ -358,7 +358,7 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
     return np.array(rows, dtype=np.int64).T
 
 
-def _refuse_to_be_judged_without() -> None:
+def _refuse_unscorable_cut() -> None:
     """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
 
     Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
@@ -828,7 +828,7 @@ class Pairs:
         >>> pairs.split(test_size=0.25, random_state=0)
         (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
         """
-        counts = _counts_to_test(test_size, *(len(links) for links, _ in self._kinds))
+        counts = _count_test_pairs(test_size, *(len(links) for links, _ in self._kinds))
         rng = check_random_state(random_state)
         in_test = np.zeros(len(self), dtype=bool)
         start = 0
@@ -890,7 +890,7 @@ class Pairs:
         """
         if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
             self.check_rows(len(mask))
-        chosen = _row_numbers(rows, self.n_rows)
+        chosen = _check_row_numbers(rows, self.n_rows)
         place = index_places(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
@@ -903,7 +903,7 @@ class Pairs:
 
     def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
         """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
-        _refuse_to_be_judged_without()
+        _refuse_unscorable_cut()
         return self.restrict(rows)
 
     @property
@@ -927,7 +927,7 @@ class Pairs:
 
     def __getitem__(self, rows: Any) -> Pairs:
         """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
-        _refuse_to_be_judged_without()
+        _refuse_unscorable_cut()
         if isinstance(rows, slice):
             rows = np.arange(*self.shape)[rows]
         if np.ndim(rows) == 0:

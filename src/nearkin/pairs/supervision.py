@@ -175,11 +175,11 @@ def revise_evidence(
         gone = []
         for kind, attribute in _KINDS.items():
             given, taken = (getattr(some, attribute) for some in (pairs, withdrawn))
-            missing = ~_among(taken, given, n_rows)
+            missing = ~_find_links(taken, given, n_rows)
             if missing.any():
                 link = tuple(taken[missing.argmax()].tolist())
                 raise InputError(f"{kind} {link} is withdrawn, but it was not given.")
-            gone.append(_among(given, taken, n_rows))
+            gone.append(_find_links(given, taken, n_rows))
         pairs = pairs.subset(~np.concatenate(gone))
     if added is not None:
         added.check_rows(n_rows)
@@ -188,8 +188,8 @@ def revise_evidence(
     return Evidence(pairs, evidence.classes)
 
 
-def _among(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
-    """Whether each pair or triplet is one of the others."""
+def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
+    """Find which pairs or triplets are among others, as a mask."""
     if links.shape[1] == 2:
         return np.isin(links @ [n_rows, 1], others @ [n_rows, 1])
     known = set(map(tuple, others.tolist()))
@@ -307,15 +307,15 @@ def measure_spread(
     """
     pairs = evidence.pairs
     at_points = backends.to_numpy(coordinates(pairs.points)).astype(np.float64)
-    must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
-    cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
+    must = _measure_pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
+    cannot = _measure_pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if (classes := evidence.classes) is not None:
         labels = by_labels or measure_label_spread(classes, np.arange(len(classes)), coordinates)
-        must, cannot = _pooled(must, labels[0]), _pooled(cannot, labels[1])
+        must, cannot = _pool_spreads(must, labels[0]), _pool_spreads(cannot, labels[1])
     return must, cannot
 
 
-def _pair_spread(
+def _measure_pair_spread(
     at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
 ) -> Spread:
     """Weighted mean of squared differences over pairs, from coordinates of their points."""
@@ -330,7 +330,7 @@ def _pair_spread(
 def measure_label_spread(
     classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
-    """Sums over all pairs that labels imply, in O(n q) time for n labelled rows.
+    """Measure the spread over all pairs that labels imply, in O(n q) time for n labelled rows.
 
     Classes are negative where unknown; ``coordinates`` gives an array of shape (k, q) for k rows of
     X, which may be row numbers.
@@ -358,8 +358,8 @@ def measure_label_spread(
     )
 
 
-def _pooled(a: Spread, b: Spread) -> Spread:
-    """Mean of both by their weights."""
+def _pool_spreads(a: Spread, b: Spread) -> Spread:
+    """Pool two spreads by their weights."""
     weight = a.weight + b.weight
     if weight == 0:
         return a

@@ -254,7 +254,7 @@ def learn_actively(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
-    askable = _askable(among, n_rows)
+    askable = _check_askable(among, n_rows)
     rng = check_random_state(random_state)
     last = None
     if learner is None:
@@ -279,7 +279,7 @@ def learn_actively(
             if not all(interview.ask(seen, rule, part, rng) for part in parts):
                 break
             if verbose:
-                interview.outlook = _outlook(learner, X, interview.pairs)
+                interview.outlook = _try_outlook(learner, X, interview.pairs)
                 interview.show()
     except (Exception, KeyboardInterrupt) as caught:
         if not interview.begun or (isinstance(caught, _AnswerError) and not interview.history):
@@ -315,7 +315,7 @@ def learn_actively(
         len(interview.history),
         tuple(interview.history),
         error,
-        _outlook(learner, X, interview.pairs),
+        _try_outlook(learner, X, interview.pairs),
         clusters,
     )
 
@@ -374,7 +374,7 @@ class _Interview:
             tell(f"\r{line}, {unsure} unsure{worth}")
 
 
-def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
+def _check_askable(among: ArrayLike | None, n_rows: int) -> Ints:
     """Check the rows that questions may be about; increasing."""
     if among is None:
         return np.arange(n_rows)
@@ -420,13 +420,13 @@ def _embed_candidates(
             metric = learned(pairs)
         Z = project_if_wide(metric.transform(access.take(X, rows)), rng)
         return rows, Z, metric.threshold_
-    X = access.take(_before_learning(learner, X), rows)
+    X = access.take(_transform_before_learning(learner, X), rows)
     # Distances of wide sparse rows are about kept by a random projection.
     Z = project_if_wide(validation.check_input(X, accept_sparse="csr"), rng)
     return rows, Z, measure_usual_distance(Z, rng)
 
 
-def _before_learning(learner: Any, X: Any) -> Any:
+def _transform_before_learning(learner: Any, X: Any) -> Any:
     """Rows as the learner sees them: through the transformers that a chain has before it."""
     steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
     for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
@@ -437,9 +437,9 @@ def _before_learning(learner: Any, X: Any) -> Any:
     return X
 
 
-def _outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
+def _try_outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
     """What further answers are worth; None where X is nothing that the usual learner can take."""
     try:
-        return outlook(_before_learning(learner, X), pairs)
+        return outlook(_transform_before_learning(learner, X), pairs)
     except (ValueError, TypeError):
         return None

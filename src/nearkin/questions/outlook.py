@@ -193,7 +193,7 @@ def outlook_between_fits(
 ) -> Outlook:
     """Do the same, with a call before each fit, which may wait for what is more urgent."""
     n_rows, known, _ = check_knowledge(None, X, pairs)
-    if (too_early := _why_too_early(known)) is not None:
+    if (too_early := _explain_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)
     rng = check_random_state(random_state)
     some = known
@@ -212,7 +212,7 @@ def outlook_between_fits(
     return Outlook(len(known), halves, too_early)
 
 
-def _why_too_early(pairs: Pairs) -> str | None:
+def _explain_too_early(pairs: Pairs) -> str | None:
     """Why answers say nothing of further ones, or None."""
     kinds = (pairs.must_link, pairs.cannot_link)
     if len(pairs) < LEAST_ANSWERS:

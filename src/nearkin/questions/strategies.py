@@ -101,7 +101,7 @@ class Scene:
 
 
 def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
-    """Draw up to so many of some positions, one of each group that they are in first."""
+    """Draw up to ``most`` of some positions, first one of each group that they are in."""
     if len(positions) <= most:
         return positions
     drawn = rng.permutation(positions)
@@ -200,7 +200,7 @@ def chance_of_new(sizes: Ints) -> float:
 
 
 def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
-    """By how much log-odds fall with distance."""
+    """Estimate by how much log-odds of "same" fall with distance."""
     links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
     return _SHARPNESS / deviation if deviation > 0 else 0.0
@@ -230,7 +230,7 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
 
 
 def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
-    """Rows of Z, always the one farthest from those taken; ``nearest`` is how far they are now."""
+    """Pick rows of Z, always the one farthest from those picked, now ``nearest`` away."""
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
     for _ in range(min(n, len(Z))):
@@ -241,19 +241,19 @@ def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> I
 
 
 def pick_at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Any pairs: the control."""
+    """Pick any open pairs: the control."""
     return scene.open_pairs(n, rng)[:n]
 
 
 def pick_by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pairs whose distance is nearest to the threshold."""
+    """Pick pairs whose distance is nearest to the threshold."""
     pairs = scene.open_pairs(n, rng)
     score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
     return pick_spread_out(scene.Z, pairs, score, n)
 
 
 def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """The nearest pairs: those that are likeliest the same.
+    """Pick the nearest pairs: those that are likeliest the same.
 
     Among the nearest neighbours of each candidate, or of some of the others where all that is
     settled. O(m²) time and memory for m candidates, of which there are 2000 as a rule.
@@ -293,17 +293,17 @@ def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
 
 
 def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Groups without a neighbourhood, those farthest from all first (the min–max criterion)."""
+    """Ask about groups without a neighbourhood, the farthest from all first (min–max criterion)."""
     return _pick_for_groups(scene, n, rng, "far")
 
 
 def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Groups without a neighbourhood, in random order."""
+    """Ask about groups without a neighbourhood, in random order."""
     return _pick_for_groups(scene, n, rng, "random")
 
 
 def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
-    """Groups without a neighbourhood, each against the nearest that it may belong to.
+    """Ask whether groups without a neighbourhood belong to the nearest that they may belong to.
 
     The neighbourhoods are groups that all differ from one another.
     """
@@ -349,7 +349,7 @@ def _order_groups(
 def compare_with_groups(
     scene: Scene, homes: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles, Ints, Ints]:
-    """A candidate of each other group, and the nearest of those at home that it may be like.
+    """Find, for a candidate of each other group, the nearest of those at home that it may be like.
 
     Also its distance, and from how many neighbourhoods its group differs: row, nearest, member,
     n_noes. An unsure answer is a no here, for both groups. Groups that differ from all are left
@@ -637,7 +637,7 @@ def ask_beside_groups(
 
 
 def entropy(chances: Doubles) -> float:
-    """Bits of an answer that has these chances, and one more for "none of them"."""
+    """Entropy in bits of an answer with these chances, and the rest for "none of them"."""
     all_of_them = np.append(chances, max(0.0, 1 - float(chances.sum())))
     return float(entr(all_of_them).sum() / np.log(2))
 

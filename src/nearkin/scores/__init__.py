@@ -73,8 +73,8 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
             f"{counts.max(initial=0)} points."
         )
     if backends.is_foreign(Z):
-        sum_within, sum_between = _foreign_sums(Z, starts, counts, distance)
-        return _ratio(sum_within, sum_between, counts)
+        sum_within, sum_between = _sum_on_device(Z, starts, counts, distance)
+        return _divide_means(sum_within, sum_between, counts)
     if distance is None:
         distance = _accurate_euclidean
         Z = centre(Z, middle(Z))
@@ -89,10 +89,10 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
 
     run_in_blocks(work, len(number), size)
     sum_within, sum_between = sums.sum(axis=0)
-    return _ratio(sum_within, sum_between, counts)
+    return _divide_means(sum_within, sum_between, counts)
 
 
-def _ratio(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
+def _divide_means(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
     """Mean distance between classes over that within, from sums over ordered pairs."""
     mean_within = sum_within / float((counts * (counts - 1)).sum())
     mean_between = sum_between / float(counts.sum() ** 2 - (counts**2).sum())
@@ -101,7 +101,7 @@ def _ratio(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -
     return float(mean_between / mean_within)
 
 
-def _foreign_sums(
+def _sum_on_device(
     Z: Any,
     starts: NDArray[np.integer],
     counts: NDArray[np.integer],
@@ -234,7 +234,7 @@ def pair_auc(
     same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
-    distances = _without_rounding(backends.to_numpy(linked_distances(Z, links)))
+    distances = _merge_rounded(backends.to_numpy(linked_distances(Z, links)))
     return min(float(roc_auc_score(same, -distances, sample_weight=weight)), 1.0)  # rounding
 
 
@@ -266,7 +266,7 @@ def triplets_kept(Z: Any, pairs: Pairs) -> float:
         raise InputError("triplets_kept needs triplets: Pairs(closer=[(a, b, c), ...]).")
     pairs.check_rows(Z.shape[0])
     links = np.concatenate([pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]])
-    distances = _without_rounding(backends.to_numpy(linked_distances(Z, links)))
+    distances = _merge_rounded(backends.to_numpy(linked_distances(Z, links)))
     near, far = np.split(distances, 2)
     kept = (np.sign(far - near) + 1) / 2
     return float(np.average(kept, weights=pairs.closer_weight))
@@ -291,7 +291,7 @@ def score_order(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
     return float(np.average(of_each, weights=[of_pairs, pairs.closer_weight.sum()]))
 
 
-def _without_rounding(distances: Floats) -> Floats:
+def _merge_rounded(distances: Floats) -> Floats:
     """The same, but equal where they differ by rounding alone: that is no order of pairs."""
     order = np.argsort(distances)
     ordered = distances[order]

@@ -84,13 +84,15 @@ def deal_pairs(
         # Rows that pairs tie together stay so in small groups alone: pieces of a large one would
         # lose fewer pairs, but these hang together and tell no more (wine, 120 answers: an error of
         # 0.024 in pair AUC by 320 pairs, where single rows have 0.017 by 148).
-        group = _groups(np.concatenate([must, cannot, closer[:, :2], closer[:, 1:]]), len(points))
+        group = _number_groups(
+            np.concatenate([must, cannot, closer[:, :2], closer[:, 1:]]), len(points)
+        )
         too_large = np.bincount(group)[group] > max(len(points) / n_folds / 2, 2)
         unit = np.where(too_large, len(points) + np.arange(len(points)), group)
         fold = _deal_units(unit, np.ones((len(points), 1)), np.ones(n_folds), rng)
     else:
         order = rng.permutation(len(points))
-        group = _groups(must, len(order))
+        group = _number_groups(must, len(order))
         fold = np.empty(len(order), dtype=np.int64)
         fold[order[np.argsort(group[order], kind="stable")]] = np.arange(len(order)) % n_folds
     folds = []
@@ -147,23 +149,23 @@ def _deal_points(
     counts = [np.bincount(ends.ravel(), minlength=n_points) for ends in kinds]
     loads = np.column_stack([*counts, np.ones(n_points)])
     most = int(np.ceil(n_points * share.min() / share.sum()))
-    pieces = _pieces(np.concatenate(kinds), n_points, most)
+    pieces = _cut_groups(np.concatenate(kinds), n_points, most)
     return _deal_units(pieces, loads, share, rng, largest_first)[number]
 
 
-def _groups(ends: Integers, n_points: int) -> Integers:
+def _number_groups(ends: Integers, n_points: int) -> Integers:
     """Number of the group of each point; pairs tie points together to groups."""
     _, group = connected_components(build_graph(ends, n_points), directed=False)
     return np.asarray(group, dtype=np.int64)
 
 
-def _pieces(ends: Integers, n_points: int, most: int) -> Integers:
-    """Number groups likewise, but cut those of more than ``most`` points where few pairs are lost.
+def _cut_groups(ends: Integers, n_points: int, most: int) -> Integers:
+    """Number the group of each point; those of more than ``most`` are cut where few pairs are lost.
 
     Depth first, a point follows one that it is linked with nearly always, so that stretches of this
     order hang together.
     """
-    group, most = _groups(ends, n_points), max(most, 2)
+    group, most = _number_groups(ends, n_points), max(most, 2)
     graph, sizes = build_graph(ends, n_points), np.bincount(group)
     piece = group * n_points
     for large in np.flatnonzero(sizes > most):
@@ -240,7 +242,7 @@ def rank_among(distances: Floats, among: Floats) -> Floats:
 
 
 def rank_within(rank: Floats, same: Mask) -> Floats:
-    """Place of each pair among the pairs themselves, from 0 to 1, as if both kinds were as many.
+    """Rank of each pair among the pairs themselves, from 0 to 1, as if both kinds were as many.
 
     Where all pairs are near, as duplicates and look-alikes are, ranks among random pairs are all
     close to 0; places among the pairs themselves are spread evenly whatever they are. NaN stays.
@@ -440,7 +442,7 @@ def weigh_by_trust(pairs: Pairs, rank: Floats) -> Pairs:
     as likely tells nothing. ``rank`` is that of must-links and cannot-links under a metric that was
     learned from other pairs; where it is NaN they are trusted.
     """
-    same, place, model = _standing(pairs, rank)
+    same, place, model = _rank_and_model(pairs, rank)
     if model is None:
         return pairs
     wrong = np.nan_to_num(model.chance_wrong(place, same), nan=0.0)
@@ -462,7 +464,7 @@ def estimate_chances(pairs: Pairs, rank: Floats) -> Floats:
     NaN without a rank. What is said of pairs of a weight near 0 is of no account; ``rank`` is as
     for :func:`weigh_by_trust`.
     """
-    same, place, _ = _standing(pairs, rank)
+    same, place, _ = _rank_and_model(pairs, rank)
     weight = np.concatenate([pairs.must_weight, pairs.cannot_weight])
     believed = np.where(weight < LEAST_TELLING, np.nan, place)
     few = np.isfinite(believed).sum() < _FEWEST
@@ -476,7 +478,7 @@ def find_wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect
     By their distances, and by how often people err: a surprise alone says little where nearly all
     that is said is right. ``rank`` is as for :func:`weigh_by_trust`.
     """
-    same, place, model = _standing(pairs, rank)
+    same, place, model = _rank_and_model(pairs, rank)
     if model is None or np.isfinite(rank).sum() < _FEWEST:
         return []
     wrong = np.asarray(np.nan_to_num(model.chance_wrong(place, same), nan=0.0))
@@ -494,7 +496,7 @@ def find_suspects_of_metric(
     those by ranks, which are as for :func:`weigh_by_trust`. How sure that is, is seen on pairs held
     out.
     """
-    same, held_out, model = _standing(pairs, rank)
+    same, held_out, model = _rank_and_model(pairs, rank)
     if model is None:
         return []
     judged = ~np.isnan(rank)
@@ -515,8 +517,8 @@ def _list_suspects(pairs: Pairs, same: Mask, opposite: Floats, which: Mask) -> l
     ]
 
 
-def _standing(pairs: Pairs, rank: Floats) -> tuple[Mask, Floats, AnswerModel | None]:
-    """Which pairs are must-links, where each stands among all, and what answers are like there."""
+def _rank_and_model(pairs: Pairs, rank: Floats) -> tuple[Mask, Floats, AnswerModel | None]:
+    """Which pairs are must-links, the rank of each among all, and the model of answers by rank."""
     same = np.arange(len(rank)) < len(pairs.must_link)
     place = rank_within(rank, same)
     return same, place, model_answers(place, same)

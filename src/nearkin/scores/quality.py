@@ -125,15 +125,15 @@ def estimate_quality(
     def mean(values: Floats | Mask, kind: Mask) -> float:
         return round(float(share[kind] @ values[kind]), 12)
 
-    placement = _placements(distances, same, weight)
+    placement = _place_pairs(distances, same, weight)
     inside = (distances <= radius).astype(np.float64)
     auc, hit, alarm = mean(placement, same), mean(inside, same), mean(inside, ~same)
     auc_seen, rates_seen = auc, (hit, alarm)
     if seen is not None:
-        auc_seen = mean(_placements(seen, same, weight), same)
+        auc_seen = mean(_place_pairs(seen, same, weight), same)
         within = (seen <= radius).astype(np.float64)
         rates_seen = mean(within, same), mean(within, ~same)
-    worth = [_worth(links[kind]) for kind in (same, ~same)]
+    worth = [_count_independent(links[kind]) for kind in (same, ~same)]
     kept, kept_alarm = (n / (n + _IMAGINED) for n in worth)
     more_hits, more_alarms = (
         (mean(distances <= radius * _NEARBY, kind) - mean(distances <= radius / _NEARBY, kind))
@@ -152,7 +152,7 @@ def estimate_quality(
         variance += _FROM_SEEN * (figure(*rates_seen, prevalence)[0] - value) ** 2
         variance += (radius_error * (by_hit * more_hits + by_alarm * more_alarms)) ** 2
         variance += ((by_hit * (1 - kept)) ** 2 + (by_alarm * (1 - kept_alarm)) ** 2) / 4
-        return _about(value, centre, variance, sum(worth) - 1)
+        return _interval_around(value, centre, variance, sum(worth) - 1)
 
     variance = dyadic_variance(share * (placement - auc), links)
     variance += _FROM_SEEN * (auc_seen - auc) ** 2
@@ -206,7 +206,7 @@ def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -
     return int(np.ceil(odds * sure / (2 * max(recall, np.finfo(float).tiny))))
 
 
-def _placements(distances: Floats, same: Mask, weight: Floats) -> Floats:
+def _place_pairs(distances: Floats, same: Mask, weight: Floats) -> Floats:
     """For each pair, the share of the other kind that is on its right side; ties count half."""
     out = np.empty(len(distances))
     for kind in (same, ~same):
@@ -232,21 +232,23 @@ def dyadic_variance(influence: Floats, links: Ints) -> float:
     return shared if shared > 0 else alone
 
 
-def _worth(links: Ints) -> float:
-    """How many independent pairs some are worth, at most: fewer if all of them name a few rows."""
+def _count_independent(links: Ints) -> float:
+    """Effective number of independent pairs: fewer if all of them name a few rows."""
     often = np.unique(links, return_counts=True)[1].astype(np.float64)
     return min(len(links), float(often.sum() ** 2 / (often**2).sum()))
 
 
 def logistic_interval(value: float, variance: float, n_pairs: float) -> IntervalEstimate:
-    """The interval of a share that is a mean over about so many pairs."""
+    """Confidence interval of a share that is a mean over about so many pairs."""
     kept = n_pairs / (n_pairs + _IMAGINED)
     centre = kept * value + (1 - kept) / 2
-    return _about(value, centre, kept**2 * variance + (1 - kept) ** 2 / 4, n_pairs)
+    return _interval_around(value, centre, kept**2 * variance + (1 - kept) ** 2 / 4, n_pairs)
 
 
-def _about(value: float, centre: float, variance: float, n_pairs: float) -> IntervalEstimate:
-    """The interval about a centre, which holds the value."""
+def _interval_around(
+    value: float, centre: float, variance: float, n_pairs: float
+) -> IntervalEstimate:
+    """Confidence interval around a centre on the logistic scale, widened to hold the value."""
     width = student.ppf((1 + CONFIDENCE) / 2, max(n_pairs - 1, 1)) * np.sqrt(variance)
     width /= centre * (1 - centre)
     low, high = expit(logit(centre) + np.array([-width, width]))

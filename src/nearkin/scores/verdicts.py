@@ -69,7 +69,7 @@ class Verdicts:
     prevalence: float = 0.5  # share of pairs that are the same, if nothing else is said
 
     def chance(self, distances: Any, prevalence: float | None = None) -> Any:
-        """Probability of being the same at each distance, in arrays of any library."""
+        """Probability that two rows at each distance are the same, in arrays of any library."""
         near, far = self.sharpness, self.far_sharpness
         if near is None or far is None:
             raise InputError(
@@ -104,7 +104,7 @@ class Verdicts:
 
 
 def read_verdicts(metric: Any) -> Verdicts:
-    """The verdicts that a fitted metric gives."""
+    """Read the verdicts from the attributes of a fitted metric."""
     near = getattr(metric, "sharpness_", None)
     far = getattr(metric, "far_sharpness_", None)
     share = getattr(metric, "prevalence_", None)
@@ -172,8 +172,8 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
     as often the same.
     """
     kinds, weights = (distances[same], distances[~same]), (weight[same], weight[~same])
-    ordered, share = np.concatenate(kinds), _shares(*kinds, weights)
-    told = _nearly_told(*kinds)
+    ordered, share = np.concatenate(kinds), _balance_weights(*kinds, weights)
+    told = _platt_targets(*kinds)
     middle, spread = float(ordered.mean()), float(ordered.std()) or 1.0
     u = (middle - ordered) / spread
     terms = np.column_stack([np.ones(len(u)), u])
@@ -206,8 +206,8 @@ def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verd
     chance = verdicts.chance(np.concatenate([same, different]), 0.5)
     said = logit(np.clip(chance, _LEAST, 1 - _LEAST))
     told = np.repeat([1.0, 0.0], counts)
-    weight = _shares(same, different, None)
-    warmth = min(_most_likely(said, told, weight), 1.0)
+    weight = _balance_weights(same, different, None)
+    warmth = min(_fit_sharpness(said, told, weight), 1.0)
     agreement = np.where(told, 1.0, -1.0) * warmth * said
     gain = np.log(2.0) - float(weight @ np.logaddexp(0.0, -agreement)) / 2
     ratio = 2 * sum(counts) * max(gain, 0.0)
@@ -242,7 +242,7 @@ def find_threshold(
     if len(same) == 0:
         return float(np.min(different)) / 2
     values = np.concatenate([same, different])
-    gain = _shares(same, different, weights)
+    gain = _balance_weights(same, different, weights)
     gain[len(same) :] *= -1
     order = np.argsort(values, kind="stable")
     values, gain = values[order], np.cumsum(gain[order])
@@ -266,30 +266,34 @@ def find_sharpness(
     """
     distances = np.concatenate([same, different]).astype(np.float64)
     u = (threshold - distances) / (threshold or 1.0)
-    told = _nearly_told(same, different)
-    weight = _shares(same, different, weights)
+    told = _platt_targets(same, different)
+    weight = _balance_weights(same, different, weights)
     near, far = (
-        _most_likely(u, told, weight * np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum())))
+        _fit_sharpness(
+            u, told, weight * np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum()))
+        )
         for side in (u > 0, u < 0)
     )
     return near, far
 
 
-def _nearly_told(same: Floats, different: Floats) -> Floats:
-    """Probabilities that answers stand for, after J. Platt (1999): none is quite certain."""
+def _platt_targets(same: Floats, different: Floats) -> Floats:
+    """Target probabilities of answers, after J. Platt (1999): none is quite certain."""
     counts = [len(same), len(different)]
     nearly = [(n + 1) / (n + 2) for n in counts]
     return np.repeat([nearly[0], 1 - nearly[1]], counts)
 
 
-def _shares(same: Floats, different: Floats, weights: tuple[Floats, Floats] | None) -> Floats:
-    """Weights of pairs by which both kinds count the same."""
+def _balance_weights(
+    same: Floats, different: Floats, weights: tuple[Floats, Floats] | None
+) -> Floats:
+    """Weights of pairs, scaled so that both kinds count the same."""
     kinds = weights or (np.ones(len(same)), np.ones(len(different)))
     return np.concatenate([np.asarray(w, dtype=np.float64) / (w.sum() or 1.0) for w in kinds])
 
 
-def _most_likely(u: Floats, told: Floats, weight: Floats) -> float:
-    """Find the s for which probabilities expit(s u) are most likely, of answers told."""
+def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
+    """Fit the s for which probabilities expit(s u) are most likely, by answers ``told``."""
 
     def slope(s: float) -> float:
         """Slope of the log-likelihood, which is concave."""

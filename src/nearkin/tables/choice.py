@@ -51,7 +51,7 @@ _MOST_NAMES = 8
 
 
 def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Pairs of columns of names, or of codes, that share values: people swap such cells."""
+    """Find pairs of columns of names, or of codes, that share values: people swap such cells."""
     if not columns:
         return []
     step = max(len(columns[0]) // _SAMPLE, 1)
@@ -83,13 +83,13 @@ def name_both(left: str, right: str) -> str:
 
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     """Whether rows are records: names or texts, and no numbers but codes and dates."""
-    cells, kinds = _looked_at(table)
+    cells, kinds = _sample_kinds(table)
     telling = ("name", "text", "code")
     have_names = any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
     return have_names and not {"number", "vector"} & set(kinds.values())
 
 
-def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
+def _sample_kinds(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
     """Read some cells of a table, and recognise what columns hold as far as these tell."""
     n = min(map(len, table.values()), default=0)
     some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
@@ -144,7 +144,7 @@ def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Role
     vectors = [name for name, kind in kinds.items() if kind == "vector"]
     if len(vectors) > 1:
         raise InputError(
-            f"there are {len(vectors)} columns of vectors, {_listed(vectors)}: name the one to "
+            f"there are {len(vectors)} columns of vectors, {_list_names(vectors)}: name the one to "
             "learn from."
         )
     left_out = find_doubtful_columns(kinds)
@@ -172,7 +172,7 @@ def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats
 
 def describe_roles(roles: Roles) -> str:
     """Say what is learned from, and what is set aside and why."""
-    text = f"Learned from {_listed(roles.learned)}"
+    text = f"Learned from {_list_names(roles.learned)}"
     if not roles.left_out:
         return f"{text}."
     # Last what nobody would expect to be learned from.
@@ -182,7 +182,7 @@ def describe_roles(roles: Roles) -> str:
     return f"{text}; set aside {few(reasons, _MOST_NAMES)}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """List names, and how many more there are."""
     return few(map(repr, names), _MOST_NAMES)
 
@@ -237,17 +237,19 @@ def choose_by_cells(
         learned = [name for name in kinds if name not in by_name]
         return Roles(learned, by_name)
     words = [name for name, why in roles.left_out.items() if why == kinds[name]]
-    held = _looked_at({name: cells[name] for name in words})[1]
+    held = _sample_kinds({name: cells[name] for name in words})[1]
     left_out = {name: why for name, why in roles.left_out.items() if name not in words}
     for name in words:
-        why = by_name.get(name) or _why_not(held.get(name), cells[name], bool(roles.learned))
+        why = by_name.get(name) or _explain_exclusion(
+            held.get(name), cells[name], bool(roles.learned)
+        )
         if why is not None:
             left_out[name] = why
     learned = [name for name in kinds if name not in left_out]
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
 
 
-def _why_not(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> str | None:
+def _explain_exclusion(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> str | None:
     """Why a column of words or dates is not learned from, by what it holds; or None."""
     if held is None or held == "ignored":
         return SAYS_NOTHING

@@ -129,11 +129,11 @@ class DateParts:
     def fit(cls, values: Floats) -> DateParts:
         """By days since 1970."""
         values = values[np.isfinite(values)]
-        return cls(NumberScale.fit(values), NumberScale.fit(_calendar(values)[0]))
+        return cls(NumberScale.fit(values), NumberScale.fit(_split_dates(values)[0]))
 
     def apply(self, values: Floats) -> Floats:
         """Coordinates of days since 1970."""
-        year, month, day = _calendar(values)
+        year, month, day = _split_dates(values)
         return np.column_stack(
             [
                 self.days.apply(values),
@@ -144,7 +144,7 @@ class DateParts:
         )
 
 
-def _calendar(days: Floats) -> tuple[Floats, Floats, Floats]:
+def _split_dates(days: Floats) -> tuple[Floats, Floats, Floats]:
     """Year, month and day of the month."""
     whole = np.floor(np.clip(np.nan_to_num(days), -_MOST_DAYS, _MOST_DAYS)).astype(np.int64)
     date = whole.astype("datetime64[D]")
@@ -214,7 +214,7 @@ class Pieces:
         """By the texts that are there; as many axes as these can have, n_axes at most."""
         counts = Counter(text for text in texts if text is not None)
         flag = int(ignores_signs)
-        counted = _pieces_of(list(counts), flag)
+        counted = _count_pieces(list(counts), flag)
         times = np.array(list(counts.values()), dtype=np.float64)
         n_texts = times.sum()
         # Pieces that no text has get the rarity of those that one has.
@@ -230,18 +230,20 @@ class Pieces:
         """Coordinates along the axes; equal texts are taken apart once."""
 
         def along(some: list[str]) -> Floats:
-            weighed = normalize(_pieces_of(some, self.ignores_signs).multiply(self.rarity).tocsr())
+            weighed = normalize(
+                _count_pieces(some, self.ignores_signs).multiply(self.rarity).tocsr()
+            )
             return np.asarray(weighed @ self.axes.T)
 
-        return _of_each_text(along, texts)
+        return _map_unique_texts(along, texts)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their numbers."""
-        return _numbered(len(self.axes))
+        return _number_names(len(self.axes))
 
 
-def _pieces_of(texts: list[str], ignores_signs: int) -> Any:
+def _count_pieces(texts: list[str], ignores_signs: int) -> Any:
     """How often each class of pieces is in each text, as a sparse matrix, with a sign each."""
     if ignores_signs:
         texts = [_NOT_IN_CODES.sub("", text) or text for text in texts]
@@ -272,28 +274,28 @@ class OwnTexts:
         known = list(dict.fromkeys(text for text in texts if text is not None))
         if hasattr(encoder, "transform"):
             encoder = clone(encoder, safe=False).fit(known)
-        return cls(encoder, _encoded(encoder, known[:1]).shape[1])
+        return cls(encoder, _apply_encoder(encoder, known[:1]).shape[1])
 
     def apply(self, texts: NDArray[Any]) -> Floats:
         """What the encoder makes of each text; equal ones are encoded once."""
 
         def numbers(some: list[str]) -> Floats:
-            found = _encoded(self.encoder, some)
+            found = _apply_encoder(self.encoder, some)
             if found.shape[1] != self.width:
                 raise InputError(
                     f"text_encoder gives {found.shape[1]} numbers, but gave {self.width} in fit."
                 )
             return found
 
-        return _of_each_text(numbers, texts)
+        return _map_unique_texts(numbers, texts)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their numbers."""
-        return _numbered(self.width)
+        return _number_names(self.width)
 
 
-def _encoded(encoder: Any, texts: list[str]) -> Floats:
+def _apply_encoder(encoder: Any, texts: list[str]) -> Floats:
     """What a user's encoder makes of texts, checked."""
     made = encoder.transform(texts) if hasattr(encoder, "transform") else encoder(texts)
     found = np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
@@ -305,7 +307,7 @@ def _encoded(encoder: Any, texts: list[str]) -> Floats:
     return found
 
 
-def _of_each_text(function: Callable[[list[str]], Floats], texts: NDArray[Any]) -> Floats:
+def _map_unique_texts(function: Callable[[list[str]], Floats], texts: NDArray[Any]) -> Floats:
     """Apply a function of texts once to each different text, some thousand at a time."""
     places: dict[Any, int] = {}
     at = np.array([places.setdefault(text or "", len(places)) for text in texts], dtype=np.int64)
@@ -332,10 +334,10 @@ class Vectors:
     @property
     def names(self) -> tuple[str, ...]:
         """Their numbers."""
-        return _numbered(self.width)
+        return _number_names(self.width)
 
 
-def _numbered(width: int) -> tuple[str, ...]:
+def _number_names(width: int) -> tuple[str, ...]:
     """Names of coordinates that are numbered."""
     return tuple(f" {j}" for j in range(width))
 
@@ -537,13 +539,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         often = Counter(name for pair in swapped for name in pair)
         say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
         codes = [
-            self._code(cells, column, say[cells.name], self._own_encoder(column))
+            self._fit_code(cells, column, say[cells.name], self._find_own_encoder(column))
             for cells, column in zip(used, columns, strict=True)
         ]
         by_name = {cells.name: cells for cells in used}
         for left, right in swapped:
             both = combine_words(by_name[left], by_name[right])
-            codes.append(self._code(both, read_column(both, "name"), say[left] + say[right]))
+            codes.append(self._fit_code(both, read_column(both, "name"), say[left] + say[right]))
         self.n_features_in_ = len(table)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(X, np.ndarray):
@@ -640,13 +642,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         of_each = [[code.name] * len(code.names) for code in self.codes_]
         return np.array([name for names in of_each for name in names], dtype=object)
 
-    def _code(self, cells: RawColumn, column: Column, say: float, own: Any = None) -> ColumnCode:
+    def _fit_code(
+        self, cells: RawColumn, column: Column, say: float, own: Any = None
+    ) -> ColumnCode:
         """Fit how a column is encoded, so that its cells have a variance of ``say`` in all."""
         kind = column.kind
         missing = find_missing(column)
         there = np.flatnonzero(~missing)
         values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
-        encoder = self._encoder(Column(cells.name, kind, values), own)
+        encoder = self._fit_encoder(Column(cells.name, kind, values), own)
         found = encoder.apply(values) if len(values) else np.zeros((1, len(encoder.names)))
         if not np.isfinite(found).all():
             raise InputError(f"column {cells.name!r} holds vectors with infinite numbers.")
@@ -657,7 +661,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             cells.name, kind, column.order, encoder, middle, float(factor), bool(missing.any())
         )
 
-    def _encoder(self, column: Column, own: Any) -> Encoder:
+    def _fit_encoder(self, column: Column, own: Any) -> Encoder:
         """Fit the encoder for the kind of a column, or the user's ``own``."""
         values, kind = column.values, column.kind
         if kind == "number":
@@ -674,7 +678,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return OwnTexts.fit(values, own)
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
 
-    def _own_encoder(self, column: Column) -> Any:
+    def _find_own_encoder(self, column: Column) -> Any:
         """The encoder of the user's for a column, or None."""
         if isinstance(self.text_encoder, dict):
             return self.text_encoder.get(column.name)

@@ -101,7 +101,7 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
     if isinstance(X, list | tuple) or (hasattr(X, "__array__") and to_frame(X) is None):
         X = np.array(X, dtype=object if isinstance(X, list | tuple) else None)
     if isinstance(X, np.ndarray):
-        X = _columns_of_array(X, names)
+        X = _split_array(X, names)
     if isinstance(X, Mapping):
         columns = {
             str(name): values if isinstance(values, list) else list(values)
@@ -111,7 +111,7 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
             lengths = ", ".join(f"{name!r} {len(values)}" for name, values in columns.items())
             raise InputError(f"columns of the table differ in length: {lengths}.")
         return [
-            _of_objects(name, values)
+            _read_objects(name, values)
             for name, values in columns.items()
             if wanted is None or name in wanted
         ]
@@ -123,13 +123,13 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]
         )
     names = [str(name) for name in frame.columns]
     return [
-        _cells(name, column)
+        _read_series(name, column)
         for name, column in zip(names, frame.iter_columns(), strict=True)
         if wanted is None or name in wanted
     ]
 
 
-def _columns_of_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
+def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
     """Columns of an array by name."""
     if X.ndim != 2:
         raise InputError(
@@ -144,22 +144,22 @@ def _columns_of_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
     return dict(zip(names, X.T, strict=True))
 
 
-def _cells(name: str, column: nw.Series[Any]) -> RawColumn:
+def _read_series(name: str, column: nw.Series[Any]) -> RawColumn:
     """A column of a data frame in one form."""
     kind = column.dtype
     if kind == nw.Boolean:
-        return RawColumn(name, "boolean", _floats(column))
+        return RawColumn(name, "boolean", _series_to_floats(column))
     if kind == nw.Decimal:
         column = column.cast(nw.Float64)
         kind = column.dtype
     if kind.is_numeric():
-        return RawColumn(name, "number", _floats(column))
+        return RawColumn(name, "number", _series_to_floats(column))
     if kind == nw.Date or kind == nw.Datetime:
-        return RawColumn(name, "date", _days(column.to_list()))
-    return _of_objects(name, list_cells(column))
+        return RawColumn(name, "date", _to_days(column.to_list()))
+    return _read_objects(name, list_cells(column))
 
 
-def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
+def _series_to_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
     """Numbers with NaN for missing cells; those too large for float64 are infinite."""
     if column.null_count():
         values = [np.nan if _is_missing(value) else float(value) for value in column.to_list()]
@@ -168,33 +168,33 @@ def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
         return np.asarray(column.to_numpy()).astype(np.float64)
 
 
-def _of_objects(name: str, values: list[Any]) -> RawColumn:
+def _read_objects(name: str, values: list[Any]) -> RawColumn:
     """A column of Python objects, read by what all cells are."""
     if isinstance(values, CategoryCells):
-        return RawColumn(name, "text", _texts(values), is_category=True)
+        return RawColumn(name, "text", _to_texts(values), is_category=True)
     values = [None if _is_missing(value) else value for value in values]
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, bool | np.bool_) for value in present):
-        return RawColumn(name, "boolean", _numbers(values))
+        return RawColumn(name, "boolean", _to_floats(values))
     if present and all(_is_number(value) for value in present):
-        return RawColumn(name, "number", _numbers(values))
+        return RawColumn(name, "number", _to_floats(values))
     if present and all(isinstance(value, datetime.date) for value in present):
-        return RawColumn(name, "date", _days(values))
+        return RawColumn(name, "date", _to_days(values))
     if present and all(isinstance(value, datetime.timedelta) for value in present):
         lengths = [None if value is None else value.total_seconds() / _DAY for value in values]
-        return RawColumn(name, "number", _numbers(lengths))
+        return RawColumn(name, "number", _to_floats(lengths))
     if present and all(_is_vector(value) for value in present):
-        return RawColumn(name, "vector", _vectors(name, values))
+        return RawColumn(name, "vector", _to_vectors(name, values))
     strange = next((row for row, value in enumerate(values) if _has_no_text(value)), None)
     if strange is not None:
         raise InputError(
             f"column {name!r} holds {values[strange]!r:.60} in row {strange}, which is no number, "
             "date or text."
         )
-    return RawColumn(name, "text", _texts(values))
+    return RawColumn(name, "text", _to_texts(values))
 
 
-def _texts(values: list[Any]) -> NDArray[Any]:
+def _to_texts(values: list[Any]) -> NDArray[Any]:
     """Cells as texts, each different one normalised once."""
     cells = [None if _is_missing(value) else value for value in values]
     known = {cell: normalise_text(cell) for cell in cells if isinstance(cell, str)}
@@ -255,7 +255,7 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(_is_number(one) for one in value)
 
 
-def _numbers(values: list[Any]) -> NDArray[np.float64]:
+def _to_floats(values: list[Any]) -> NDArray[np.float64]:
     """Numbers with NaN for None."""
     return np.array([np.nan if value is None else _float(value) for value in values])
 
@@ -268,7 +268,7 @@ def _float(value: Any) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def _vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
+def _to_vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
     """Vectors of one length side by side, with rows of NaN for None."""
     width = next(len(value) for value in values if value is not None)
     for row, value in enumerate(values):
@@ -284,7 +284,7 @@ def _vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
     return found
 
 
-def _days(values: list[Any]) -> NDArray[np.float64]:
+def _to_days(values: list[Any]) -> NDArray[np.float64]:
     """Days since 1970 of dates, with NaN for missing cells."""
     return np.array([np.nan if _is_missing(value) else count_days(value) for value in values])
 
@@ -387,7 +387,7 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
 
 def read_date(text: str, order: Order) -> float | None:
     """Days since 1970 that a text names, or None if it is no date."""
-    parts = _parts(text, order)
+    parts = _parse_date(text, order)
     if parts is None:
         return None
     year, month, day, *clock = parts
@@ -404,18 +404,18 @@ def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
     return {text: days for text, days in read if days is not None}
 
 
-def _parts(text: str, order: Order) -> tuple[int, int, int, str, str, str] | None:
+def _parse_date(text: str, order: Order) -> tuple[int, int, int, str, str, str] | None:
     """Year, month and day, and hours, minutes and seconds as they are written."""
     if match := _BY_YEAR.fullmatch(text) or _DIGITS.fullmatch(text):
         return int(match[1]), int(match[2]), int(match[3]), match[4], match[5], match[6]
     if match := _THREE.fullmatch(text):
         one, two, three = int(match[1]), int(match[2]), int(match[3])
         if order == "year first" and len(match[3]) <= 2:
-            return _year(one, match[1]), two, three, match[4], match[5], match[6]
+            return _complete_year(one, match[1]), two, three, match[4], match[5], match[6]
         if len(match[3]) == 1:
             return None
         day, month = (two, one) if order == "month first" else (one, two)
-        return _year(three, match[3]), month, day, match[4], match[5], match[6]
+        return _complete_year(three, match[3]), month, day, match[4], match[5], match[6]
     if match := _NAMED.fullmatch(text):
         day, name = int(match[1]), match[2]
     elif match := _NAMED_FIRST.fullmatch(text):
@@ -428,7 +428,7 @@ def _parts(text: str, order: Order) -> tuple[int, int, int, str, str, str] | Non
     return int(match[3]), month, day, match[4], match[5], match[6]
 
 
-def _year(number: int, written: str) -> int:
+def _complete_year(number: int, written: str) -> int:
     """Years of two digits in their century."""
     if len(written) > 2:
         return number
@@ -470,7 +470,7 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     the sign is the one that more texts allow; a point if all do.
     """
     unique = list(dict.fromkeys(texts))
-    units = _units(unique)
+    units = _find_units(unique)
     is_known = decimal is not None
     point = _read_numerals(unique, "decimal point", units[:1], are_numbers=is_known)
     comma = _read_numerals(unique, "decimal comma", units[:1], are_numbers=is_known)
@@ -483,7 +483,7 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
     )
 
 
-def _units(texts: list[str]) -> tuple[str, ...]:
+def _find_units(texts: list[str]) -> tuple[str, ...]:
     """Currencies and per cent of texts, the most frequent first."""
     found = (match for match in map(_WRITTEN.fullmatch, texts) if match)
     counts = Counter(unit for match in found if (unit := match[2] or match[5]))
@@ -596,13 +596,13 @@ def recognise_kinds(
     for cells in table:
         if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
             found[cells.name] = "ignored"
-    for name in _rounding([one for one in table if found[one.name] == "number"]):
+    for name in _find_rounding([one for one in table if found[one.name] == "number"]):
         if name not in stated:
             found[name] = "ignored"
     return found
 
 
-def _rounding(table: Sequence[RawColumn]) -> list[str]:
+def _find_rounding(table: Sequence[RawColumn]) -> list[str]:
     """Columns of numbers without gaps that hold what rounding left of a constant."""
     spreads = {}
     for cells in table:
@@ -634,11 +634,11 @@ def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
     if cells.form in ("date", "vector"):
         return cast(Kind, cells.form)
     if cells.form == "number":
-        return _kind_of_numbers(cells, dates)
-    texts = [text for text in _some(cells) if text]
+        return _recognise_numbers(cells, dates)
+    texts = [text for text in _sample_values(cells) if text]
     if cells.is_category and _may_be_category(texts):
         return "category"
-    return _kind_of_texts(cells.name, texts, dates)
+    return _recognise_texts(cells.name, texts, dates)
 
 
 def _may_be_category(texts: list[str]) -> bool:
@@ -665,7 +665,7 @@ def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None
             )
 
 
-def _some(cells: RawColumn) -> Any:
+def _sample_values(cells: RawColumn) -> Any:
     """Cells that a column is known by."""
     return cells.values[evenly_spaced(len(cells), _MOST_LOOKED_AT)]
 
@@ -678,9 +678,9 @@ def _is_constant(cells: RawColumn) -> bool:
     return bool((values == values[:1]).all())
 
 
-def _kind_of_numbers(cells: RawColumn, dates: Order | None) -> Kind:
+def _recognise_numbers(cells: RawColumn, dates: Order | None) -> Kind:
     """Whether whole numbers are codes or dates, or plain numbers."""
-    values = _some(cells)
+    values = _sample_values(cells)
     values = values[np.isfinite(values)]
     whole = len(values) and (values == np.round(values)).all()
     if whole and _CODE_NAME.match(cells.name):
@@ -691,7 +691,7 @@ def _kind_of_numbers(cells: RawColumn, dates: Order | None) -> Kind:
     return "number"
 
 
-def _kind_of_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
+def _recognise_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
     """What a column of texts holds."""
     values = set(texts)
     if values <= YES | NO and values & YES and values & NO:
@@ -774,14 +774,14 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
         decimal = cast(Decimal, order) if order in DECIMALS else None
         values, found = _cells_as_numbers(cells, decimal)
     elif kind == "date":
-        values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
+        values, found = _cells_as_dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
         if cells.form == "text":
             raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
         values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
-        values = _yes_or_no(cells, values) if kind == "yes or no" else values
+        values = _words_as_yes_or_no(cells, values) if kind == "yes or no" else values
     return Column(cells.name, kind, values, found)
 
 
@@ -810,7 +810,7 @@ def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats
     return _read_texts(cells, cells.values, known.values.get), known.decimal
 
 
-def _dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
+def _cells_as_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
     """Days, and the order that they were read in, if that makes a difference."""
     if cells.form == "date":
         return np.asarray(cells.values), dates
@@ -855,7 +855,7 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
     return found
 
 
-def _yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
+def _words_as_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
     """Texts as yes, no or None."""
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)
@@ -905,8 +905,8 @@ def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
     spans: tuple[list[Span], list[Span]] = [], []
     if fold_text(left) == fold_text(right):
         return spans
-    for here, there in _unequal(_words(left), _words(right)):
-        for a, b in _closer(left[slice(*here)], right[slice(*there)]):
+    for here, there in _find_unequal(_split_words(left), _split_words(right)):
+        for a, b in _narrow_difference(left[slice(*here)], right[slice(*there)]):
             for found, (start, _), (first, last) in zip(spans, (here, there), (a, b), strict=True):
                 if last > first:
                     found.append((start + first, start + last))
@@ -925,30 +925,30 @@ def split_marked(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
     return [part for part in parts if part[0]]
 
 
-def _words(text: str) -> list[tuple[str, Span]]:
+def _split_words(text: str) -> list[tuple[str, Span]]:
     """Words and signs as they are compared, with where they are."""
     return [(word[0].lower(), word.span()) for word in _WORD.finditer(text)]
 
 
-def _unequal(
+def _find_unequal(
     left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
 ) -> list[tuple[Span, Span]]:
     """Stretches of two sequences of words that are not equal."""
     a, b = ([word for word, _ in side] for side in (left, right))
     matched = SequenceMatcher(None, a, b)  # which passes over words that are everywhere
     return [
-        (_stretch(left, i, j), _stretch(right, k, m))
+        (_join_spans(left, i, j), _join_spans(right, k, m))
         for what, i, j, k, m in matched.get_opcodes()
         if what != "equal"
     ]
 
 
-def _stretch(words: Sequence[tuple[str, Span]], first: int, last: int) -> Span:
+def _join_spans(words: Sequence[tuple[str, Span]], first: int, last: int) -> Span:
     """Span of some consecutive words."""
     return (words[first][1][0], words[last - 1][1][1]) if last > first else (0, 0)
 
 
-def _closer(left: str, right: str) -> list[tuple[Span, Span]]:
+def _narrow_difference(left: str, right: str) -> list[tuple[Span, Span]]:
     """Narrow two stretches to the letters that differ if they are alike."""
     whole = [((0, len(left)), (0, len(right)))]
     if len(left) + len(right) > _MOST_COMPARED:
