@@ -39,8 +39,6 @@ _CELLS, _MOST_CELLS = 20, 300
 _SHARPNESS = 4.0
 # A batch is spread out over this many times as many of the best pairs. Chosen by hand.
 _SHORTLIST = 3
-# Known rows that a row's neighbourhood is looked for among: a bound on time, not tuned.
-_MEMBERS = 500
 # Neighbours among which likely pairs are looked for. Not tuned.
 _NEIGHBOURS = 5
 # Rows that are looked at, or twice as many as pairs are asked for where that is more: a bound on
@@ -62,7 +60,7 @@ Choice = Literal["random", "far", "near", "clusters"]
 class Scene:
     """Candidate rows as a metric sees them, and what is known of them.
 
-    Known and closed pairs are of positions in ``Z``; keys are those of :func:`keys_of`.
+    Closed pairs are of positions in ``Z``; keys are those of :func:`keys_of`.
     """
 
     Z: Doubles  # embedding of the m candidates, around its middle
@@ -70,8 +68,6 @@ class Scene:
     group: Ints  # candidates that must-links tie together share a number
     n_known: int  # groups below this number are of rows that some pair names
     differing: Ints  # keys of groups that are known to differ
-    must: Ints  # known pairs, (k, 2)
-    cannot: Ints
     closed: Ints  # keys of pairs that are not to be asked about
 
     def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
@@ -120,7 +116,6 @@ def make_scene(
     """
     groups = pairs.groups
     found = groups.of(rows)
-    inside = pairs.restrict(rows)
     left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
     Z = np.asarray(Z, dtype=np.float64)
     return Scene(
@@ -129,8 +124,6 @@ def make_scene(
         np.where(found >= 0, found, groups.count + np.arange(len(rows))),
         groups.count,
         groups.differing,
-        inside.must_link,
-        inside.cannot_link,
         keys_of(left_out.must_link),
     )
 
@@ -360,7 +353,7 @@ def compare_with_groups(
     row = np.flatnonzero(~at_home)[first]
     members = rng.permutation(np.flatnonzero(at_home))
     _, first = np.unique(scene.group[members], return_index=True)
-    members = members[np.union1d(first, np.arange(min(len(members), _MEMBERS)))]
+    members = members[np.union1d(first, np.arange(min(len(members), _KNOWN)))]
     if not len(row):
         return row, np.empty(0), row, row
     homes, home = np.unique(scene.group[members], return_inverse=True)

@@ -364,17 +364,10 @@ def draw_examples(
 
 
 def find_verdicts(
-    same: Floats,
-    different: Floats,
-    *,
-    weights: tuple[Floats, Floats] | None = None,
-    prevalence: float = 0.5,
+    same: Floats, different: Floats, weights: tuple[Floats, Floats] | None = None
 ) -> dict[str, float | None]:
-    """Attributes of a learner: the distance that best tells pairs apart, and how sure that is.
-
-    ``weights`` and ``prevalence`` are as in :func:`fit_verdicts`.
-    """
-    found = fit_verdicts(same, different, weights=weights, prevalence=prevalence)
+    """Attributes of a learner: the distance that best tells pairs apart, and how sure that is."""
+    found = fit_verdicts(same, different, weights=weights)
     return verdict_attributes(found, float(np.median(same)) if len(same) else None)
 
 
