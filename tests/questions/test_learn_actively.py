@@ -159,19 +159,14 @@ def test_unsure_pairs_are_no_evidence_and_not_asked_again(xor):
     assert ((result.unsure.sum(axis=1) % 3) == 0).all()
 
 
-def test_answers_may_be_numbers(xor):
+def test_answers_may_be_numbers_and_wrong_ones_are_named(xor):
     X, y = xor
     as_bools = learn_actively(X, oracle_of(y), 10, learner=RCA(), random_state=0)
     for kind in (int, np.bool_, np.int8):
-        found = learn_actively(
-            X, lambda i, j, kind=kind: kind(y[i] == y[j]), 10, learner=RCA(), random_state=0
-        )
+        oracle = lambda i, j, kind=kind: kind(y[i] == y[j])  # noqa: E731
+        found = learn_actively(X, oracle, 10, learner=RCA(), random_state=0)
         assert found.history == as_bools.history
         assert found.metric is not None
-
-
-def test_a_wrong_answer_is_named(xor):
-    X, _ = xor
     for wrong in ("yes", 2, 1.0, np.array([True])):
         with pytest.raises(TypeError, match=r"the oracle said .* return True \(or 1\) for same"):
             learn_actively(X, lambda i, j, wrong=wrong: wrong, 5, random_state=0)

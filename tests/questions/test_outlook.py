@@ -94,9 +94,7 @@ def test_of_many_answers_some_are_looked_at():
     assert found.n_answers == 2000
     assert found.halves.n_answers == 300
     assert found.gain.value < outlook(X, answers(240)).gain.value
-
-
-def test_the_outlook_of_questions_is_that_of_their_answers():
+    # That of questions is that of their answers.
     result = learn_actively(X, lambda i, j: bool(Y[i] == Y[j]), 30, random_state=0)
     assert result.outlook == outlook(X, result.pairs)
 

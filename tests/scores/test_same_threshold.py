@@ -95,6 +95,12 @@ def test_clear_distances_make_sharp_verdicts():
     assert clear.chance(np.array([1.0, 3.0])) == pytest.approx([101 / 102, 1 / 102], rel=0.02)
     # The wrong way round.
     assert find_sharpness(np.array([3.0]), np.array([1.0]), 2.0) == (0, 0)
+    # Weights count.
+    same, different = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0])
+    light = np.array([1.0, 1.0, 1e-9]), np.ones(2)
+    assert find_threshold(same, different, light) == find_threshold(same[:2], different)
+    found = find_sharpness(same, different, 2.5, light)
+    assert found[1] > find_sharpness(same, different, 2.5)[1]
 
 
 def test_each_side_of_the_threshold_has_its_own_sharpness():
@@ -127,14 +133,6 @@ def test_the_radius_is_where_the_chance_is_a_half(prevalence):
     assert Verdicts(2.0, 9.0, 3.0).chance(radius, prevalence) == pytest.approx(0.5)
     assert (radius == 2.0) == (prevalence == 0.5)
     assert verdicts.chance(radius - 0.1) > 0.5 > verdicts.chance(radius + 0.1)
-
-
-def test_weights_count():
-    same, different = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0])
-    light = np.array([1.0, 1.0, 1e-9]), np.ones(2)
-    assert find_threshold(same, different, light) == find_threshold(same[:2], different)
-    found = find_sharpness(same, different, 2.5, light)
-    assert found[1] > find_sharpness(same, different, 2.5)[1]
 
 
 def test_verdicts_and_probabilities_agree():
@@ -262,6 +260,12 @@ def test_the_likeliest_curve_is_that_of_a_logistic_regression():
     larger = fit_logistic_verdicts(1e3 * distances, same, weight)
     assert_allclose(larger.threshold, 1e3 * found.threshold, rtol=1e-4)
     assert_allclose(larger.sharpness, found.sharpness, rtol=1e-3)
+    # One that would rise with the distance is flat.
+    same = np.array([False, False, True, True])
+    found = fit_logistic_verdicts(np.array([1.0, 2.0, 3.0, 4.0]), same, np.ones(4))
+    assert found.sharpness == found.far_sharpness == 0
+    equal = fit_logistic_verdicts(np.full(4, 2.0), same, np.ones(4))
+    assert (equal.threshold, equal.chance(np.array([1.0]))[0]) == (2.0, 0.5)
 
 
 def test_the_likeliest_curve_is_nearer_to_the_truth_than_the_best_threshold():
@@ -274,14 +278,6 @@ def test_the_likeliest_curve_is_nearer_to_the_truth_than_the_best_threshold():
         errors.append((likeliest - 1.5, find_threshold(distances[same], distances[~same]) - 1.5))
     by_curve, by_count = np.sqrt(np.mean(np.square(errors), axis=0))
     assert by_curve < 0.7 * by_count
-
-
-def test_a_curve_that_would_rise_with_the_distance_is_flat():
-    same = np.array([False, False, True, True])
-    found = fit_logistic_verdicts(np.array([1.0, 2.0, 3.0, 4.0]), same, np.ones(4))
-    assert found.sharpness == found.far_sharpness == 0
-    equal = fit_logistic_verdicts(np.full(4, 2.0), same, np.ones(4))
-    assert (equal.threshold, equal.chance(np.array([1.0]))[0]) == (2.0, 0.5)
 
 
 def test_verdicts_are_as_sure_as_pairs_bear_out():
