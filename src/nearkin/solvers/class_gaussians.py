@@ -45,19 +45,10 @@ _NO_SPREAD = 1e-12
 )
 @dataclass(frozen=True)
 class ClassModels:
-    """Gaussian densities of c classes.
+    """Gaussian densities of c classes in d columns.
 
-    Attributes
-    ----------
-    means : ndarray of shape (c, d)
-    precisions : ndarray of shape (c, d, d)
-        Inverse covariances.
-    log_determinants : ndarray of shape (c,)
-        Of the covariances.
-    counts : int ndarray of shape (c,)
-        Rows that each class was estimated from.
-    pooled_shares, identity_shares : ndarray of shape (c,)
-        How much of each covariance is that within all classes, and a multiple of the identity.
+    ``precisions`` (c, d, d) are inverse covariances; ``pooled_shares`` and ``identity_shares`` (c,)
+    say how much of each covariance is that within all classes, and a multiple of the identity.
     """
 
     means: Floats
@@ -68,17 +59,12 @@ class ClassModels:
     identity_shares: Floats
 
     def gradients(self, X: Floats) -> tuple[Floats, Floats]:
-        r"""Differences to the means, and :math:`u_c = \Sigma_c^{-1} (x - \mu_c)`.
-
-        Returns
-        -------
-        differences, gradients : ndarray of shape (c, n, d)
-        """
+        r"""Differences to the means and :math:`u_c = \Sigma_c^{-1} (x - \mu_c)`, each (c, n, d)."""
         differences = X[None, :, :] - self.means[:, None, :]
         return differences, differences @ self.precisions
 
     def log_densities_of(self, differences: Floats, gradients: Floats) -> Floats:
-        """Log densities (n, c) from what :meth:`gradients` gives."""
+        """Log densities (n, c) from the differences and gradients of :meth:`gradients`."""
         squared = device_math.rowwise_products(differences, gradients)
         found: Floats = -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
         return found
@@ -93,12 +79,7 @@ class ClassModels:
         )
 
     def log_densities(self, X: Floats) -> Floats:
-        """Log density of every class at every row, by blocks.
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-        """
+        """Log density of every class at every row (n, c), by blocks."""
         c, d = self.means.shape
         found = np.empty((len(X), c))
 
@@ -124,31 +105,16 @@ def fit_class_models(
         \Sigma_c = (1 - s_c) A_c + s_c \frac{\operatorname{tr} A_c}{d} I, \qquad
         A_c = (1 - a_c) S_c + a_c S,
 
-    with :math:`S_c` the covariance of class c and S the covariance within all classes.
+    with :math:`S_c` the covariance of class c and S the covariance within all classes. Classes are
+    numbers from 0, none missing, negative for rows that are left out.
 
-    Parameters
-    ----------
-    X : array of shape (n, d), or rows elsewhere
-    classes : int ndarray of shape (n,)
-        Numbers 0 to c − 1, none of them missing; negative for rows that are left out.
-    covariance : {"shrunk", "full", "shared"}, default="shrunk"
-        ``"full"`` is :math:`a_c = 0`, ``"shared"`` is 1. ``"shrunk"`` looks which of 0, 0.1, 0.3,
-        0.6 and 1 makes the rows of the class likeliest when they are left out in turn (5 parts),
-        and takes the smallest that is worse by no more than a standard error; 1 for a class of
-        fewer than 5 rows. Of more than 500 classes the largest find theirs, and the median of
-        those serves the others.
-    regularization : "auto" or float in [0, 1], default="auto"
-        The share s of the identity; ``"auto"`` is ``0.1 d / (0.1 d + n_c)`` for :math:`n_c` rows,
-        where ``"shared"`` counts all n.
-    random_state : int, RandomState or None, default=0
-        Draws which rows are left out together. The order of the rows has no part in that.
+    ``"full"`` is :math:`a_c = 0`, ``"shared"`` is 1. ``"shrunk"`` looks which of 0, 0.1, 0.3, 0.6
+    and 1 makes the rows of the class likeliest when they are left out in turn (5 parts), and takes
+    the smallest that is worse by no more than a standard error; 1 for a class of fewer than 5 rows.
+    Of more than 500 classes the largest find theirs, and the median of those serves the others.
+    Rows left out together are drawn whatever their order. ``regularization`` is s; ``"auto"`` is
+    ``0.1 d / (0.1 d + n_c)`` for :math:`n_c` rows, where ``"shared"`` counts all n.
 
-    Returns
-    -------
-    ClassModels
-
-    Notes
-    -----
     No covariance is singular, and nothing is NaN. A class without any variation, such as one of a
     single row, takes S. Without variation within any class S is the covariance of all rows, and
     without variation at all the identity. Where ``regularization`` is 0, 1e-10 is used.
@@ -224,10 +190,10 @@ def _assign_folds(
 
 
 def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
-    """Keys that order rows: squared distance from the mean, then place along a direction.
+    """Keys that order rows: place along a direction, and squared distance from the mean.
 
-    The latter is coarse enough that rows equally far out are so up to rounding. One number for each
-    row comes home, wherever X is.
+    The latter is coarse enough that rows equally far out are so up to rounding. Only these numbers
+    come home, wherever X is.
     """
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
@@ -304,7 +270,7 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
 
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows in float64, where they are."""
+    """Take some rows in float64, where they are."""
     return backends.widen(access.take(X, rows))
 
 

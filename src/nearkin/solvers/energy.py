@@ -1,4 +1,4 @@
-"""Energy of labels: sums of hinges over the near rows of each class."""
+"""Energy of class labels: sums of hinges over the near rows of each class."""
 
 from __future__ import annotations
 
@@ -31,19 +31,10 @@ _MOST_JUDGED = 5000
 
 
 def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
-    """Squared distances to the nearest rows of each class.
+    """Squared distances to the nearest rows of each class (n_points, n_classes, k), ∞ for missing.
 
-    Parameters
-    ----------
-    squared : array of shape (n_points, n)
-        To all rows.
-    starts : int ndarray of shape (n_classes + 1,)
-    k : int
-
-    Returns
-    -------
-    array of shape (n_points, n_classes, k)
-        Nearest first, then ∞ where a class has fewer.
+    ``squared`` (n_points, n) are to all rows; those of class c are ``starts[c]`` to ``starts[c +
+    1]``.
     """
     xp = backends.namespace(squared)
     out = backends.empty((squared.shape[0], len(starts) - 1, k), squared)
@@ -59,19 +50,9 @@ def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
 
 
 def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -> Any:
-    """Hinges of rows of other classes, summed for each class that a point may have.
+    """Hinges of rows of other classes (n_margins, n_points, n_classes), by class of the point.
 
-    Parameters
-    ----------
-    squared : array of shape (n_points, n)
-    own : array of shape (n_points, n_classes, k)
-        What :func:`find_nearest_by_class` gives.
-    starts : int ndarray of shape (n_classes + 1,)
-    margins : ndarray of shape (n_margins,)
-
-    Returns
-    -------
-    array of shape (n_margins, n_points, n_classes)
+    Summed over ``squared`` (n_points, n), beside ``own`` of :func:`find_nearest_by_class`.
     """
     xp = backends.namespace(squared)
     out = backends.empty((len(margins), *own.shape[:2]), squared)
@@ -93,24 +74,10 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
 def intrusion_hinges(
     squared: Any, starts: Integers, nearest: Any, reach: Any, left_out: Any, margins: Floats
 ) -> Any:
-    """Hinges of a point as an impostor of rows, summed for each class of these.
+    """Hinges of a point as an impostor of rows (n_margins, n_points, n_classes), by class of rows.
 
-    Parameters
-    ----------
-    squared : array of shape (n_points, n)
-    starts : int ndarray of shape (n_classes + 1,)
-    nearest : int array of shape (n, k + 1)
-        Nearest other rows of each row's class, −1 where there are none; one more than is needed, so
-        that any of them can be left out.
-    reach : array of shape (n, k + 1)
-        Their squared distances.
-    left_out : int array of shape (n_points,)
-        A row that does not count, for each point; −1 for none.
-    margins : ndarray of shape (n_margins,)
-
-    Returns
-    -------
-    array of shape (n_margins, n_points, n_classes)
+    ``nearest`` (n, k + 1), ``reach`` and ``starts`` are of :class:`Members`; ``left_out``
+    (n_points,) is a row that does not count for each point, −1 for none.
     """
     xp = backends.namespace(squared)
     out = backends.empty((len(margins), squared.shape[0], len(starts) - 1), squared)
@@ -169,8 +136,8 @@ def _impostors(
 ) -> None:
     """Hinges of a point for each class that it may have.
 
-    All rows are sorted into the gaps between all limits (margin and a nearest distance) once.
-    With the number and the sum of the distances below it, a limit's hinges are a product and a
+    All rows are sorted into the gaps between all limits (margin and a nearest distance) once. With
+    the number and the sum of the distances below it, a limit's hinges are a product and a
     difference; those of the class itself are taken out again.
 
     Plain loops instead of NumPy's functions: those take seconds to compile.
@@ -259,18 +226,11 @@ def _intrusions(
 
 @dataclass(frozen=True)
 class Members:
-    """Training rows in order of their class, with what their neighbourhoods are.
+    """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c.
 
-    Attributes
-    ----------
-    Z : array or sparse matrix of shape (n, q), in float64
-    starts : int ndarray of shape (n_classes + 1,)
-        Rows of class c are ``Z[starts[c]:starts[c + 1]]``.
-    nearest : int array of shape (n, k + 1)
-        Nearest other rows of the class, −1 where there are none; one more than is needed, so that
-        any of them can be left out.
-    squared : array of shape (n, k + 1)
-        Their squared distances.
+    ``nearest`` (n, k + 1) are the nearest other rows of the class, −1 where there are none, one
+    more than is needed, so that any of them can be left out; ``squared`` are their squared
+    distances.
     """
 
     Z: Any
@@ -452,19 +412,9 @@ def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> t
 
 
 def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
-    """Squared distances to the nearest rows of each class.
+    """Squared distances to the nearest rows of each class (n_points, n_classes, k), ∞ for missing.
 
-    Parameters
-    ----------
-    Z : array of shape (n_points, q)
-    members : Members
-    left_out : int ndarray of shape (n_points,), optional
-        A row that does not count, for each point: the point itself.
-
-    Returns
-    -------
-    array of shape (n_points, n_classes, k)
-        Nearest first, then ∞ where a class has fewer.
+    ``left_out`` (n_points,) is a row that does not count for each point: the point itself.
     """
     shape = (Z.shape[0], members.n_classes, members.n_neighbors)
 
@@ -484,28 +434,12 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
 def energies(
     Z: Any, members: Members, margins: Floats, push: float, left_out: Integers | None = None
 ) -> Any:
-    """Energy of each point under each label, for one or several margins.
+    """Energy of each point under each label (n_margins, n_points, n_classes), ∞ for empty classes.
 
-    Parameters
-    ----------
-    Z : array of shape (n_points, q)
-    members : Members
-    margins : ndarray of shape (n_margins,)
-        Squared distances.
-    push : float
-        μ.
-    left_out : int ndarray of shape (n_points,), optional
-        A row that does not count, for each point: the point itself.
+    Margins are squared distances and ``push`` is μ; ``left_out`` as in :func:`class_distances`.
 
-    Returns
-    -------
-    array of shape (n_margins, n_points, n_classes)
-        ∞ where a class has no row.
-
-    Notes
-    -----
-    O(n (q + log(C k))) time for each point and margin, with n training rows and C classes, for
-    all sums over rows at once. Memory: some tens of megabytes for each core.
+    O(n (q + log(C k))) time for each point and margin, with n training rows and C classes, for all
+    sums over rows at once. Memory: some tens of megabytes for each core.
     """
     margins = np.asarray(margins, dtype=np.float64)
 
@@ -547,14 +481,9 @@ def choose_margin(
 
     With :math:`\gamma` the median over rows of the squared distance to the nearest row of another
     class, less that to the nearest of the same, candidates are βγ for the β in ``FACTORS``. Of
-    equally good ones the first is taken. Where classes are so mixed that the median is negative,
-    γ is the median of the absolute differences.
-
-    Returns
-    -------
-    margin : float
-    errors : ndarray of shape (len(FACTORS),)
-        Share of rows that each candidate gets wrong.
+    equally good ones the first is taken. Where classes are so mixed that the median is negative, γ
+    is the median of the absolute differences. Returns the margin, and each candidate's share of
+    errors.
     """
     n = members.Z.shape[0]
     judged: Integers = np.arange(n)

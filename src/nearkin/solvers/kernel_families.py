@@ -87,16 +87,10 @@ class Family(Protocol):
 class SpectralFamily:
     r"""Kernels :math:`V \operatorname{diag}(\alpha) V^\top` with decreasing weights.
 
-    Attributes
-    ----------
-    coordinates : ndarray of shape (n, r)
-        V, orthonormal columns, the smoothest first.
-    weights : ndarray of shape (r,)
-        α, decreasing.
-    keeps_size : bool
-        Whether the product of the weights stays. Without anything that is to be far apart, the
-        kernel that meets all bounds best is zero: then only the shape of it may be learned. The
-        constant function, of which distances know nothing, is in neither product nor order.
+    ``coordinates`` (n, r) are V, orthonormal columns, the smoothest first, and ``weights`` (r,) α.
+    ``keeps_size`` says whether the product of the weights stays. Without anything that is to be far
+    apart, the kernel that meets all bounds best is zero: then only the shape of it may be learned.
+    The constant function, of which distances know nothing, is in neither product nor order.
     """
 
     coordinates: Floats
@@ -151,26 +145,17 @@ class DataDependentFamily:
 
     :math:`T = \sum_i \theta_i v_i v_i^\top`, with increasing θ for smooth to rough functions
     :math:`v_1, v_2, \dots`; whatever is orthogonal to all of them counts as rough as the last, or
-    many times as rough. In coordinates Φ of S, that is for :math:`S = \Phi \Phi^\top`, the member
-    is :math:`B_0 = (I + \Phi^\top T \Phi)^{-1}`, for known and new points alike. With increments
-    :math:`\delta_j = \theta_j - \theta_{j-1} \ge 0`,
+    many times as rough. In coordinates Φ (n, p) of S, that is for :math:`S = \Phi \Phi^\top`, the
+    member is :math:`B_0 = (I + \Phi^\top T \Phi)^{-1}`, for known and new points alike. With
+    increments :math:`\delta_j = \theta_j - \theta_{j-1} \ge 0` (r,) and ``roughness`` R (r, p, p),
 
     .. math::
 
         \Phi^\top T \Phi = \sum_j \delta_j R_j, \qquad
         R_j = \Phi^\top \Big(I - \sum_{i < j} v_i v_i^\top\Big) \Phi .
 
-    The paper orders θ the other way (eq. 5). Then smooth functions would be penalised most, and
-    the limit of a weak S would not be the spectral family, as the paper says it is.
-
-    Attributes
-    ----------
-    coordinates : ndarray of shape (n, p)
-        Φ.
-    roughness : ndarray of shape (r, p, p)
-        R.
-    increments : ndarray of shape (r,)
-        δ.
+    The paper orders θ the other way (eq. 5). Then smooth functions would be penalised most, and the
+    limit of a weak S would not be the spectral family, as the paper says it is.
     """
 
     coordinates: Floats
@@ -187,15 +172,8 @@ class DataDependentFamily:
     ) -> Self:
         """Make the member whose roughness is that of a graph and weighs as much as S.
 
-        Parameters
-        ----------
-        coordinates : ndarray of shape (n, p)
-        eigenvalues : ndarray of shape (r,)
-            Increasing.
-        eigenvectors : ndarray of shape (n, r)
-        beyond : float, default=1.0
-            How many times as rough as the last of them all other functions are to count. Above 1
-            they have an increment of their own.
+        ``beyond`` is how many times as rough as the last eigenvector all other functions are to
+        count. Above 1 they have an increment of their own.
         """
         along = coordinates.T @ eigenvectors
         left = coordinates.T @ coordinates
@@ -258,18 +236,10 @@ SomeFamily = TypeVar("SomeFamily", bound=Family)
 
 @dataclass(frozen=True)
 class Alternated(Generic[SomeFamily]):
-    """Result of :func:`alternate`.
+    """Result of :func:`alternate`: the member that the last projection started from, and that.
 
-    Attributes
-    ----------
-    family : Family
-        At the member that the last projection started from.
-    solution : LogDetResult
-        The last projection.
-    objective : ndarray
-        After every half step, the first a projection. It never rises but by the tolerance of the
-        projections.
-    converged : bool
+    ``objective`` is after every half step, the first a projection. It never rises but by the
+    tolerance of the projections.
     """
 
     family: SomeFamily
@@ -290,17 +260,9 @@ def alternate(
 ) -> Alternated[SomeFamily]:
     """Project onto the pairs' bounds and move within the family, in turn.
 
-    Parameters
-    ----------
-    family : Family
-        Where to start.
-    pairs : BoundedPairs
-    n_iter : int
-        Most projections.
-    tol : float, default=1e-3
-        Stop before that when a full step lowers the objective by no more than this share.
-    max_sweeps, sweep_tol
-        Of :func:`nearkin.solvers.logdet.project`.
+    At most ``n_iter`` projections; it stops before that when a full step lowers the objective by no
+    more than the share ``tol``. ``max_sweeps`` and ``sweep_tol`` are of
+    :func:`nearkin.solvers.logdet.project`.
     """
 
     def projected(family: SomeFamily) -> LogDetResult:
@@ -339,19 +301,11 @@ def _gain(family: Family, moved: Family, B: Floats) -> float:
 class RbfFamily:
     r"""Kernels :math:`\alpha \exp(-\gamma \|x - y\|^2)` of unknown width and size.
 
-    Attributes
-    ----------
-    squared : ndarray of shape (m, m)
-        Squared distances between the points.
-    gamma, size : float
-        γ and α.
-    moves : bool
-        Whether :meth:`nearest_to` looks for another γ too.
+    ``squared`` (m, m) are squared distances between the points; ``gamma`` and ``size`` are γ and α.
+    ``moves`` says whether :meth:`nearest_to` looks for another γ too.
 
-    Notes
-    -----
-    Distances know nothing of a kernel's mean, so all is done in the space of centred functions,
-    of m − 1 dimensions. O(m³) time for each width that is tried.
+    Distances know nothing of a kernel's mean, so all is done in the space of centred functions, of
+    m − 1 dimensions. O(m³) time for each width that is tried.
     """
 
     squared: Floats
@@ -401,18 +355,10 @@ class RbfFamily:
         return replace(self, gamma=gamma, size=best_size(gamma)[0])
 
     def coefficients(self, components: Floats) -> Floats:
-        """C such that kernel values against the points, times C, embed any row.
+        """C (m, q) such that kernel values against the points, times C, embed any row.
 
-        Parameters
-        ----------
-        components : ndarray of shape (q, m − 1)
-            From :attr:`coordinates` to the embedding.
-
-        Returns
-        -------
-        ndarray of shape (m, q)
-            At the points the embedding is that of their coordinates, but for a shift and the
-            ridge.
+        ``components`` (q, m − 1) lead from :attr:`coordinates` to the embedding. At the points it
+        is that of their coordinates, but for a shift and the ridge.
         """
         factor = self._factor(self.gamma)
         return np.asarray(
@@ -433,19 +379,10 @@ class RbfFamily:
 
 @one_blas_thread()
 def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternated[RbfFamily]:
-    """Find the rbf kernel that comes nearest to what pairs ask for.
+    """Find the rbf kernel that comes nearest to what pairs among m points ask for.
 
-    The problem is not convex in the width: of many widths the one with the least objective is
-    where alternation starts.
-
-    Parameters
-    ----------
-    squared : ndarray of shape (m, m)
-        Squared distances between the points.
-    gamma : float
-        One over their mean or so: widths around it are tried.
-    pairs : BoundedPairs
-        Among the points.
+    The problem is not convex in the width: alternation starts at the one with the least objective
+    of many around ``gamma``, one over the mean of ``squared`` or so.
     """
     tried = [
         alternate(
@@ -467,18 +404,7 @@ def learn_width_for_pairs(
     """Learn the width of an rbf kernel that suits some pairs, see :func:`learn_width`.
 
     A wide kernel's distances are those of the rows themselves. Bounds at their ends ask for much,
-    which tells widths apart.
-
-    Parameters
-    ----------
-    squared : ndarray of shape (n, n)
-        Squared distances.
-    gamma : float
-        Where to start.
-    links : Pairs
-        Of these rows; 300 of each kind are judged by, at most.
-    rng : RandomState
-        Draws these.
+    which tells widths apart. At most 300 pairs of each kind are drawn to judge by.
     """
     wide = RbfFamily(squared, _WIDE * gamma)
     ends = np.triu_indices(len(squared), 1)

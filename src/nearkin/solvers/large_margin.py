@@ -67,19 +67,11 @@ _MORE_ROUNDINGS = 4
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of rows, and which classes differ.
+    """Classes of rows of X about which something is known, and which classes differ.
 
-    Attributes
-    ----------
-    rows : int ndarray of shape (n,)
-        Rows of X about which something is known.
-    number : int ndarray of shape (n,)
-        Class of each; rows of one class are alike.
-    n_labels : int
-        Classes below this number are labels, and differ all from one another.
-    unlike : int64 ndarray
-        Sorted ``a * n_classes + b`` of all further classes a and b that differ, in both orders.
-    n_classes : int
+    Rows of one class are alike. Classes below ``n_labels`` are labels, and differ all from one
+    another. ``unlike`` has ``a * n_classes + b``, sorted, of all further classes a and b that
+    differ, in both orders.
     """
 
     rows: Integers
@@ -115,12 +107,9 @@ def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 @one_blas_thread()
 def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
-    """Find each row's nearest others of the same class; X may be sparse.
+    """Find each row's nearest others of its class (n, n_neighbors), −1 where there are fewer.
 
-    Returns
-    -------
-    int ndarray of shape (n, n_neighbors)
-        Nearest first, then −1 where a class has fewer.
+    X may be sparse.
     """
     targets = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
     order = np.argsort(number, kind="stable")
@@ -144,19 +133,9 @@ def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """Objective of large margin nearest neighbours for given targets.
+    """Objective of large margin nearest neighbours for given targets (n, k), −1 for none.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    targets : int ndarray of shape (n, k)
-        −1 where there is none.
-    classes : Classes
-        Of these rows.
-    margin : float
-        A squared distance.
-    push : float
-        μ, the share of impostors in the objective.
+    ``margin`` is a squared distance, and ``push`` μ, the share of impostors in the objective.
     """
 
     X: Floats
@@ -178,20 +157,10 @@ class MarginProblem:
     def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
         """Find all pairs of unlike rows of which one is, or nearly is, an impostor of the other.
 
-        Parameters
-        ----------
-        L : ndarray of shape (q, d)
-        ahead : float, default=0.0
-            How much farther than its reach (margin and farthest target) to look from a row, as a
-            share of that.
+        ``ahead`` is how much farther than its reach (margin and farthest target) to look from a
+        row, as a share of that. A few pairs more are among them, as many as rounding may account
+        for.
 
-        Returns
-        -------
-        left, right : int32 ndarrays of shape (p,)
-            A few pairs more are among them, as many as rounding may account for.
-
-        Notes
-        -----
         O(n² q) time, by products of tiles of rows; memory for the pairs, and for a tile.
         """
         Z = self.X @ L.T
@@ -241,22 +210,9 @@ class MarginProblem:
         return left, right
 
     def objective(self, L: Floats, rivals: tuple[Integers, Integers]) -> tuple[float, Floats]:
-        r"""Value and gradient, where impostors are among given pairs.
+        """Value and gradient (q, d) at L, where impostors are among the pairs of :meth:`rivals`.
 
-        Parameters
-        ----------
-        L : ndarray of shape (q, d)
-        rivals : two int ndarrays of shape (p,)
-            Of :meth:`rivals`. Pairs beyond the margin do no harm.
-
-        Returns
-        -------
-        value : float
-        gradient : ndarray of shape (q, d)
-
-        Notes
-        -----
-        O((p + n k + n d) q) time. Memory: five arrays of n × q.
+        O((p + n k + n d) q) time for p pairs. Memory: five arrays of n × q.
         """
         Z = self.X @ L.T
         squared = self.target_distances(Z)
@@ -401,16 +357,9 @@ def _pull(Z: Any, targets: Any, weight: Any, force: Any) -> None:
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of :func:`minimize_margin_objective`.
+    """Result of :func:`minimize_margin_objective`: L (q, d), and the iterations in all rounds.
 
-    Attributes
-    ----------
-    L : ndarray of shape (q, d)
-    objective : list of float
-        Before the first round and after each; it never rises.
-    n_iter : int
-        Iterations in all rounds.
-    converged : bool
+    The objective is before the first round and after each; it never rises.
     """
 
     L: Floats
@@ -427,18 +376,10 @@ def minimize_margin_objective(
     Where all rows come into one place, the gradient vanishes whatever lies around it: if the
     objective falls along some metric from there, it goes on from that.
 
-    Each round looks for all rivals, then runs L-BFGS on these. Where others have come near
-    meanwhile, and the objective with them is not lower after all, the round is run again from
-    where it began with those added.
-
-    Parameters
-    ----------
-    problem : Problem
-    L : ndarray of shape (q, d)
-    max_iter : int
-        Most iterations of L-BFGS, in all rounds.
-    tol : float
-        Stop when a round lowers the objective by no more than this share.
+    Each round looks for all rivals, then runs L-BFGS on these, for ``max_iter`` iterations in all.
+    Where others have come near meanwhile, and the objective with them is not lower after all, the
+    round is run again from where it began with those added. A round that lowers the objective by no
+    more than the share ``tol`` is the last.
     """
     shape = L.shape
     n_terms = int((problem.targets >= 0).sum())
@@ -498,7 +439,7 @@ def _is_one_place(problem: MarginProblem, L: Floats) -> bool:
 def _find_way_out(
     problem: MarginProblem, L: Floats, rivals: tuple[Integers, Integers], value: float
 ) -> Floats | None:
-    """A map from which the objective goes lower than where all rows are in one place.
+    """Find a map with a lower objective than where all rows are in one place, or None.
 
     There it is linear in the metric, with the slope G: it falls along the eigenvectors of G whose
     eigenvalues are negative. The others are there a little, so that they may grow.
@@ -536,13 +477,8 @@ def learn_large_margin_metric(
     """Lower the objective over the metric and, in passes after the first, over the targets.
 
     With targets that are nearest in the metric learned so far no term of the objective is larger
-    than with the earlier ones: it does not rise between passes either.
-
-    Returns
-    -------
-    solution : Solution
-    margin : float
-        The unit of the objective. 0 if all rows coincide: L is as it was then.
+    than with the earlier ones: it does not rise between passes either. Returns the solution, and
+    the margin, which is the unit of the objective: 0 if all rows coincide, where L is as it was.
     """
     targets = find_nearest_alike(X, classes.number, n_neighbors)
     margin = _mean_target_distance(X, targets)

@@ -87,17 +87,10 @@ _BANDWIDTHS, _LEAST_BANDWIDTH = 12, 1 / 4
 def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
     r"""Matrix sign function by the iteration of Newton and Schulz: products only.
 
-    Parameters
-    ----------
-    matrices : array of shape (n, d, d)
-        Symmetric, of norm at most 1; of any library, NumPy included.
-    smallest_eigenvalue : float
-        Eigenvalues of this size, relative to the norm, arrive at ±1; smaller ones may not.
-
-    Notes
-    -----
-    Each step, :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors
-    would do as well, but torch finds those of one matrix after another.
+    For symmetric matrices (n, d, d) of norm at most 1, of any library. Eigenvalues of
+    ``smallest_eigenvalue``, relative to the norm, arrive at ±1; smaller ones may not. Each step,
+    :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors would do as
+    well, but torch finds those of one matrix after another.
     """
     return _iterate_sign(matrices, sign_iteration_scales(smallest_eigenvalue))
 
@@ -132,21 +125,12 @@ def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
 
 
 def sign_by_single(matrices: Array) -> tuple[Array, Array]:
-    r"""Sign function with nearly all products in about single precision.
+    """Sign function of float64 matrices (n, d, d), d > 2, by products in about single precision.
 
-    The largest two eigenvalues often exceed the others a thousand times, and would leave these to
-    rounding. If the space of their eigenvectors is found, they are replaced by their signs.
-
-    Parameters
-    ----------
-    matrices : float64 array of shape (n, d, d), d > 2
-        Symmetric, of Frobenius norm 1.
-
-    Returns
-    -------
-    signs : float32 array of shape (n, d, d)
-    doubt : float32 array of shape (n, 1, 1)
-        How many eigenvalues have not arrived at ±1: too small for single precision, or zeros.
+    The matrices are symmetric, of Frobenius norm 1. The largest two eigenvalues often exceed the
+    others a thousand times, and would leave these to rounding. If the space of their eigenvectors
+    is found, they are replaced by their signs. Beside the signs: how many eigenvalues of each (n,
+    1, 1) have not arrived at ±1, too small for single precision, or zeros.
     """
     xp, d = namespace(matrices), matrices.shape[-1]
     span, inner, astray = _leading_space(matrices)
@@ -251,27 +235,12 @@ def log_determinants(matrices: Array) -> Array:
 
 
 def bias_matrices(X: Any, models: ClassModels) -> Any:
-    r"""Φ at every row, up to a positive factor.
+    r"""Φ at every row (n, d, d), up to a positive factor.
 
-    With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is
-    :math:`p_c (u_c u_c^\top - \Sigma_c^{-1})` (eq. 17).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        A block of rows: n d² numbers are returned.
-    models : ClassModels
-
-    Returns
-    -------
-    ndarray of shape (n, d, d)
-        Zero where all densities are equal, and where all of them are too small for a number's
-        logarithm.
-
-    Notes
-    -----
-    The factor is such that nothing underflows, however far a row is from every class. O(n c d²)
-    time and O(n d (c + d)) memory for c classes.
+    With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is :math:`p_c
+    (u_c u_c^\top - \Sigma_c^{-1})` (eq. 17). Zero where all densities are equal, and where all of
+    them are too small for a number's logarithm. The factor is such that nothing underflows, however
+    far a row is from every class. O(n c d²) time and O(n d (c + d)) memory for c classes.
     """
     xp = backends.namespace(X)
     c, d = models.means.shape
@@ -296,21 +265,13 @@ def bias_matrices(X: Any, models: ClassModels) -> Any:
 
 
 def bias_coefficients(log_densities: Any) -> Any:
-    r"""Weight of each class's Hessian, relative to its density, in Φ.
+    r"""Weight of each class's Hessian, relative to its density, in Φ, from log densities (n, c).
 
     .. math:: a_c = \frac{p_c}{p_{(1)}^2 \, p_{(2)}}
         \Big( \sum_{c' \ne c} p_{c'}^2 - p_c \sum_{c' \ne c} p_{c'} \Big),
 
     with :math:`p_{(1)} \ge p_{(2)}` the two largest densities of the row. That factor makes the
     largest coefficients of the order of one, so that no row is lost to 0/0.
-
-    Parameters
-    ----------
-    log_densities : ndarray of shape (n, c)
-
-    Returns
-    -------
-    ndarray of shape (n, c)
     """
     xp = backends.namespace(log_densities)
     top = xp.argmax(log_densities, axis=1)[:, None]
@@ -331,7 +292,7 @@ def bias_coefficients(log_densities: Any) -> Any:
 
 
 def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
-    r"""Local metrics by eigenvectors, eq. 8.
+    r"""Local metrics (n, d, d) by eigenvectors, eq. 8.
 
     .. math::
 
@@ -340,23 +301,13 @@ def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
         \qquad \det M = 1,
 
     where :math:`d^+` eigenvalues are positive and :math:`d^-` negative; one of zero is given the
-    weight :math:`(d^+ + d^-) / 2`. ε is ``FLOOR`` times the
-    root mean square of the eigenvalues of Φ and 0 in the paper; it keeps the metric from being
-    singular. If Φ has eigenvalues of both signs, the trace of :math:`M^{-1}
-    (\Phi + \varepsilon \operatorname{sign} \Phi)` is zero. If all are of one sign, no metric
-    makes it zero, and :math:`M \propto |\Phi|` makes it least, by the inequality of the arithmetic
-    and the geometric mean. The metric is the identity where Φ = 0.
+    weight :math:`(d^+ + d^-) / 2`. ε is ``FLOOR`` times the root mean square of the eigenvalues of
+    Φ and 0 in the paper; it keeps the metric from being singular. If Φ has eigenvalues of both
+    signs, the trace of :math:`M^{-1} (\Phi + \varepsilon \operatorname{sign} \Phi)` is zero. If all
+    are of one sign, no metric makes it zero, and :math:`M \propto |\Phi|` makes it least, by the
+    inequality of the arithmetic and the geometric mean. The metric is the identity where Φ = 0.
 
-    Parameters
-    ----------
-    Phi : ndarray of shape (n, d, d)
-        Symmetric.
-    interpolation : float, default=0.0
-        Share s of the identity in the result, ``(1 − s) M + s I``.
-
-    Returns
-    -------
-    ndarray of shape (n, d, d)
+    Returned is ``(1 − s) M + s I`` with the interpolation s.
     """
     values, vectors = metric_eigenpairs(Phi)
     values = (1 - interpolation) * values + interpolation
@@ -385,22 +336,9 @@ def mean_local_metric(
 ) -> Floats:
     r"""Mean of the local metrics at all rows, :math:`\sum_i w_i M_i / \sum_i w_i` (eq. 10).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    models : ClassModels
-    weights : ndarray of shape (n,), optional
-        Not negative, and not all zero. Equal by default, which is the paper's M^UNI (eq. 11).
-    interpolation : float, default=0.0
-        Share of the identity in every local metric.
+    With equal weights the paper's M^UNI (eq. 11). ``interpolation`` is the share of the identity in
+    every local metric. The same for any number of cores.
 
-    Returns
-    -------
-    ndarray of shape (d, d)
-        The same for any number of cores.
-
-    Notes
-    -----
     O(n d³ + n c d²) time, nearly all of it in eigenvectors, on all cores; O(d²) memory beside
     blocks of a few megabytes for each core.
     """
@@ -516,31 +454,19 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
 
 
 def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
-    r"""Local metrics by products of matrices only, for accelerators.
+    r"""Local metrics (n, d, d) by products of matrices only, for accelerators.
 
     With :math:`S = \operatorname{sign} \Phi`, found by the iteration of Newton and Schulz, the size
-    of Φ is :math:`|\Phi| = \Phi S`, the numbers of eigenvalues are
-    :math:`d^\pm = (\operatorname{tr} S^2 \pm \operatorname{tr} S) / 2`, and
+    of Φ is :math:`|\Phi| = \Phi S`, the numbers of eigenvalues are :math:`d^\pm =
+    (\operatorname{tr} S^2 \pm \operatorname{tr} S) / 2`, and
 
     .. math:: M \propto (|\Phi| + \varepsilon I) \,
         \big( (\operatorname{tr} S^2) I + (\operatorname{tr} S) S \big) .
 
-    Parameters
-    ----------
-    Phi : array of shape (n, d, d)
-        Symmetric, of any array type.
-    xp : module, default=numpy
-        The namespace of that type after the array API standard, with its linear algebra.
+    As by :func:`local_metrics`, but that eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
+    float32 up to 1e-6) may have been given a weight between those of both signs, which changes an
+    eigenvalue of M of the size of the floor. ``xp`` is the namespace of Φ's array type.
 
-    Returns
-    -------
-    array of shape (n, d, d)
-        As by :func:`local_metrics`. Eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
-        float32 up to 1e-6) may have been given a weight between those of both signs, which changes
-        an eigenvalue of M of the size of the floor.
-
-    Notes
-    -----
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
     """
     return _by_sign(Phi, xp)[0]
@@ -583,15 +509,8 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
 def local_neighbors(
     X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
 ) -> tuple[Floats, NDArray[np.integer]]:
-    """Nearest training rows of each row of X under the metric at that row.
+    """Nearest training rows of each row of X under the metric at that row: distances and positions.
 
-    Returns
-    -------
-    distances : ndarray of shape (n, n_neighbors)
-    positions : int ndarray of shape (n, n_neighbors)
-
-    Notes
-    -----
     O(p d²) time for each row of X and p training rows, on all cores; O(p d) memory for each core.
     """
     distances = np.empty((len(X), n_neighbors))
@@ -646,22 +565,10 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     .. math:: w_i \propto \sum_j \exp(-\lVert z_i - z_j \rVert^2 / \sigma^2)
 
     with that of 12 bandwidths σ that makes the rows likeliest when each is left out of its own
-    density, which is :math:`\sigma^{-r} \sum_{j \ne i}` of the same but for a factor.
+    density, which is :math:`\sigma^{-r} \sum_{j \ne i}` of the same but for a factor; r is the
+    ``rank``, the dimension of the space that the rows span. Drawn are at most 5000 rows j, and 1000
+    rows that judge bandwidths.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-    rank : int
-        Dimension r of the space that the rows span.
-    rng : RandomState
-        Draws the rows j if there are more than 5000, and the 1000 rows that judge bandwidths.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Notes
-    -----
     O(n m) time for m ≤ 5000 rows j, on all cores; memory for a block of distances in each.
     """
     n = len(Z)
@@ -737,26 +644,10 @@ def density_weighted_metric(
 ) -> tuple[Floats, Floats, int]:
     """Iterate Algorithm 1: metrics weighted by a density, which is estimated under the metric.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    models : ClassModels
-    density : callable
-        Weights of sum 1 for rows as they are under the current metric.
-    interpolation : float
-    n_iter : int
-        Most rounds. They end before when the metric is at rest.
-
-    Returns
-    -------
-    metric : ndarray of shape (d, d)
-    weights : ndarray of shape (n,)
-    n_rounds : int
-
-    Notes
-    -----
-    Local metrics are computed once and kept while they take less than 256 megabytes; otherwise
-    they are computed again in every round.
+    ``density`` gives weights of sum 1 for rows as they are under the current metric. At most
+    ``n_iter`` rounds, fewer where the metric is at rest. Returns the metric, the weights, and the
+    number of rounds. Local metrics are computed once and kept while they take less than 256
+    megabytes; otherwise they are computed again in every round.
     """
     n, d = X.shape
     kept = None

@@ -110,14 +110,7 @@ BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class Triplets:
-    """Rows that are to be nearer to one than to another.
-
-    Attributes
-    ----------
-    rows : int ndarray of shape (t, 3)
-        (a, b, c): a is to be nearer to b than to c.
-    weight : ndarray of shape (t,)
-    """
+    """Rows (t, 3): a is to be nearer to b than to c, and how much each triplet weighs."""
 
     rows: NDArray[np.integer]
     weight: Floats
@@ -129,14 +122,9 @@ NO_TRIPLETS = Triplets(np.empty((0, 3), dtype=np.int64), np.empty(0))
 
 @dataclass(frozen=True)
 class TripletDifferences:
-    """Triplets as differences, in units of the margin's own.
+    """Triplets as differences z and v (t, r), in units of the margin's own.
 
-    Attributes
-    ----------
-    near, far : ndarray of shape (t, r)
-        z and v.
-    cap : ndarray of shape (t,)
-        c, what a triplet costs by its missing.
+    ``cap`` (t,) is c, what a triplet costs by its missing.
     """
 
     near: Floats
@@ -208,22 +196,10 @@ def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any
 class BoundedPairs:
     """Pairs of rows, and how far apart they are to be.
 
-    Attributes
-    ----------
-    left, right : int ndarray of shape (k,)
-        Row numbers.
-    sign : ndarray of shape (k,)
-        +1 for must-links, −1 for cannot-links.
-    weight : ndarray of shape (k,)
-        Above 0. A slack γ for weights w is the same as a slack γ/a for weights aw.
-    upper, lower : float
-        Squared distances: must-links are to be at most ``upper``, cannot-links at least
-        ``lower``.
-    slack : float
-        γ, above 0. The larger, the more the pairs count beside the prior; ``inf`` makes the
-        bounds strict, which need not be possible.
-    triplets : Triplets
-        Rows that are to be nearer to one than to another.
+    ``sign`` is +1 for must-links, −1 for cannot-links; these are to be at most ``upper``, or at
+    least ``lower``, apart, both squared. ``weight`` is above 0: a slack γ for weights w is the same
+    as a slack γ/a for weights aw. The larger γ, above 0, the more the pairs count beside the prior;
+    ``inf`` makes the bounds strict, which need not be possible.
     """
 
     left: NDArray[np.integer]
@@ -238,26 +214,14 @@ class BoundedPairs:
 
 @dataclass(frozen=True)
 class LogDetResult:
-    """Result of :func:`project`.
+    """Result of :func:`project`: B (r, r), dual variables, and what became of the pairs.
 
-    Attributes
-    ----------
-    B : ndarray of shape (r, r)
-    duals : ndarray of shape (k,)
-        λ, zero for pairs that hold without being asked to.
-    slacks : ndarray of shape (k,)
-        ξ, the squared distances that the pairs were allowed in the end.
-    objective : ndarray of shape (n_sweeps + 1,)
-        Before the first sweep and after each, with the best ξ for the B of that moment. It need
-        not fall at every sweep: the sweeps raise g.
-    gap : float
-        How far the last of them is from the minimum at most, by duality.
-    n_sweeps : int
-    converged : bool
-    n_coincident : int
-        Pairs left alone since their two points are one.
-    triplet_duals : ndarray of shape (t,)
-        μ, zero for triplets that hold without being asked to.
+    ``duals`` (k,) are λ, zero for pairs that hold without being asked to, and ``triplet_duals``
+    (t,) μ likewise; ``slacks`` (k,) are ξ, the squared distances that the pairs were allowed in the
+    end. The objective is before the first sweep and after each, with the best ξ for the B of that
+    moment. It need not fall at every sweep: the sweeps raise g. ``gap`` is how far the last of them
+    is from the minimum at most, by duality. ``n_coincident`` pairs were left alone since their
+    points are one.
     """
 
     B: Floats
@@ -287,15 +251,7 @@ def logdet_objective(
         D_{ld}(B, B_0) + \gamma \sum_c w_c
         \Big( \frac{\xi_c}{\xi^0_c} - \log \frac{\xi_c}{\xi^0_c} - 1 \Big)
 
-    Parameters
-    ----------
-    B, B0 : ndarray of shape (r, r)
-        Positive definite.
-    slacks, targets : ndarray of shape (k,)
-        ξ and ξ⁰, squared distances.
-    slack : float
-        γ.
-    weight : ndarray of shape (k,)
+    with ``slacks`` ξ and ``targets`` ξ⁰ (k,), squared distances, and ``slack`` γ.
     """
     return divergence(B, B0) + float((slack * weight) @ _scalar_divergence(slacks / targets))
 
@@ -303,14 +259,7 @@ def logdet_objective(
 def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
     """Best slacks ξ for B: the target where a pair holds, else the pair's squared distance.
 
-    With it, the objective of any B can be told.
-
-    Parameters
-    ----------
-    B : ndarray of shape (r, r)
-    Z : ndarray of shape (k, r)
-        Differences.
-    sign, targets : ndarray of shape (k,)
+    With these, the objective of any B can be told. Z (k, r) are differences.
     """
     squared = np.einsum("kr,kr->k", Z @ B, Z)
     return np.where(sign * (squared - targets) > 0, squared, targets)
@@ -321,26 +270,12 @@ def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
 def project(
     F: Floats, pairs: BoundedPairs, B0: Floats, *, max_sweeps: int = 1000, tol: float = 1e-6
 ) -> LogDetResult:
-    """Find the metric nearest to a prior one that obeys bounds on some distances.
+    """Find the metric nearest to a prior one that obeys bounds on some distances between rows of F.
 
-    Parameters
-    ----------
-    F : ndarray of shape (n, r)
-        Coordinates.
-    pairs : BoundedPairs
-    B0 : ndarray of shape (r, r)
-        The prior. It may be singular: B is then zero where it is.
-    max_sweeps : int, default=1000
-    tol : float, default=1e-6
-        Stop when the objective is known to be within this share of its minimum. With strict
-        bounds, also when no pair misses its own by more than this share.
+    B0 may be singular: B is then zero where it is. It stops when the objective is known to be
+    within the share ``tol`` of its minimum; with strict bounds, also when no pair misses its own by
+    more.
 
-    Returns
-    -------
-    LogDetResult
-
-    Notes
-    -----
     O(k q²) time a sweep and O(k q) memory, q the smaller of r, the number of pairs and the number
     of their points less one: B differs from the prior only where differences of pairs reach.
 
@@ -622,18 +557,8 @@ def estimate_bounds(
 ) -> tuple[float, float]:
     """Estimate bounds: a small and a large distance between random rows under the prior.
 
-    Rows that coincide say nothing and are left out. Where all others are equally far apart,
-    must-links are to halve the distance.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, r)
-        Coordinates.
-    ends : int ndarray of shape (2, k)
-        Rows of F that make the random pairs.
-    B0 : ndarray of shape (r, r)
-        The prior metric.
-    percentiles : (float, float)
+    ``ends`` (2, k) are the rows of F that make the random pairs. Rows that coincide say nothing and
+    are left out. Where all others are equally far apart, must-links are to halve the distance.
     """
     Z = F[ends[0]] - F[ends[1]]
     distances = np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B0, Z), 0))
@@ -649,14 +574,7 @@ def estimate_bounds(
 def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: str) -> None:
     """Warn of what went wrong in rounds of projecting and moving within a family of kernels.
 
-    Parameters
-    ----------
-    solution : LogDetResult
-        Of the last round.
-    before, after : ndarray of shape (r, r)
-        The family's member at first and at last.
-    name : str
-        Of the learner.
+    ``before`` and ``after`` (r, r) are the family's member at first and at last.
     """
     warn_unless_converged(solution, name)
     growth = float((np.diag(after) / np.diag(before)).max())

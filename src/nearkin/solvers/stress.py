@@ -70,17 +70,10 @@ class AnySprings(Protocol):
 
 @dataclass(frozen=True)
 class Springs:
-    """A few springs at each point, each stored with both its ends, row by row.
+    """A few springs at each of n points, each stored with both its ends, row by row.
 
-    Attributes
-    ----------
-    starts : int ndarray of shape (n + 1,)
-        Springs of point i are at positions ``starts[i]`` to ``starts[i + 1]``.
-    others : int ndarray of shape (e,)
-        The other end of each.
-    weight, rest : ndarray of shape (e,)
-    strut : bool ndarray of shape (e,)
-        Whether it only pushes.
+    Those of point i are at positions ``starts[i]`` to ``starts[i + 1]``, with the other end in
+    ``others``. A strut only pushes.
     """
 
     starts: NDArray[np.int64]
@@ -156,18 +149,10 @@ class Springs:
 
 @dataclass(frozen=True)
 class CompleteSprings:
-    """Springs between all points, and some more between a few of them.
+    """Springs between all points, and some more between a few of them: must-links, cannot-links.
 
-    Attributes
-    ----------
-    weight, rest : ndarray of shape (n, n)
-        Symmetric, with a diagonal of zeros.
-    links : Springs
-        The others: must-links, cannot-links.
-
-    Notes
-    -----
-    O(n² q) time for each operation, most of it in products of matrices; n² numbers at a time.
+    ``weight`` and ``rest`` (n, n) are symmetric, with a diagonal of zeros. O(n² q) time for each
+    operation, most of it in products of matrices; n² numbers at a time.
     """
 
     weight: Floats
@@ -223,14 +208,7 @@ def join_springs(
     rest: Floats,
     strut: NDArray[np.bool_],
 ) -> Springs:
-    """Make springs from a list of their ends; two between the same points stay two.
-
-    Parameters
-    ----------
-    n_points : int
-    ends : int ndarray of shape (e, 2)
-    weight, rest, strut : ndarray of shape (e,)
-    """
+    """Make springs from their ends (e, 2); two between the same points stay two."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
     order = np.argsort(first, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
@@ -370,16 +348,9 @@ def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class OrderedSprings:
-    """Springs, and triplets beside them.
+    """Springs, and beside them triplets (t, 3): a is to be nearer to b than to c by the margin.
 
-    Attributes
-    ----------
-    springs : Springs or CompleteSprings
-    triplets : int ndarray of shape (t, 3)
-        (a, b, c): a is to be nearer to b than to c.
-    strength : ndarray of shape (t,)
-        w of each.
-    margin : float
+    ``strength`` (t,) is w of each.
     """
 
     springs: AnySprings
@@ -466,20 +437,11 @@ class OrderedSprings:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """Result of :func:`relax` and :func:`relax_along`.
+    """Result of :func:`relax` and its like: the configuration Y (n, q), and the stress.
 
-    Attributes
-    ----------
-    Y : ndarray of shape (n, q)
-        The configuration.
-    stress : list of float
-        Before the first step and after each.
-    converged : bool
-        Whether the last step lowered the stress by no more than ``tol`` of it.
-    coefficients : ndarray of shape (m, q), optional
-        B of :func:`relax_along`.
-    gains : ndarray of shape (q,), optional
-        Of directions, of :func:`nearkin.solvers.stress.relax_jointly`.
+    The latter is before the first step and after each. ``converged`` says whether the last step
+    lowered it by no more than ``tol`` of it. ``coefficients`` (m, q) are B of :func:`relax_along`,
+    and ``gains`` (q,) those of directions of :func:`relax_jointly`.
     """
 
     Y: Floats
@@ -490,24 +452,11 @@ class Relaxed:
 
 
 def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
-    """Minimise the stress of points by majorisation.
+    """Minimise the stress of points by majorisation, from Y (n, q).
 
-    Parameters
-    ----------
-    springs : Springs or CompleteSprings
-    Y : ndarray of shape (n, q)
-        Where the points start. Not modified.
-    n_iter : int
-        Most steps.
-    tol : float, default=0.0
-        Stop before that when a step lowers the stress by no more than this share.
+    At most ``n_iter`` steps; it stops before that when a step lowers the stress by no more than the
+    share ``tol``.
 
-    Returns
-    -------
-    Relaxed
-
-    Notes
-    -----
     A step takes O(e q) time for e springs, and O(n² q) or some tens of times O(e q) for the
     solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
@@ -534,29 +483,13 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
 def relax_along(
     springs: AnySprings, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
 ) -> Relaxed:
-    """Minimise the stress over configurations ``Y = X + basis @ B``.
+    """Minimise the stress over configurations ``Y = X + basis @ B``, by steps as in :func:`relax`.
 
-    Parameters
-    ----------
-    springs : Springs or CompleteSprings
-    X : ndarray of shape (n, q)
-        Where the points start. Not modified.
-    basis : ndarray of shape (n, m)
-        Column j says how far each point moves with coefficient j.
-    n_iter : int
-        Most steps.
-    tol : float, default=0.0
-        Stop before that when a step lowers the stress by no more than this share.
+    Column j of the basis (n, m) says how far each point moves with coefficient j; B is returned
+    too.
 
-    Returns
-    -------
-    Relaxed
-        With the coefficients B.
-
-    Notes
-    -----
-    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and
-    m² numbers.
+    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and m²
+    numbers.
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     basis = np.ascontiguousarray(basis, dtype=np.float64)
@@ -625,9 +558,9 @@ def _by_factorisation(springs: AnySprings) -> Displacement:
 def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """Make ``displacement(force, Y)`` by preconditioned conjugate gradients.
 
-    What holds gradients up are groups of points that are joined well among themselves and badly
-    to others. Hence the preconditioner adds to the diagonal a small dense system in which each
-    group moves as one.
+    What holds gradients up are groups of points that are joined well among themselves and badly to
+    others. Hence the preconditioner adds to the diagonal a small dense system in which each group
+    moves as one.
     """
     weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)
@@ -780,21 +713,12 @@ def best_gains(
 ) -> Floats:
     r"""Find gains that lower J for fixed points, by minimising a majorising function.
 
-    By Cauchy and Schwarz :math:`-d_g \le -\sum_r g_r g^0_r \delta_r^2 / d_{g^0}`, so that the
-    least of :math:`\sum_r (D_r + G_r) g_r^2 - 2 g_r g^0_r H_r` at a fixed sum is no higher.
+    By Cauchy and Schwarz :math:`-d_g \le -\sum_r g_r g^0_r \delta_r^2 / d_{g^0}`, so that the least
+    of :math:`\sum_r (D_r + G_r) g_r^2 - 2 g_r g^0_r H_r` at a fixed sum is no higher.
 
-    Parameters
-    ----------
-    must : ndarray of shape (q,)
-        D, the spread of must-links along each direction.
-    held, kept : ndarray of shape (q,)
-        G and H, that of the window, and with weights times :math:`d_Y / d_{g^0}`.
-    scale : ndarray of shape (q,)
-        s, what gains are multiplied by in their sum.
-    total : float
-        Of that sum.
-    gains : ndarray of shape (q,)
-        g⁰, those before.
+    All are (q,): ``must`` is D, the spread of must-links along each direction; ``held`` and
+    ``kept`` G and H, that of the window, and with weights times :math:`d_Y / d_{g^0}`; ``gains``
+    :math:`g^0`, those before. ``total`` is the sum of gains times ``scale``.
     """
     if not scale.any():  # all rows coincide
         return gains
@@ -816,25 +740,11 @@ def relax_jointly(
 ) -> Relaxed:
     """Move points and re-weight directions in turn; J never rises.
 
-    Parameters
-    ----------
-    springs : Springs or CompleteSprings, or with triplets OrderedSprings
-        Of pairs and of the window, at rest in F.
-    F : ndarray of shape (n, q)
-        Where rows start, along directions.
-    must : ndarray of shape (q,)
-        Weighted squared differences of must-linked rows, summed along each direction.
-    scale : ndarray of shape (q,)
-        Weights of the directions in F: what the weights sum to is kept.
-    n_iter : int
-        Most steps, each of the points and of the weights.
-    tol : float, default=0.0
-        Stop before that when a step lowers J by no more than this share.
-
-    Returns
-    -------
-    Relaxed
-        With the gains, and J as the stress.
+    The springs of pairs and of the window are at rest in F (n, q), where rows start, along
+    directions. ``must`` (q,) are weighted squared differences of must-linked rows, summed along
+    each direction, and ``scale`` the weights of directions in F: their sum is kept. ``n_iter``
+    bounds the steps of each kind; it stops before that when a step lowers J, returned as the
+    stress, by no more than the share ``tol``.
     """
     window = _Window(springs)
     held = window.spread(window.weight, F)

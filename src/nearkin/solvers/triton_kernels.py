@@ -31,17 +31,9 @@ _ALIGNED = 16
 
 
 class ClassSortedRows(NamedTuple):
-    """Rows in the order of their classes.
+    """Rows in the order of their classes, with squared lengths, see :class:`energy.Members`.
 
-    Attributes
-    ----------
-    Z : float64 tensor of shape (n, q)
-    lengths : float64 tensor of shape (n,)
-        Squared.
-    starts : int32 tensor of shape (n_classes + 1,)
-    nearest : int64 tensor of shape (n, k + 1)
-    reach : float64 tensor of shape (n, k + 1)
-        See :func:`nearkin.solvers.energy.intrusion_hinges`.
+    All in float64, ``starts`` int32 and ``nearest`` int64; ``reach`` are squared distances.
     """
 
     Z: torch.Tensor
@@ -83,23 +75,11 @@ def sum_hinges_triton(
     margins: torch.Tensor,
     some_absent: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sum hinges of rows as impostors, and of points as impostors of rows.
+    """Hinges of rows as impostors, and of points as impostors of rows, for margins and classes.
 
-    Parameters
-    ----------
-    points : float64 tensor of shape (n_points, q)
-    rows : Rows
-    own : float64 tensor of shape (n_points, n_classes, k)
-        What :func:`find_nearest_by_class_triton` gives.
-    absent : int64 tensor of shape (n_points,)
-        A row that does not count, for each point; −1 for none.
-    margins : float64 tensor of shape (n_margins,)
-    some_absent : bool
-        Whether any is.
-
-    Returns
-    -------
-    impostors, intrusions : float64 tensors of shape (n_margins, n_points, n_classes)
+    ``own`` is of :func:`find_nearest_by_class_triton`; ``absent`` is a row that does not count for
+    each point, −1 for none, and ``some_absent`` whether any is. Both float64 (n_margins, n_points,
+    n_classes).
     """
     n, c = len(points), rows.n_classes
     intrusions = torch.empty((len(margins), n, c), dtype=torch.float64, device=points.device)
@@ -251,13 +231,7 @@ def _hinges(
 
 
 class HalfPrecisionMatrices(NamedTuple):
-    """Symmetric matrices as sums of two in half precision, padded with zeros.
-
-    Attributes
-    ----------
-    upper, lower : float16 tensors of shape (n, side, side)
-        The matrices are ``upper + lower / 2048``.
-    """
+    """Symmetric matrices ``upper + lower / 2048``, float16 (n, side, side) padded with zeros."""
 
     upper: torch.Tensor
     lower: torch.Tensor

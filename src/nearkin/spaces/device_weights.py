@@ -1,9 +1,9 @@
-"""Local weights on the device of the rows: by fused kernels, and by the libraries' functions.
+"""Local weights and kernel expansions on the device of the rows.
 
-Both do what :mod:`nearkin.spaces.local_weights` does on the host. The kernels
-(:mod:`nearkin.spaces.triton_weights`) are as fast as the product of rows and landmarks alone. They
-leave rows open at which many landmarks are equally far, up to rounding: those, and all rows where
-there are no kernels, go by functions of the array standard.
+They do what :mod:`nearkin.spaces.local_weights` does on the host: by fused kernels
+(:mod:`nearkin.spaces.triton_weights`), as fast as the product of rows and landmarks alone. Rows at
+which many landmarks are equally far, up to rounding, and all rows where there are no such kernels,
+go by functions of the array standard.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ _TIE_BREAK = 2.0**-26
 
 
 def embed(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
-    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w.
-
-    By blocks of about a gigabyte, on the host a few megabytes.
-    """
+    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w."""
     there = backends.move_to(coordinates, X)
     euclidean = local.landmarks.kernel.is_euclidean
     if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.can_use_kernels(X):
@@ -220,7 +217,7 @@ class _AnyKernel:
 
 
 def _break_ties_by_position(xp: Any, distances: Any) -> Any:
-    """Change distances (n, m) by so little that sorting them breaks ties as compiled loops do.
+    """Change distances (n, m) so little that sorting breaks ties as compiled loops do.
 
     What is equal in single precision is equal; of these, the first comes first.
     """
@@ -231,10 +228,10 @@ def _break_ties_by_position(xp: Any, distances: Any) -> Any:
 
 
 def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
-    """Half squared feature distances to, and among, neighbours, (k, n) and (k, k, n).
+    """Half squared feature distances to neighbours (k, n) and among them (k, k, n).
 
-    From inner products of the differences to the point: a cancellation among these is small
-    beside the distances that it will be divided by.
+    From inner products of the differences to the point: a cancellation among these is small beside
+    the distances that it will be divided by.
     """
     squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
     among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
@@ -244,18 +241,9 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:
-    """Solve for the local weights of many points at once, on the device of their distances.
+    """Solve for local weights (K, n) from half squared distances to and among neighbours.
 
-    Parameters
-    ----------
-    e : foreign array of shape (K, n)
-        Half squared distances to the neighbours of each point.
-    gram : foreign array of shape (K, K, n)
-        Those among the neighbours.
-
-    Returns
-    -------
-    array of shape (K, n)
+    ``e`` is (K, n) and ``gram`` (K, K, n), on any device.
     """
     xp = backends.namespace(e)
     k = e.shape[0]
@@ -290,8 +278,8 @@ def expand_kernel(
 ) -> Any:
     """Multiply kernel values against the landmarks, centred if means are given, with coefficients.
 
-    None where it has to be found in another way: without a device or a Gaussian kernel, or if
-    coefficients of both signs are so large that their sum needs more digits.
+    None where that needs another way: without a device or a Gaussian kernel, or if coefficients of
+    both signs are so large that their sum needs more digits.
     """
     if (
         landmarks.kernel.name != "rbf"

@@ -1,4 +1,4 @@
-"""A kernel's feature space as learners see it: landmarks, and the leading directions among them."""
+"""Feature space of a kernel: leading directions among landmarks, and maps from rows to these."""
 
 from __future__ import annotations
 
@@ -175,11 +175,7 @@ class LocalExtension:
 
     @cached_property
     def _preparation(self) -> Preparation:
-        """How rows are moved and scaled so that their Euclidean distances determine the kernel.
-
-        For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
-        does not matter; it and the centre keep float32 accurate whatever the data's own.
-        """
+        """How rows are moved and scaled so that their Euclidean distances determine the kernel."""
         if self.landmarks.kernel.name == "cosine":
             return Preparation(np.zeros(self.landmarks.rows.shape[1]), 1.0, to_unit_length=True)
         center, scale = self.center_and_scale
@@ -187,7 +183,11 @@ class LocalExtension:
 
     @cached_property
     def center_and_scale(self) -> tuple[Floats, float]:
-        """What is subtracted from rows, and what they are multiplied by then, before distances."""
+        """What is subtracted from rows, and what the rest is multiplied by, before distances.
+
+        With an rbf kernel that becomes ``exp(-‖u - v‖²)``. Otherwise the scale does not matter; it
+        and the centre keep float32 accurate whatever the data's own.
+        """
         center = self.landmarks.middle
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
@@ -278,20 +278,10 @@ def _expand_kernel(
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """Leading directions of the landmarks in feature space.
+    """Leading directions of m landmarks in feature space.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    rows : int ndarray of shape (m,)
-        Row numbers of the landmarks.
-    landmarks : KernelLandmarks
-    eigenvalues : ndarray of shape (q,)
-        Of the landmarks' kernel matrix, decreasing.
-    directions : ndarray of shape (m, q)
-        Its unit eigenvectors.
-    centered : bool
-        Whether that matrix was centred.
+    ``eigenvalues`` (q) of the landmarks' kernel matrix, centred or not, decrease; ``directions``
+    (m, q) are its unit eigenvectors, and ``rows`` the landmarks' row numbers.
     """
 
     kernel: Kernel
@@ -343,25 +333,9 @@ def find_feature_space(
 ) -> FeatureSpace:
     """Settle the learner's kernel, choose landmarks, and find the directions above ``rank_tol``.
 
-    Parameters
-    ----------
-    learner : estimator
-        With the parameters ``kernel``, ``gamma``, ``degree``, ``coef0``, ``n_landmarks`` and
-        ``landmarks``.
-    X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-    points : int ndarray
-        Rows named in pairs, landmarks in any case.
-    rank_tol : float
-    rng : RandomState
-    center : bool, default=True
-        Whether feature vectors have mean zero; otherwise directions are those of the kernel matrix
-        as it is.
-
-    Warns
-    -----
-    UserWarning
-        If all landmarks coincide: there is one direction then, with eigenvalue 0. If a matrix
-        that is not centred has negative eigenvalues: their directions are left out.
+    ``points`` (rows named in pairs) are landmarks in any case. Without ``center`` the directions
+    are those of the kernel matrix as it is. Warns if all landmarks coincide, which leaves one
+    direction with eigenvalue 0, and if a matrix that is not centred has negative eigenvalues.
     """
     kernel = bind_kernel(
         learner.kernel,
@@ -469,15 +443,7 @@ def choose_landmark_rows(
 ) -> NDArray[np.int64]:
     """Choose the rows that are landmarks: those of pairs, and others by the learner's strategy.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-    kernel : Kernel
-    points : int ndarray
-        Rows named in pairs: landmarks in any case, up to 2000 or ``n_landmarks``.
-    n_landmarks, landmarks
-        Of a learner.
-    rng : RandomState
+    ``points``, the rows named in pairs, are landmarks up to 2000 or ``n_landmarks``.
     """
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):

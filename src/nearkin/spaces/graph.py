@@ -1,7 +1,7 @@
-r"""Neighbour graphs as sparse matrices of weights, and their Laplacians.
+r"""Neighbour graphs as sparse symmetric matrices of weights, and their Laplacians.
 
-A graph on n rows is a symmetric matrix W with :math:`w_{ij} > 0` where i and j are joined. Its
-Laplacian measures how much a function on the rows changes along the edges,
+W has :math:`w_{ij} > 0` where rows i and j are joined. Its Laplacian measures how much a function
+on the rows changes along the edges,
 
 .. math:: f^\top L f = \sum_{i<j} w_{ij} (f_i - f_j)^2, \qquad L = D - W, \quad d_i = \sum_j w_{ij},
 
@@ -53,47 +53,17 @@ def neighbor_graph(
     search: SearchMode = "exact",
     random_state: Any = None,
 ) -> sp.csr_array:
-    """Join every row with its nearest others.
+    """Join every row with its nearest others: weights (n, n), symmetric with zero diagonal.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    n_neighbors : int, default=10
-        How many nearest others each row names; n − 1, the complete graph, if that is less. A row
-        is never its own neighbour, not even among duplicates.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        For ``"cosine"`` rows are scaled to unit length, and distances are Euclidean between
-        those: ``sqrt(2 − 2 cos)``. Rows of zeros have no direction: they stay isolated, with a
-        warning.
-    weight : {"binary", "heat", "cosine"}, default="binary"
-        Of an edge: 1; or ``exp(−d² / σ²)``, σ² the mean of d² over all edges; or the cosine of
-        the two rows, 0 if one of them is zero. The last two are at least 1e-10.
-    mutual : bool, default=False
-        Join rows only if each names the other. By default one of the two is enough.
-    search : {"exact", "approximate", "auto"}, default="exact"
-        Compare all rows with all, or only with those of near cells, which finds 99 of 100
-        neighbours and is several times faster for 100 000 rows. ``"auto"`` is approximate from
-        50 000 rows on. Sparse rows are compared with all in any case.
-    random_state : int, RandomState or None, default=None
-        Seed of the approximate search.
+    With k > n − 1 neighbours the complete graph; a row is never its own neighbour. ``"cosine"``
+    compares rows of unit length; rows of zeros stay isolated, with a warning. Edges weigh 1, or
+    ``exp(−d² / σ²)`` with σ² the mean of d² over all edges (``"heat"``), or the cosine of the two
+    rows; the last two at least 1e-10. ``mutual`` asks that each names the other. The approximate
+    search compares rows of near cells, which finds 99 of 100 neighbours; ``"auto"`` takes it for
+    dense rows from 50 000 on.
 
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, with zero diagonal and float64 weights.
-
-    Notes
-    -----
-    Exact: O(n² d) time. Memory beyond the input and the result: a copy of the rows, and blocks
-    of rows against rows that stay below 1 GB, and far below if the rows are dense.
-
-    Examples
-    --------
-    >>> from nearkin.spaces.graph import neighbor_graph
-    >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray()
-    array([[0., 1., 0.],
-           [1., 0., 1.],
-           [0., 1., 0.]])
+    Exact: O(n² d) time; memory for a copy of the rows, and blocks that stay below 1 GB, and far
+    below if the rows are dense.
     """
     _check_choice("search", search, SEARCH_MODES)
     X, kept = _check_points(X, metric, weight)
@@ -106,38 +76,10 @@ def neighbor_graph(
 def ball_graph(
     X: Rows, radius: float, *, metric: Metric = "euclidean", weight: Weight = "binary"
 ) -> sp.csr_array:
-    """Join all pairs of rows that are no further apart than ``radius``.
+    """Join all pairs of rows no further apart than ``radius``; weights as :func:`neighbor_graph`.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    radius : float
-        Positive. With ``metric="cosine"`` a distance between rows of unit length: an angle φ is
-        a distance of ``2 sin(φ/2)``.
-    metric, weight : str
-        As in :func:`neighbor_graph`.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, with zero diagonal and float64 weights.
-
-    Warns
-    -----
-    UserWarning
-        If there are rows without any other in their ball.
-
-    Notes
-    -----
-    O(n² d) time. Memory: some 50 bytes for each edge, however many there are.
-
-    Examples
-    --------
-    >>> from nearkin.spaces.graph import ball_graph
-    >>> ball_graph([[0.0], [1.0], [2.0]], radius=1).toarray()
-    array([[0., 1., 0.],
-           [1., 0., 1.],
-           [0., 1., 0.]])
+    With ``metric="cosine"`` an angle φ is a distance of ``2 sin(φ/2)``. Warns of rows without any
+    other in their ball. O(n² d) time, and some 50 bytes of memory for each edge.
     """
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius!r}.")
@@ -158,27 +100,9 @@ def ball_graph(
 
 
 def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
-    """Laplacian of a graph: ``D − W``, or ``I − D^{-1/2} W D^{-1/2}`` if normalised.
+    """Laplacian of a graph, ``D − W``, or ``I − D^{-1/2} W D^{-1/2}`` if normalised.
 
-    Rows of isolated points are zero in both.
-
-    Parameters
-    ----------
-    W : array or sparse matrix of shape (n, n)
-        Symmetric, no negative weights. An edge of a point with itself is left out.
-    normalized : bool, default=False
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-
-    Examples
-    --------
-    >>> from nearkin.spaces.graph import laplacian
-    >>> laplacian([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).toarray()
-    array([[ 1., -1.,  0.],
-           [-1.,  2., -1.],
-           [ 0., -1.,  1.]])
+    Rows of isolated points are zero in both, and an edge of a point with itself is left out.
     """
     W = check_weights(W)
     degree = np.asarray(W.sum(axis=1), dtype=np.float64)
@@ -190,10 +114,7 @@ def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
 
 
 def check_weights(W: Any) -> sp.csr_array:
-    """Check weights of a graph, and return them as a symmetric float64 csr_array without diagonal.
-
-    Weights that differ from their mirror images by rounding are made the same.
-    """
+    """Check weights of a graph, and return them without diagonal, symmetric to the last bit."""
     W = sp.csr_array(W, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise InputError(f"W must be square, got shape {W.shape}.")
@@ -235,7 +156,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
-    if _is_sparse(X):
+    if sp.issparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
@@ -288,7 +209,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
     if weight == "cosine":
         X = normalize_rows(X)
     values = np.empty(len(low))
-    row_bytes = 8 * X.shape[1] if not _is_sparse(X) else 24 * (1 + X.nnz // X.shape[0])
+    row_bytes = 8 * X.shape[1] if not sp.issparse(X) else 24 * (1 + X.nnz // X.shape[0])
     for part in split_range(len(low), rows_per_block(3 * row_bytes)):
         here, there = X[low[part]], X[high[part]]
         if weight == "cosine":
@@ -304,10 +225,6 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
 def _around_middle(X: Rows) -> Rows:
     """Rows less their middle."""
     return centre(X, middle(X))
-
-
-def _is_sparse(X: Rows) -> bool:
-    return bool(sp.issparse(X))
 
 
 def _squared_norms(X: Rows) -> Floats:

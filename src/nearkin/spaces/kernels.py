@@ -64,16 +64,9 @@ _KERNEL_ROUNDING, _ENTRY_ROUNDING = 8, 4
 class Kernel:
     """A kernel function with fixed parameters.
 
-    Attributes
-    ----------
-    name : str
-        One of :data:`KERNEL_NAMES`, or ``"callable"``.
-    gamma : float
-        Inverse bandwidth (rbf, laplacian) or scale of the inner product (poly).
-    degree, coef0 : float
-        Of the polynomial kernel.
-    function : callable or None
-        ``function(A, B)`` gives the kernel matrix, for ``name="callable"``.
+    ``name`` is one of :data:`KERNEL_NAMES`, or ``"callable"`` with ``function(A, B)`` giving the
+    kernel matrix. ``gamma`` is the inverse bandwidth (rbf, laplacian) or the scale of the inner
+    product (poly); ``degree`` and ``coef0`` are of the polynomial kernel.
     """
 
     name: str
@@ -198,13 +191,9 @@ class _BetweenArrays:
 
 
 def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
-    """Half squared feature-space distances between the rows of A and of B.
+    """Half squared feature-space distances between the rows of A and of B (n_A, n_B).
 
-    Returns
-    -------
-    distances : ndarray of shape (n_A, n_B)
-    rounding : ndarray of shape (n_A,)
-        The size below which an entry of that row cannot be told from zero.
+    Beside them the size (n_A,) below which an entry of that row cannot be told from zero.
     """
     found, rounding = unsaturated_distances(kernel, A, B)
     return saturate(found) if kernel.saturates else found, rounding
@@ -299,24 +288,12 @@ def bind_kernel(
 def resolve_gamma(
     gamma: str | float, X: Rows, *, manhattan: bool = False, random_state: Any = None
 ) -> float:
-    """Inverse bandwidth, from a rule or a number.
+    """Inverse bandwidth, from a number, or from a rule and X.
 
-    Parameters
-    ----------
-    gamma : "mean", "median" or float
-        One over the mean or median squared distance between two rows; a number is taken as it is.
-    X : array or sparse matrix of shape (n, d)
-    manhattan : bool
-        The laplacian kernel decays with the city-block distance itself: then one over the mean
-        or median of that.
-    random_state : int, RandomState or None
-        Draws the rows that stand for the data where every pair would be too many. The mean
-        squared distance needs no draw: it is twice the total variance.
-
-    Returns
-    -------
-    float
-        1.0 where all rows are equal: any bandwidth is right then.
+    One over the mean or median squared distance between two rows, for the laplacian kernel
+    (``manhattan``) over that of the city-block distance itself. Rows are drawn where every pair
+    would be too many, but for the mean squared distance, which is twice the total variance. 1.0
+    where all rows are equal: any bandwidth is right then.
     """
     if not isinstance(gamma, str):
         if not (np.isfinite(gamma) and gamma > 0):
@@ -400,10 +377,9 @@ def _call_function(function: KernelFunction, A: Rows, B: Rows) -> Floats:
 
 
 def check_kernel_matrix(K: Floats) -> None:
-    """Refuse a matrix that no kernel can have produced, and name an entry that shows it.
+    """Refuse a matrix that is not symmetric or breaks ``k(x,y)² <= k(x,x) k(y,y)``; name an entry.
 
-    Symmetry and the Cauchy–Schwarz inequality ``k(x,y)² <= k(x,x) k(y,y)`` are checked: a
-    distance matrix given by mistake has a zero diagonal and fails the second.
+    A distance matrix given by mistake has a zero diagonal and fails the second.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(
@@ -447,14 +423,9 @@ def center_kernel(K: Floats, *, overwrite: bool = False) -> Floats:
 
 
 def center_new(K_new: Floats, column_means: Floats) -> Floats:
-    """Centre kernel values of new rows against training rows by the training rows' mean.
+    """Centre kernel values of new rows (n_new, n) by the training rows' mean.
 
-    Parameters
-    ----------
-    K_new : ndarray of shape (n_new, n)
-        Kernel values, not centred.
-    column_means : ndarray of shape (n,)
-        Column means of the training rows' kernel matrix, not centred.
+    ``column_means`` (n,) are those of the training rows' kernel matrix, not centred.
     """
     xp = backends.namespace(K_new)
     row_means = xp.mean(K_new, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Choosing landmarks: the few rows that stand for all others."""
+"""Choosing landmarks, the few rows that stand for all others, and kernel values against them."""
 
 from __future__ import annotations
 
@@ -58,28 +58,15 @@ def choose_landmarks(
     include: NDArray[np.integer],
     random_state: Any = None,
 ) -> NDArray[np.int64]:
-    """Choose landmarks among rows; their numbers, in increasing order.
+    """Choose landmarks among rows, or rows of a kernel matrix; their numbers in increasing order.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-    n_landmarks : int
-        How many; all rows if that is more than there are. ``include`` may make it more.
-    strategy : str or array of row numbers
-        ``"random"`` draws rows uniformly. ``"kmeans++"`` draws each next row with a probability
-        proportional to its squared distance in feature space from the landmarks so far.
-        ``"farthest"`` takes the farthest row each time. ``"leverage"`` draws rows by their ridge
-        leverage scores: how much the kernel matrix would lose without them. An array names the
-        rows outright and ``n_landmarks`` is not used.
-    kernel : Kernel
-    include : int array
-        Rows that are landmarks in any case.
-    random_state : int, RandomState or None
+    ``"random"`` draws uniformly; ``"kmeans++"`` in proportion to the squared distance in feature
+    space from the landmarks so far; ``"farthest"`` takes the farthest row each time; ``"leverage"``
+    draws by ridge leverage scores: how much the kernel matrix would lose without a row. An array
+    names the rows outright. ``include`` are landmarks in any case.
 
-    Notes
-    -----
-    ``"random"`` costs nothing in n. The others look at a sample of max(20 000, 10 m) rows, for
-    O(m d) time a row and O(1) memory a row (leverage: 1000 numbers a row, by blocks).
+    ``"random"`` costs nothing in n. The others look at a sample of max(20 000, 10 m) rows, for O(m
+    d) time a row and O(1) memory a row (leverage: 1000 numbers a row, by blocks).
     """
     n = X.shape[0]
     if not isinstance(strategy, str):
@@ -157,8 +144,7 @@ def _choose_spread_out(
 ) -> NDArray[np.integer]:
     """Choose candidates one at a time, far from the landmarks so far.
 
-    Scikit-learn's ``kmeans_plusplus`` would do for one of the two, but it works in input space
-    and cannot start from given rows.
+    Scikit-learn's ``kmeans_plusplus`` works in input space and cannot start from given rows.
     """
     nearest = np.full(len(candidates), np.inf)
     if len(include):
@@ -194,7 +180,7 @@ def _leverage_scores(
     n_landmarks: int,
     rng: np.random.RandomState,
 ) -> NDArray[np.float64]:
-    """Ridge leverage scores ``[K (K + λI)⁻¹]_ii``, estimated against a uniform reference sample.
+    """Estimate ridge leverage scores ``[K (K + λI)⁻¹]_ii`` against a uniform reference sample.
 
     λ is set so that the scores of the reference rows sum to half the number of landmarks (the
     effective dimension that so many landmarks can cover).
@@ -232,15 +218,10 @@ def _kernel_between(X: Rows, rows: Any, to: Any, kernel: Kernel) -> Any:
 
 @stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 class KernelLandmarks:
-    """Landmark rows and a kernel: kernel values and feature-space distances to them.
+    """m landmark rows and a kernel: kernel values and feature-space distances to them.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    rows : array or sparse matrix of shape (m, d), or square kernel matrix
-        The landmarks' vectors; with a precomputed kernel, the m×m kernel matrix among them.
-    columns : int ndarray of shape (m,), optional
-        With a precomputed kernel, which columns of a row of kernel values are the landmarks'.
+    With a precomputed kernel ``rows`` is the m×m kernel matrix among the landmarks, and ``columns``
+    says which columns of a row of kernel values are theirs.
     """
 
     def __init__(
@@ -257,11 +238,9 @@ class KernelLandmarks:
         """Kernel matrix among the landmarks, m×m, in float64 whatever the data.
 
         That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
-        differences of feature vectors are the same, and keep their digits far from zero. With
-        ``around_middle=False`` it is of the rows themselves.
-
-        It is found by one thread, whatever ``fit`` had: a metric from a file, which finds it again,
-        has the same numbers to the last bit.
+        differences of feature vectors are the same, and keep their digits far from zero. Found by
+        one thread: a metric from a file, which finds it again, has the same numbers to the last
+        bit.
         """
         rows = self._precise_rows
         with ignore_overflow(), one_blas_thread():
@@ -294,7 +273,7 @@ class KernelLandmarks:
 
     @cached_property
     def middle(self) -> Floats:
-        """Where the landmarks are, see :func:`nearkin.rows.distances.middle`."""
+        """Origin near the landmarks, see :func:`nearkin.rows.distances.middle`."""
         return middle(self.rows)
 
     def _around_middle(self, X: Rows) -> Rows:
@@ -310,7 +289,7 @@ class KernelLandmarks:
             return self.kernel(self._around_middle(X), self._around_middle(self._rows_beside(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """Numbers that distances of rows to landmarks in feature space increase with, and rounding.
+        """Numbers that feature-space distances to landmarks increase with, and their rounding.
 
         See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
@@ -324,9 +303,9 @@ class KernelLandmarks:
     def _least_own(self, K: Floats) -> Floats:
         """The least ``k(x, x)`` that rows can have which are known by kernel values only.
 
-        It is the squared length of the row's projection on the span of the landmarks. The part
-        outside is the same for all weights, so that they do not depend on it but for their
-        conditioning. At a landmark Cauchy–Schwarz gives the same value without rounding.
+        The squared length of the row's projection on the span of the landmarks. The part outside is
+        the same for all weights and matters to their conditioning only. At a landmark
+        Cauchy–Schwarz gives the same value without rounding.
         """
         diagonal = self.rows.diagonal()
         projected = ((K @ self._whitener) ** 2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Linear algebra on plain arrays: leading eigenvectors with reproducible signs."""
+"""Leading eigenvectors with reproducible signs, and coordinates along principal axes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ _LEAST_DEVIATION = 1e-6
 def fix_signs(vectors: Floats) -> Floats:
     """Flip columns so that the entry of largest magnitude in each is positive.
 
-    Eigenvectors are determined up to their sign only; this choice makes results reproducible
-    and moves with the rows when these are permuted. Where several entries are largest but for
-    rounding, as in symmetric graphs, the first of them counts, on every processor.
+    That makes eigenvectors reproducible, and moves with the rows when these are permuted. Where
+    several entries are largest but for rounding, as in symmetric graphs, the first of them counts.
     """
     sizes = np.abs(vectors)
     rounding = np.sqrt(np.finfo(vectors.dtype).eps)
@@ -59,35 +58,10 @@ def largest_entry(matrix: Floats) -> float:
 
 
 def principal_coordinates(Z: Floats, n_components: int = 2) -> Floats:
-    """Coordinates of rows along their principal axes, for a picture of a learned metric.
+    """Centred coordinates (n, n_components) along the axes of largest variance, for a picture.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-    n_components : int, default=2
-        How many axes. Coordinates are zero where there are no more.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-        Centred, the axes of largest variance first. Equal Z give equal signs
-        (:func:`fix_signs`).
-
-    Notes
-    -----
-    O(n q² + q³) time, and a copy of Z; where both n and q are large, the axes are found to a few
-    digits in O(n q) time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.linalg import principal_coordinates
-    >>> Z = np.array([[0.0, 5, 1], [0, 9, 1], [0, 7, 1], [0, 7, 1]])
-    >>> principal_coordinates(Z).round(6)
-    array([[-2.,  0.],
-           [ 2.,  0.],
-           [ 0.,  0.],
-           [ 0.,  0.]])
+    Zero where there are no more axes; equal Z give equal signs. O(n q² + q³) time and a copy of Z;
+    where n and q are large, the axes are found to a few digits in O(n q) time.
     """
     n_axes = min(n_components, *Z.shape)
     with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
@@ -97,15 +71,7 @@ def principal_coordinates(Z: Floats, n_components: int = 2) -> Floats:
 
 
 def principal_axes(covariance: Floats, n_axes: int | None = None) -> Floats:
-    """Directions of largest variance first, as columns with the signs of :func:`fix_signs`.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (q, q)
-        Symmetric.
-    n_axes : int, optional
-        Only so many, which takes less time.
-    """
+    """Directions of largest variance, or only ``n_axes`` of them, as columns with fixed signs."""
     q = len(covariance)
     if n_axes is None:
         return fix_signs(np.linalg.eigh(covariance)[1][:, ::-1])
@@ -115,14 +81,7 @@ def principal_axes(covariance: Floats, n_axes: int | None = None) -> Floats:
 def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
     """Factor a metric ``B = Lᵀ L``, rows of L along the principal axes of the mapped rows.
 
-    Parameters
-    ----------
-    B : ndarray of shape (r, r)
-        The metric.
-    covariance : ndarray of shape (r, r)
-        Of the rows before they are mapped.
-    n_components : int or None
-        Keep so many axes, those of largest variance.
+    ``covariance`` is of the rows before they are mapped; the axes of largest variance are kept.
     """
     values, vectors = np.linalg.eigh(B)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
@@ -144,20 +103,9 @@ def leading_coordinates(
     at: Floats,
     n_components: int | None,
 ) -> Floats:
-    """Coordinates of points along the principal axes that rows have under a metric.
+    """Coordinates of points ``at`` along the principal axes that rows F have under the metric B.
 
     Axes along which the rows hardly vary are left out, but for the first.
-
-    Parameters
-    ----------
-    B : ndarray of shape (r, r)
-        The metric.
-    F : ndarray of shape (n, r)
-        The rows.
-    at : ndarray of shape (m, r)
-        What is to be seen along their axes.
-    n_components : int or None
-        Most axes.
     """
     covariance = np.atleast_2d(np.cov(F.T, bias=True))
     components = leading_components(B, covariance, n_components)
@@ -170,32 +118,15 @@ def leading_coordinates(
 def leading_eigenpairs(
     matrix: Floats, rank_tol: float, noise: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Eigenpairs of a symmetric matrix with eigenvalues above ``rank_tol`` times the largest.
+    """Eigenpairs of a symmetric matrix with values above ``rank_tol`` of the largest, decreasing.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric, positive semi-definite up to rounding. Not modified.
-    rank_tol : float
-        Relative cut-off. It never goes below numerical rank: directions that exist only by
-        rounding are never returned.
-    noise : float, default=0.0
-        Size of the rounding errors in the matrix: eigenvalues up to n times that are taken as
-        zero. A centred matrix carries the errors of the larger one it was made from.
+    Vectors have the signs of :func:`fix_signs`. The cut-off is never below numerical rank, nor
+    below n times ``noise``, the size of rounding errors in the matrix: a centred one carries the
+    errors of the larger one it was made from. Empty if it is zero.
 
-    Returns
-    -------
-    eigenvalues : ndarray of shape (q,)
-        In decreasing order; empty if the matrix is zero.
-    eigenvectors : ndarray of shape (n, q)
-        Orthonormal columns with the signs of :func:`fix_signs`.
-
-    Notes
-    -----
     O(n³) time for small matrices; where the cut-off leaves out vectors, of 4/3 n³ operations and
-    O(n²) for each that is found. Large ones of low rank q go through a factor of q columns,
-    O(n q²); others through Lanczos with a growing number of vectors, O(n² q), since the spectra
-    met here decay fast.
+    O(n²) for each that is found. Large ones of low rank q go through a factor of q columns, O(n
+    q²); others through Lanczos with a growing number of vectors, O(n² q).
     """
     n = len(matrix)
     rank_tol = max(rank_tol, _NUMERICAL_RANK)
@@ -238,8 +169,7 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
 def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats] | None:
     """Eigenpairs above ``rank_tol`` of the largest, or None where LAPACK does not find them.
 
-    As ``eigh`` has them, but that it is the vectors wanted which are turned back, and no value is
-    found by bisection, which is slow.
+    Faster than ``eigh``: only wanted vectors are turned back, and no value is found by bisection.
     """
     n = len(matrix)
     lapack: Any = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
@@ -291,7 +221,7 @@ def _largest_of_tridiagonal(
 def _estimate_rank(leading: Floats, rank_tol: float) -> float:
     """Estimate how many eigenvalues exceed ``rank_tol`` of the largest, by a power law.
 
-    Spectra of smooth kernels fall faster in the end: it is an upper estimate for them.
+    An upper estimate for smooth kernels, whose spectra fall faster in the end.
     """
     half, last = np.sort(leading)[[len(leading) // 2, 0]] / leading.max()
     steepness = max(float(np.log2(half / last)), _NUMERICAL_RANK)
@@ -301,12 +231,8 @@ def _estimate_rank(leading: Floats, rank_tol: float) -> float:
 def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[Floats, Floats]:
     """Eigenpairs number ``first`` to ``last`` of a symmetric matrix, in increasing order.
 
-    Parameters
-    ----------
-    make : callable
-        Gives the matrix, which is overwritten. LAPACK's way to some eigenpairs fails where very
-        many are equal: then it is called again, and all are found.
-    first, last : int
+    ``make`` gives the matrix, which is overwritten. LAPACK's way to some eigenpairs fails where
+    very many are equal: then it is called again, and all are found.
     """
     try:
         return cast(
@@ -318,22 +244,10 @@ def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[
 
 
 def low_rank_factor(matrix: Floats, most_columns: int, noise: float) -> Floats | None:
-    """Factor ``matrix = R Rᵀ`` up to noise; None if R needs more columns than allowed.
+    """Factor ``matrix = R Rᵀ`` up to entries of size ``noise``; None if R needs more columns.
 
-    Cholesky's factorisation, where each step takes out the row that is left with the largest
-    diagonal entry: no other entry of what is left is larger.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric, positive semi-definite up to rounding. Not modified.
-    most_columns : int
-    noise : float
-        Largest entry that may be left over.
-
-    Notes
-    -----
-    O(n q²) time and O(n q) memory for q columns.
+    Cholesky's factorisation of a positive semi-definite matrix, taking out the row with the largest
+    diagonal entry left at each step. O(n q²) time and O(n q) memory for q columns.
     """
     n = len(matrix)
     left = matrix.diagonal().copy()

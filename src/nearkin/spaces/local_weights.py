@@ -112,15 +112,10 @@ def _put_in_order(low: Any, high: Any) -> None:
 
 @compiled()
 def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
-    """Bound the K-th smallest number of each row from above.
+    """Bound the K-th smallest number of each row of ``values`` (n, m) from above.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, m)
-    minima : ndarray of shape (n, m // 8), written
-        Of the chunks of every row, see :func:`find_below`.
-    lowest : ndarray of shape (K, n), written
-        The last of its rows are the bounds, infinite where m is too small for any.
+    Written: ``minima`` (n, m // 8) of each row's chunks (:func:`find_below`), and ``lowest`` (K,
+    n), whose last row has the bounds: infinite where m is too small for any.
     """
     k, chunks = lowest.shape[0], minima.shape[1]
     grouped = chunks // _GROUP >= _GROUPS_EACH * k
@@ -142,22 +137,10 @@ def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
 
 @compiled()
 def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) -> Any:
-    """Find the positions of the numbers of a row that are no larger than a bound, in no order.
+    """Write the positions of a row's m numbers up to ``bound``, in no order; return their number.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-    minima : ndarray of shape (m // 8,)
-        Of chunks: the first is of every (m // 8)-th number, from the first on.
-    bound : float
-    chunks : int ndarray of shape (m // 8 + 1,)
-        Scratch.
-    found : int ndarray of shape (m + 1,), written
-
-    Returns
-    -------
-    int
-        How many there are.
+     ``found`` has room for m + 1, and ``chunks`` (m // 8 + 1) is scratch. The first of ``minima``
+    (m // 8) is of every (m // 8)-th number, from the first on.
     """
     step = minima.shape[0]
     n_chunks = n_found = 0
@@ -211,8 +194,8 @@ def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest
 def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
     """Find the positions of the K smallest values, in increasing order, ties by position.
 
-    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K
-    chunks need a closer look; the minima themselves vectorise.
+    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K chunks
+    need a closer look; the minima themselves vectorise.
     """
     chunks = minima.shape[0]
     _chunk_minima(values, minima)
@@ -241,17 +224,10 @@ def _squared_distance(a: Any, b: Any) -> Any:
 def prepare_rows(
     rows: Any, center: Any, scale: float, far: float, coarse: Any, lengths: Any
 ) -> None:
-    """Move and scale rows, ``(rows − center) · scale``, clipped to ``far`` in every column.
+    """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``far``.
 
-    Parameters
-    ----------
-    rows : float64 ndarray of shape (n, d), overwritten
-    center : float64 ndarray of shape (d,)
-    scale, far : float
-    coarse : ndarray of shape (n, d + 1), written
-        The same in another type, and a column of ones.
-    lengths : float64 ndarray of shape (n,), written
-        Squared.
+    Written: ``coarse`` (n, d + 1), the same in another type with a column of ones, and squared
+    ``lengths``.
     """
     for i in range(rows.shape[0]):
         row, rounded = rows[i], coarse[i]
@@ -277,7 +253,7 @@ def _find_nearest(
     smallest: Any,
     minima: Any,
 ) -> None:
-    """Find the positions of the K nearest landmarks, in increasing order, ties by position.
+    """Find the K nearest landmarks of one row, in increasing order, ties by position.
 
     ``ranking`` only says which distances are worth taking from differences. These are compared in
     single precision, so that landmarks that are equally far up to rounding are equally far.
@@ -399,10 +375,7 @@ def _take_angles(half: Any, root: Any, ratio: Any) -> None:
 
 @compiled()
 def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
-    """Set the a-th neighbour at right angles to those before where distances fit no kernel.
-
-    Numbers would grow otherwise.
-    """
+    """Set neighbour a at right angles to those before it where distances fit no kernel."""
     pivot = half[_entry(a, a)]
     for i in range(rest.shape[0]):
         if not pivot[i] >= EPSILON / 2:
@@ -412,14 +385,11 @@ def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
 
 @compiled()
 def _solve(half: Any, weights: Any) -> None:
-    """Solve for the weights of many points, from half squared distances to and among neighbours.
+    """Solve for weights of n points (n, K), from half squared distances to and among neighbours.
 
-    Parameters
-    ----------
-    half : float64 ndarray of shape (K (K + 1) / 2, n or more), overwritten
-        Lower triangles, row by row: a point's distances on the diagonal, below it those of its
-        neighbours to each other. With the points side by side all steps vectorise.
-    weights : ndarray of shape (n, K), written
+    ``half`` (K (K + 1) / 2, n or more) is overwritten: lower triangles, row by row, with a point's
+    distances on the diagonal and below it those of its neighbours to each other. With the points
+    side by side all steps vectorise.
     """
     n, k = weights.shape
     root, ratio, solution = np.empty((k, n)), np.empty((k, n)), np.empty((k, n))
@@ -497,24 +467,12 @@ def find_near_landmarks(
     neighbors: Any,
     squared: Any,
 ) -> None:
-    """Find neighbours under a Euclidean kernel, and squared distances to and among them.
+    """Find K neighbours of rows under a Euclidean kernel, and squared distances to and among them.
 
-    By parts of rows whose distances to all landmarks stay in cache, without Python in between.
-
-    Parameters
-    ----------
-    rows : float64 ndarray of shape (n, d), overwritten
-        See :func:`prepare_rows`, as for ``center``, ``scale`` and ``far``.
-    landmarks : float64 ndarray of shape (m, d)
-        Prepared.
-    factor : ndarray of shape (d + 1, m)
-        Whose product with a prepared row, and a one after it, ranks landmarks.
-    reach : float
-        The largest squared length of a landmark.
-    rounding : float
-        By how much ranks may be wrong, as a share of squared lengths.
-    neighbors : int ndarray of shape (n, K), written
-    squared : ndarray from :func:`allocate_squares`, written
+    By parts of rows whose distances to all landmarks stay in cache, without Python in between. Rows
+    are overwritten (:func:`prepare_rows`). The product of a prepared row and ``factor`` (d + 1, m)
+    ranks prepared landmarks, wrong by ``rounding`` as a share of squared lengths, of which
+    ``reach`` is the landmarks' largest. ``squared`` comes from :func:`allocate_squares`.
     """
     (n, d), size, dtype = rows.shape, squared.shape[2], factor.dtype
     lengths, slack = np.empty(size), np.empty(size)
@@ -531,14 +489,10 @@ def find_near_landmarks(
 
 
 def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
-    """Compute weights from squared distances to and among neighbours.
+    """Write weights (n, K) from squared distances to and among neighbours, which are overwritten.
 
-    Parameters
-    ----------
-    squared : ndarray from :func:`allocate_squares`, overwritten
-    saturating : bool
-        Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
-    weights : float ndarray of shape (n, K), written
+    ``squared`` comes from :func:`allocate_squares`. Half squared feature distances are ``1 −
+    exp(−d²)`` (rbf) if ``saturating``, otherwise ``d²/2``.
     """
     if saturating:
         # NumPy's has several numbers at a time, where the processor can.
@@ -565,19 +519,11 @@ def weights_from_distances(
     neighbors: Any,
     weights: Any,
 ) -> None:
-    """Find neighbours and weights under any kernel, from half squared feature-space distances.
+    """Write neighbours and weights (n, K) under any kernel.
 
-    Parameters
-    ----------
-    to_landmarks : ndarray of shape (n, m)
-        Half squared feature distances, or x of ``1 − exp(−x)`` if these are saturating.
-    zero : ndarray of shape (n,)
-        Per row, the size below which a distance is rounding.
-    among_landmarks : ndarray of shape (m, m)
-        Half squared feature distances.
-    saturating : bool
-    neighbors : int ndarray of shape (n, K), written
-    weights : float ndarray of shape (n, K), written
+    From half squared feature-space distances (n, m), or x of ``1 − exp(−x)`` if these are
+    saturating, the size ``zero`` below which those of a row are rounding, and half squared
+    distances among the landmarks (m, m).
     """
     n, k = neighbors.shape
     half = allocate_squares(n, k, min(n, PART_ROWS))
@@ -643,14 +589,7 @@ Places: TypeAlias = NDArray[np.int32]
 class Preparation:
     """How rows are moved and scaled so that their Euclidean distances determine a kernel.
 
-    Attributes
-    ----------
-    center : float64 ndarray of shape (d,)
-        What is subtracted.
-    scale : float
-        What rows are multiplied by then.
-    to_unit_length : bool
-        Whether they are divided by their lengths before.
+    They are divided by their lengths if wanted, then less the center, then times the scale.
     """
 
     center: Doubles
@@ -708,18 +647,8 @@ class _Pivots:
 class NearLandmarks:
     """Search for the nearest landmarks of rows under a Euclidean kernel, and their weights.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (m, d)
-    preparation : Preparation
-    n_neighbors : int
-    saturating : bool
-        Whether the kernel of prepared rows is ``exp(−‖u − v‖²)``, or else linear.
-
-    Attributes
-    ----------
-    points : float64 ndarray of shape (m, d)
-        The landmarks as prepared rows.
+    The kernel of prepared rows is ``exp(−‖u − v‖²)`` if ``saturating``, otherwise linear.
+    ``points`` are the landmarks as prepared rows, in float64.
     """
 
     def __init__(

@@ -1,12 +1,10 @@
-"""What a metric has learned, as a value: the map from rows to coordinates.
+"""The maps from rows to coordinates that metrics learn, as values.
 
 A learned metric is a Euclidean embedding, and there are few kinds of those. A fitted learner has
 its own as ``map_``, and whatever is done with a metric is written for the kinds here, once:
-``transform`` wherever rows are, files, ONNX.
-
-A map is applied to rows that were checked: arrays of NumPy, sparse ones, or what else the learner
-takes, such as arrays on a device. A row's image does not depend on the other rows, so that blocks
-of rows can be mapped wherever they are.
+``transform`` wherever rows are, files, ONNX. A map is applied to rows that were checked, in any
+container that the learner takes; a row's image does not depend on the other rows, so that blocks
+can be mapped wherever they are.
 
 >>> import nearkin
 >>> X, y = nearkin.datasets.make_three_normal(random_state=0)
@@ -242,17 +240,7 @@ class Displaced:
 
 
 def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
-    r"""Gaussian weights of anchors at rows, :math:`\exp(-\|u_i - a_j\|^2)`.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, d)
-    anchors : ndarray of shape (m, d)
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-    """
+    r"""Gaussian weights of m anchors at n rows, :math:`\exp(-\|u_i - a_j\|^2)`, of shape (n, m)."""
     U = np.clip(U, -_FAR, _FAR)
     weights: Floats = U @ anchors.T
     weights *= 2

@@ -1,9 +1,9 @@
 r"""Nearest rows, rows within a radius, and groups of near rows, in Euclidean distance.
 
 Fast searches take :math:`\|a - b\|^2 = \|a\|^2 - 2 a^\top b + \|b\|^2`, which rounds worst where
-rows are close. Here it only proposes rows; distances are those of the differences, as the
-learners' own, and where rounding could matter more rows are looked at. So the results do not
-depend on the order of a sum, and ties are resolved: the row with the lower number comes first.
+rows are close. Here it only proposes rows; distances are those of the differences, as the learners'
+own, and where rounding could matter more rows are looked at. So the results do not depend on the
+order of a sum, and of equally near rows the one with the lower number comes first.
 """
 
 from __future__ import annotations
@@ -89,34 +89,10 @@ _GROWN, _CROWDED = 2, 4
 
 @one_blas_thread()
 def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
-    """Find the k nearest rows of Z for each row of Q, the nearest first.
+    """Find the k nearest rows of Z for each row of Q: distances and row numbers (m, k).
 
-    Parameters
-    ----------
-    Z : ndarray or sparse matrix of shape (n, q)
-    Q : ndarray or sparse matrix of shape (m, q)
-        Of Z's dtype, and sparse if Z is.
-    k : int
-        At most n.
-    spare : int
-        Rows that are looked at beyond k.
-
-    Returns
-    -------
-    distances : ndarray of shape (m, k)
-        Of Z's dtype.
-    rows : int ndarray of shape (m, k)
-
-    Notes
-    -----
-    O(m n q) time. Memory beyond the result: some 100 MB, whatever m and n are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import find_nearest
-    >>> find_nearest(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0]]), 2)
-    (array([[0., 1.]]), array([[2, 0]]))
+    Q has Z's dtype, and is sparse if Z is. ``spare`` more rows are looked at. O(m n q) time; memory
+    beyond the result: some 100 MB.
     """
     n, m = Z.shape[0], Q.shape[0]
     wide = min(n, k + spare)
@@ -140,13 +116,9 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
 
 
 def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
-    """Order proposed rows by their distance from the query, and then by number.
+    """Order proposed rows (m, k) by their distance from the query, and then by number.
 
-    Returns
-    -------
-    distances : float64 ndarray of shape (m, k)
-        Infinite for −1, which stands for no row.
-    rows : int ndarray of shape (m, k)
+    A number of −1 stands for no row, at an infinite distance.
     """
     m, k = found.shape
     if is_sparse(Z):
@@ -192,21 +164,7 @@ def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
 def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
     """Find all rows of Z no farther than ``radius`` from each row of Q, the nearest first.
 
-    Returns
-    -------
-    distances, rows : list of m ndarrays
-        Of all the lengths that there are; empty where no row is near.
-
-    Notes
-    -----
-    O(m n q) time. Memory: what is found.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import find_within
-    >>> find_within(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [9.0]]), 1.0)[1]
-    [array([2, 0, 1]), array([], dtype=int64)]
+    Distances and row numbers as lists of m arrays. O(m n q) time; memory for what is found.
     """
     near_Z, near_Q = _near_zero(Z, Q)
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
@@ -230,30 +188,11 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
 def group_within(Z: Floats, radius: float) -> Ints:
     """Number the groups of rows that chains of steps no longer than ``radius`` connect.
 
-    Parameters
-    ----------
-    Z : ndarray or sparse matrix of shape (n, q)
-    radius : float
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-        Groups are numbered from 0, in the order of their first rows.
-
-    Notes
-    -----
-    O(n² q) time at most: rows are sorted along the widest column, and those too far apart there
-    are not compared, nor those of a large group once it is known. Memory: a copy of Z, some 100
-    bytes for each row, and 200 MB, however many pairs are near: the pairs of a tile are contracted
-    to a spanning forest at once, and the forests of tiles to groups whenever they have more edges
-    than there are rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import group_within
-    >>> group_within(np.array([[0.0], [5.0], [1.0], [2.0]]), 1.0)
-    array([0, 1, 0, 0])
+    From 0, in the order of their first rows. O(n² q) time at most: rows are sorted along the widest
+    column, and those too far apart there are not compared, nor those of a large group once it is
+    known. Memory: a copy of Z, some 100 bytes for each row, and 200 MB, however many pairs are
+    near: the pairs of a tile are contracted to a spanning forest at once, and the forests of tiles
+    to groups whenever they have more edges than there are rows.
     """
     n = Z.shape[0]
     widest = np.argmax(to_dense(Z.max(axis=0) - Z.min(axis=0)))
@@ -333,10 +272,7 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
 
 
 def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
-    """Move both sets of rows to zero if Z is far from it, where squares lose their digits.
-
-    In float64 then, in which their distances stay what they are.
-    """
+    """Move both sets of rows near zero, in float64, if Z is so far off that squares lose digits."""
     origin = middle(Z, if_far=True)
     if not origin.any():
         return Z, Q
@@ -354,26 +290,14 @@ def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
 
 
 class CellCodes(NamedTuple):
-    """Rows of cells, coded in one byte a number.
+    """n rows of c cells, coded in one byte a number.
 
-    Attributes
-    ----------
-    order : int ndarray of shape (n,)
-        Numbers of the rows, those of the first cell first, ascending within a cell.
-    starts : int ndarray of shape (c + 1,)
-        Rows of cell i are at positions ``starts[i]`` to ``starts[i + 1]``.
-    places : float64 ndarray of shape (c, q)
-        Where the cells are.
-    units : ndarray of shape (c,)
-        Largest difference, in any column, of a cell's rows from its place. All further numbers of
-        a cell are in its unit.
-    steps : float32 ndarray of shape (c, q)
-    errors, radii : ndarray of shape (c,)
-        Largest distance of a row from what its code stands for, and of that from the place.
-    lengths : float32 ndarray of shape (n,)
-        Squared distance from the place of what each code stands for, in the order of ``order``.
-    codes : int8 ndarray of shape (n q,)
-        Those of a tile follow one another, column by column.
+    ``order`` numbers the rows, those of the first cell first; cell i has positions ``starts[i]`` to
+    ``starts[i + 1]``. Around its place (c, q), a cell's numbers are in its unit: the largest
+    difference, in any column, of its rows from the place. ``errors`` (c,) are the largest distances
+    of rows from what their codes, times ``steps`` (c, q), stand for, ``radii`` those of the latter
+    from the place, and ``lengths`` (n,) all of these squared. The codes (n q,) of a tile follow one
+    another, column by column.
     """
 
     order: Ints
@@ -388,18 +312,8 @@ class CellCodes(NamedTuple):
 
 
 def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
-    """Encode the rows of Z cell by cell.
+    """Encode the rows of Z (C-contiguous) cell by cell, around the cells' places (c, q).
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        C-contiguous.
-    cell : int ndarray of shape (n,)
-        Cell of each row.
-    places : float64 ndarray of shape (c, q)
-
-    Notes
-    -----
     O(n q) time; memory of the result: n (q + 12) bytes.
     """
     n_cells, q = places.shape
@@ -419,24 +333,11 @@ def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
 
 
 def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
-    """Find the k nearest rows among those of each query's cells; −1 where these have fewer.
+    """Find the k nearest rows (m, k) among those of each query's cells; −1 where these have fewer.
 
-    Parameters
-    ----------
-    cells : CellCodes
-        Of Z.
-    Z : ndarray of shape (n, q)
-        C-contiguous.
-    Q : ndarray of shape (m, q)
-        C-contiguous. Queries with the same cells should follow one another.
-    probes : int ndarray of shape (m, p)
-        Cells of each query, the nearest first.
-    k : int
-
-    Returns
-    -------
-    int ndarray of shape (m, k)
-        The nearest first; of rows equally far, the lower number.
+    Z and Q are C-contiguous. ``probes`` (m, p) are each query's cells, the nearest first; queries
+    with the same cells should follow one another. Of rows equally far, the lower number comes
+    first.
     """
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)
@@ -449,7 +350,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
 
 
 def readonly_view(array: Any) -> Any:
-    """View that cannot be written to, so that loops are compiled for one kind of array."""
+    """View an array so that it cannot be written: loops are then compiled for one kind of array."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -620,20 +521,9 @@ def _scan(
 
 
 def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
-    """Find means of at most so many groups of rows by k-means, less the origin.
+    """Find means of at most so many groups of rows by k-means, less the origin, in path order.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-    origin : ndarray of shape (q,)
-    n_cells : int
-        At most n.
-    rng : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_cells, q)
-        Of Z's dtype, see :func:`order_along_path` for their order.
+    See :func:`order_along_path`.
     """
     sample = draw_numbers(len(Z), min(len(Z), _TRAINING * n_cells), rng)
     means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
@@ -664,8 +554,6 @@ def order_along_path(centers: Floats) -> Ints:
 def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     """Find the mean nearest to each row, up to rounding of a product in Z's dtype.
 
-    Notes
-    -----
     O(n c q) time for c means; memory beyond the result: some megabytes.
     """
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
@@ -718,25 +606,11 @@ def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
 class CellIndex:
     """Index of rows in cells, for approximate search.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        At least two rows.
-    target_recall : float in (0, 1]
-        Share of the neighbours that is to be found.
-    rng : RandomState
-    earlier : Cells, optional
-        Of the first rows of Z. If these are most of them, and later ones lie where they do, their
-        means are taken, which is most of the work.
+    ``target_recall`` is the share of the neighbours that is to be found. Of an ``earlier`` index of
+    the first rows of Z the means are taken, which is most of the work, if its rows are most of them
+    and later ones lie where they do. ``Z`` holds the rows themselves, which can be put elsewhere in
+    memory.
 
-    Attributes
-    ----------
-    n_rows, n_cells : int
-    Z : ndarray of shape (n_rows, q)
-        The rows themselves, which can be put elsewhere in memory.
-
-    Notes
-    -----
     O(n √n q) time. Memory: n (q + 12) bytes. A query takes O((n_cells + n_probes √n) q).
     """
 
@@ -837,21 +711,9 @@ class CellIndex:
 
 
 def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
-    """Find nearly all of the k nearest rows of Z for each row of Q, the nearest first.
+    """Find nearly all of the k nearest rows of Z for each row of Q: distances and numbers (m, k).
 
-    Parameters
-    ----------
-    cells : Cells
-        Of the first rows of Z. Rows that came later are all looked at.
-    Z : ndarray of shape (n, q)
-    Q : ndarray of shape (m, q)
-    k : int
-        At most n.
-
-    Returns
-    -------
-    distances : ndarray of shape (m, k)
-    rows : int ndarray of shape (m, k)
+    The cells are of the first rows of Z; those that came later are all looked at.
     """
     if 2 * cells.n_probes(k) > cells.n_cells:
         return find_nearest(Z, Q, k)
@@ -874,36 +736,14 @@ def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tup
 def find_nearest_others(
     X: Any, k: int, *, search: SearchMode = "auto", random_state: Any = None
 ) -> NDArray[np.integer]:
-    """Find the k nearest others of every row, the nearest first.
+    """Find the k nearest others of every row, n×k numbers; X is not far from zero.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Not far from zero, see :mod:`nearkin.rows.distances`.
-    k : int
-        Less than n.
-    search : {"auto", "exact", "approximate"}, default="auto"
-        Compare all rows with all, or only with those of near cells, which finds 99 of 100.
-        ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case.
-    random_state : int, RandomState or None, default=None
-        Of the cells. The exact search draws nothing.
+    ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case; the
+    approximate search compares rows of near cells only, and finds 99 of 100.
 
-    Returns
-    -------
-    int ndarray of shape (n, k)
-
-    Notes
-    -----
     O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
-    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a
-    byte for each number of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.neighbors import find_nearest_others
-    >>> find_nearest_others(np.array([[0.0], [2.0], [3.0]]), 1).ravel()
-    array([1, 2, 1])
+    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a byte
+    for each number of X.
     """
     n = X.shape[0]
     wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)

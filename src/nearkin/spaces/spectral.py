@@ -1,4 +1,4 @@
-"""Smooth functions on a graph: its eigenvectors, how they are found, and their kernels."""
+"""Smooth functions on a graph: its eigenvectors, by LAPACK or multigrid, and kernels of these."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _STEPS_EACH = 30
 
 
 class Level(NamedTuple):
-    """One level of multigrid: its matrix, and how it hangs together with the next."""
+    """One level of multigrid: its matrix, and maps to and from the next."""
 
     A: Any
     inverse_diagonal: Floats
@@ -119,7 +119,7 @@ def coarsen(L: Any, null: Any) -> Grid:
 
 @compiled()
 def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
-    """Gather rows around roots that share no neighbour, and the remaining ones with the nearest.
+    """Group rows around roots that share no neighbour, and the others with the nearest root.
 
     Every row has neighbours, so that an aggregate has at least two rows.
     """
@@ -254,7 +254,7 @@ def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]
 def iterate_eigenvectors(
     L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
 ) -> tuple[Floats, Floats]:
-    """Find the same by locally optimal block iteration (LOBPCG) with multigrid."""
+    """Find first eigenpairs of L in the complement of its null vectors by LOBPCG with multigrid."""
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
@@ -354,56 +354,17 @@ def smoothest_functions(
     random_state: Any = None,
     tol: float = 1e-4,
 ) -> tuple[Floats, Floats]:
-    """The smoothest functions on a graph: first eigenvectors of its Laplacian.
+    """The smoothest functions on a graph: first eigenvalues and eigenvectors of its Laplacian.
 
-    Parameters
-    ----------
-    W : array or sparse matrix of shape (n, n)
-        Weights of the edges: symmetric, none negative.
-    n_vectors : int
-        How many; n if there are no more than that.
-    normalized : bool, default=False
-        Take the normalised Laplacian.
-    random_state : int, RandomState or None, default=None
-        Seed of the iteration's start.
-    tol : float, default=1e-4
-        The iteration ends when no residual ‖Lv − λv‖ is larger than this share of the last
-        eigenvalue asked for.
+    Increasing, min(n_vectors, n) of them; columns are orthonormal with the signs of
+    :func:`nearkin.spaces.linalg.fix_signs`. First, with eigenvalue zero, come the indicators of
+    connected components, isolated points among them, from the largest to the smallest, or the
+    largest of them. The iteration ends when no residual ‖Lv − λv‖ is larger than ``tol`` times the
+    last eigenvalue asked for, or with a ConvergenceWarning.
 
-    Returns
-    -------
-    eigenvalues : ndarray of shape (r,)
-        In increasing order; r is ``n_vectors`` or n, whichever is less.
-    eigenvectors : ndarray of shape (n, r)
-        Orthonormal columns with the signs of :func:`nearkin.spaces.linalg.fix_signs`. First, with
-        eigenvalue zero, come the indicators of connected components, isolated points among them,
-        from the largest component to the smallest; components of the same size in the order of
-        their first rows. If there are more than ``n_vectors`` of them, only the largest appear.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If residuals are still too large after many iterations.
-
-    Notes
-    -----
-    With e edges, O(e r + n r²) time an iteration, of which it takes 5 to 40; about 8 arrays of
-    n × r and three times W in memory. Up to n = 1500 rows, and where ``n_vectors`` is more than
-    an eighth of n, O(n³) time and 4 n² numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.spectral import smoothest_functions
-    >>> path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
-    >>> eigenvalues, V = smoothest_functions(path, 2)
-    >>> eigenvalues.round(3)
-    array([0.   , 0.586])
-    >>> V.round(2)
-    array([[ 0.5 ,  0.65],
-           [ 0.5 ,  0.27],
-           [ 0.5 , -0.27],
-           [ 0.5 , -0.65]])
+    With e edges, O(e r + n r²) time an iteration, of which it takes 5 to 40; about 8 arrays of n ×
+    r and three times W in memory. Up to n = 1500 rows, and where ``n_vectors`` is more than an
+    eighth of n, O(n³) time and 4 n² numbers.
     """
     if n_vectors < 1:
         raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
@@ -433,46 +394,18 @@ def smoothest_functions(
 
 
 def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
-    r"""The functions that locally linear weights reproduce best.
+    r"""The functions that locally linear weights reproduce best, the constant vector first.
 
     Each row is written as a sum of its nearest others, with weights that add up to one; then
 
     .. math:: \min_{V^\top V = I} \|V - W V\|^2 , \qquad
               \min_W \|X - W X\|^2 \ \text{row by row}.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    n_neighbors : int
-        At most n − 1.
-    n_vectors : int
-        How many; n if there are no more than that.
+    Returns :math:`\|v - W v\|^2` of each (r,), increasing, and V (n, r). Warns if the graph of
+    neighbours falls into parts. Neighbours are drawn a little towards equal weights, as in
+    scikit-learn.
 
-    Returns
-    -------
-    roughness : ndarray of shape (r,)
-        :math:`\|v - W v\|^2` of each, in increasing order.
-    vectors : ndarray of shape (n, r)
-        Orthonormal columns, the constant vector first.
-
-    Warns
-    -----
-    UserWarning
-        If the graph of neighbours falls into parts: their positions mean nothing to each other.
-
-    Notes
-    -----
-    Dense: O(n³) time and 3 n² numbers, for some thousands of rows at most. For a well-defined
-    result neighbours are drawn a little towards equal weights, as in scikit-learn.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.spectral import lle_coordinates
-    >>> t = np.linspace(0, 3, 60)
-    >>> roughness, V = lle_coordinates(np.c_[np.cos(t), np.sin(t)], n_neighbors=4, n_vectors=2)
-    >>> bool(abs(np.corrcoef(V[:, 1], t)[0, 1]) > 0.95)
-    True
+    Dense: O(n³) time and 3 n² numbers, for some thousands of rows at most.
     """
     X, n_vectors = _check_rows(X, n_vectors)
     n = len(X)
@@ -491,42 +424,13 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
 def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
     """The directions in which rows differ most, by distances along the graph of neighbours.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    n_neighbors : int
-        At most n − 1.
-    n_vectors : int
-        How many, the constant vector among them.
+    Orthonormal columns (n, r), the constant vector first; times the root of their variances they
+    are Isomap's coordinates. Beside them their roughness (r,), increasing as a Laplacian's
+    eigenvalues: 0 for the constant vector, then the largest variance over that of each direction.
+    Fewer than ``n_vectors`` if fewer have any variance. Warns if the graph falls into parts, which
+    are linked where they are closest.
 
-    Returns
-    -------
-    roughness : ndarray of shape (r,)
-        In increasing order: 0 for the constant vector, then the largest variance divided by that
-        of each direction, so that the first has 1. Like a Laplacian's eigenvalues these are
-        inverse to those of the kernel. r is less than ``n_vectors`` if fewer directions have any
-        variance.
-    vectors : ndarray of shape (n, r)
-        Orthonormal columns, the constant vector first. Times the root of their variances they
-        are Isomap's coordinates.
-
-    Warns
-    -----
-    UserWarning
-        If the graph of neighbours falls into parts. These are linked where they are closest.
-
-    Notes
-    -----
     Dense: O(n² (log n + r)) time and 4 n² numbers, for some thousands of rows at most.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.spaces.spectral import isomap_coordinates
-    >>> t = np.linspace(0, 3, 60)
-    >>> roughness, V = isomap_coordinates(np.c_[np.cos(t), np.sin(t)], n_neighbors=4, n_vectors=2)
-    >>> bool(abs(np.corrcoef(V[:, 1], t)[0, 1]) > 0.99)
-    True
     """
     X, n_vectors = _check_rows(X, n_vectors)
     n = len(X)
@@ -601,21 +505,12 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
 
 
 class WeightRule(Protocol):
-    """How much each smooth function weighs in a kernel."""
+    """How much each smooth function weighs in a kernel; classes (n,) are negative where unknown."""
 
     def __call__(
         self, eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
     ) -> Floats:
-        """Weights of shape (r,), none negative.
-
-        Parameters
-        ----------
-        eigenvalues : ndarray of shape (r,)
-            Increasing.
-        vectors : ndarray of shape (n, r)
-        classes : int ndarray of shape (n,)
-            Negative where unknown.
-        """
+        """Weights (r,), none negative, of functions (n, r) with increasing eigenvalues."""
 
 
 def diffusion(
@@ -651,8 +546,8 @@ def improved_order_alignment(
 ) -> Floats:
     """Decreasing weights, but of functions that are constant on each part of the graph.
 
-    In plain order these come first, so that no other can have more weight. They tell no points of a
-    part from each other, and may weigh nothing here: the improved order of Zhu et al.
+    In plain order these come first, and no other can have more weight, though they tell no points
+    of a part from each other: the improved order of Zhu et al.
     """
     free = _constant(eigenvalues)
     terms = _terms(vectors, classes)
@@ -666,7 +561,7 @@ def improved_order_alignment(
 
 
 def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Weights of the kernel that is best aligned with the classes: any that are not negative."""
+    """Non-negative weights of the kernel that is best aligned with the classes, in any order."""
     return _best_combination(_terms(vectors, classes), classes)
 
 

@@ -1,4 +1,4 @@
-r"""From few pairs to many: what is said of two rows holds, in part, for those around them.
+r"""Spreading pairs to more rows: what is said of two rows holds, in part, for those around them.
 
 On a neighbour graph with normalised adjacency :math:`W = D^{-1/2} A D^{-1/2}`, the influence of
 point i on row r is a walk that goes on with probability α at every step,
@@ -163,26 +163,11 @@ def spread_pairs(
 def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.csc_array:
     r"""The largest entries of :math:`(1-\alpha)(I-\alpha W)^{-1}` in the columns of some points.
 
-    Parameters
-    ----------
-    A : csr_array of shape (n, n)
-        Weights of a graph.
-    points : int ndarray of shape (p,)
-    reach : float
-        α, above 0 and below 1.
-    n_kept : int
-        How many entries of each column are kept.
-
-    Returns
-    -------
-    csc_array of shape (n, p)
-
-    Notes
-    -----
     What a point sends out waits at rows until these pass it on: a share 1 − α stays, and the rest
     goes to the row's neighbours. Rows where more waits than ε times the root of their degree, in
-    units of that of the point, pass on, for smaller and smaller ε. No influence is then off by
-    more than ε times the same, since those roots are an eigenvector of W.
+    units of that of the point, pass on, for smaller and smaller ε. No influence is then off by more
+    than ε times the same, since those roots are an eigenvector of W. Of each column ``n_kept``
+    entries are kept.
 
     That ends at an ε of 1e-9 (1 − α), or when the point has had its share of the work: 2 · 10⁸
     steps along edges for all points together, and 20 000 at least for each. Memory: some 30 bytes

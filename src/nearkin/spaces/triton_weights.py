@@ -1,4 +1,4 @@
-"""Local weights and combinations of many rows on an accelerator, by kernels of Triton.
+"""Local weights and kernel expansions of many rows on an accelerator, by kernels of Triton.
 
 The second half of what :mod:`nearkin.rows.triton_search` begins: the small system of
 :mod:`nearkin.spaces.local_weights` for each row, all of it in the registers of one thread, and the
@@ -28,16 +28,9 @@ _EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
 class Systems(NamedTuple):
     """The small systems of rows among their nearest landmarks.
 
-    Attributes
-    ----------
-    search : Search
-        Among the landmarks.
-    among : float64 tensor of shape (m, m)
-        Half squared distances of the landmarks in feature space.
-    saturating : bool
-        These are ``1 − exp(−d²)`` instead of ``d²/2``.
-    numbers : float64 tensor of shape (2,)
-        ``EPSILON`` and ``NEARER`` of :mod:`nearkin.spaces.local_weights`.
+    ``among`` (m, m) are the landmarks' half squared distances in feature space, in float64: ``1 −
+    exp(−d²)`` if saturating, or ``d²/2``. ``numbers`` are ``EPSILON`` and ``NEARER`` of
+    :mod:`nearkin.spaces.local_weights`.
     """
 
     search: Search
@@ -54,18 +47,11 @@ class Systems(NamedTuple):
         out: torch.Tensor,
         is_open: torch.Tensor,
     ) -> None:
-        """Weighted sums of coordinates.
+        """Write weighted sums of coordinates (m, q) into ``out`` (n, q), all in float32.
 
-        Parameters
-        ----------
-        X : float32 tensor of shape (n, d)
-        k : int
-            Neighbours, whose system is in the registers of a thread.
-        coordinates : float32 tensor of shape (m, q)
-        precision : {"half", "tf32x3"}
-        out : float32 tensor of shape (n, q), written
-        is_open : int8 tensor of shape (n,), written
-            1 for rows of ``out`` that are to be found in another way.
+        The system of k neighbours is in the registers of a thread. ``is_open`` (n,) is written 1
+        for rows of ``out`` that are to be found in another way. ``precision`` is ``"half"`` or
+        ``"tf32x3"``.
         """
         n, (m, q) = len(X), coordinates.shape
         found = self.search.lists(X, k, precision)
@@ -201,19 +187,9 @@ def _combine(
 def expand_kernel_triton(
     X: torch.Tensor, search: Search, coefficients: torch.Tensor, constant: torch.Tensor
 ) -> torch.Tensor:
-    """Expand rows, prepared as u: ``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant``.
+    """Expand rows prepared as u: ``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant``, in float32.
 
-    Parameters
-    ----------
-    X : float32 tensor of shape (n, d)
-    search : Search
-        What the landmarks are known by.
-    coefficients : float32 tensor of shape (m, q)
-    constant : float32 tensor of shape (q,)
-
-    Returns
-    -------
-    float32 tensor of shape (n, q)
+    ``search`` has the landmarks u_j.
     """
     (n, _), (m, q) = X.shape, coefficients.shape
     points = search.points("tf32x3")
