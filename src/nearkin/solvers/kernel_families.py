@@ -164,11 +164,7 @@ class DataDependentFamily:
 
     @classmethod
     def on_graph(
-        cls,
-        coordinates: Floats,
-        eigenvalues: Floats,
-        eigenvectors: Floats,
-        beyond: float = 1.0,
+        cls, coordinates: Floats, eigenvalues: Floats, eigenvectors: Floats, beyond: float = 1.0
     ) -> Self:
         """Make the member whose roughness is that of a graph and weighs as much as S.
 

@@ -502,10 +502,7 @@ def learn_large_margin_metric(
             if turn > 0 and found.objective[0] > history[-1]:  # by rounding, among ties
                 break
             solution = Solution(
-                found.L,
-                history + found.objective,
-                solution.n_iter + found.n_iter,
-                found.converged,
+                found.L, history + found.objective, solution.n_iter + found.n_iter, found.converged
             )
             if not found.converged:
                 break

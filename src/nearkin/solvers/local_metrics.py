@@ -329,10 +329,7 @@ def metric_eigenpairs(Phi: Floats) -> tuple[Floats, Floats]:
 
 
 def mean_local_metric(
-    X: Floats,
-    models: ClassModels,
-    weights: Floats | None = None,
-    interpolation: float = 0.0,
+    X: Floats, models: ClassModels, weights: Floats | None = None, interpolation: float = 0.0
 ) -> Floats:
     r"""Mean of the local metrics at all rows, :math:`\sum_i w_i M_i / \sum_i w_i` (eq. 10).
 

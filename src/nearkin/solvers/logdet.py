@@ -357,12 +357,7 @@ class _Problem:
         return np.ascontiguousarray(B), -2 * float(np.log(factor.diagonal()).sum())
 
     def bounds(
-        self,
-        B: Floats,
-        log_det: float,
-        duals: Floats,
-        inverse_slacks: Floats,
-        of_triplets: Floats,
+        self, B: Floats, log_det: float, duals: Floats, inverse_slacks: Floats, of_triplets: Floats
     ) -> tuple[float, float, float]:
         """Objective of B, the g of dual variables, and the largest share a bound is missed by.
 
@@ -550,10 +545,7 @@ def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.int
 
 
 def estimate_bounds(
-    F: Floats,
-    ends: NDArray[np.integer],
-    B0: Floats,
-    percentiles: tuple[float, float] = PERCENTILES,
+    F: Floats, ends: NDArray[np.integer], B0: Floats, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
     """Estimate bounds: a small and a large distance between random rows under the prior.
 
@@ -582,7 +574,7 @@ def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: 
         notice(
             f"{name}: one direction of the kernel has become {growth:.0e} times as long, and "
             "beside it all others vanish. Must-links alone may let it grow without end: give "
-            "cannot-links too, or take fewer rounds (n_iter).",
+            "cannot-links too, or take fewer rounds (n_iter)."
         )
 
 

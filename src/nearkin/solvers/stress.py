@@ -202,11 +202,7 @@ class CompleteSprings:
 
 
 def join_springs(
-    n_points: int,
-    ends: NDArray[np.integer],
-    weight: Floats,
-    rest: Floats,
-    strut: NDArray[np.bool_],
+    n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
 ) -> Springs:
     """Make springs from their ends (e, 2); two between the same points stay two."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
@@ -514,11 +510,7 @@ def relax_along(
 
 
 def _descend(
-    springs: AnySprings,
-    Y: Floats,
-    step: Callable[[Any, Floats], Floats],
-    n_iter: int,
-    tol: float,
+    springs: AnySprings, Y: Floats, step: Callable[[Any, Floats], Floats], n_iter: int, tol: float
 ) -> Relaxed:
     """Repeat ``step(pull, Y)`` until the stress falls no more."""
     pull, value = springs.pull(Y)
@@ -730,13 +722,7 @@ def best_gains(
 
 
 def relax_jointly(
-    springs: AnySprings,
-    F: Floats,
-    must: Floats,
-    scale: Floats,
-    *,
-    n_iter: int,
-    tol: float = 0.0,
+    springs: AnySprings, F: Floats, must: Floats, scale: Floats, *, n_iter: int, tol: float = 0.0
 ) -> Relaxed:
     """Move points and re-weight directions in turn; J never rises.
 

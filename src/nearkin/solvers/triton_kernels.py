@@ -110,9 +110,7 @@ def _squared(
         column = start + tl.arange(0, PART)
         inside = column < d
         x = tl.load(
-            points + point[:, None] * d + column[None, :],
-            there[:, None] & inside[None, :],
-            0.0,
+            points + point[:, None] * d + column[None, :], there[:, None] & inside[None, :], 0.0
         )
         y = tl.load(
             rows + place.to(tl.int64)[None, :] * d + column[:, None],

@@ -361,7 +361,7 @@ def find_feature_space(
     if len(eigenvalues) == 0:
         notice(
             "all landmarks coincide in feature space: every learned distance is zero. "
-            "Are the rows of X identical, or its columns constant?",
+            "Are the rows of X identical, or its columns constant?"
         )
         # A centred direction, though of zeros only.
         return FeatureSpace(kernel, rows, landmarks, np.zeros(1), np.zeros((len(rows), 1)))

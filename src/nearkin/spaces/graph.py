@@ -92,7 +92,7 @@ def ball_graph(
     if lonely:
         notice(
             f"{lonely} of {len(kept)} rows have no other within radius={radius:g}: they are "
-            "isolated in the graph. A larger radius joins them.",
+            "isolated in the graph. A larger radius joins them."
         )
     return _build_graph(
         X, kept[np.repeat(np.arange(len(kept)), counts)], kept[found.indices], weight
@@ -166,7 +166,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     if n_zero:
         notice(
             f'{n_zero} rows of X are all zero: with metric="cosine" they are near to no other and '
-            "stay isolated. Leave them out, or give them a word or feature that others have.",
+            "stay isolated. Leave them out, or give them a word or feature that others have."
         )
     if not len(kept):
         raise InputError('All rows of X are zero: metric="cosine" has no directions to compare.')

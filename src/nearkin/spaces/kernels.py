@@ -25,12 +25,7 @@ from sklearn.utils.extmath import row_norms
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.distances import (
-    centre,
-    middle,
-    squared_distances,
-    squared_distances_and_rounding,
-)
+from nearkin.rows.distances import centre, middle, squared_distances, squared_distances_and_rounding
 from nearkin.rows.parallel import rows_per_block, run_in_blocks
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_word_of, positive, real, stored

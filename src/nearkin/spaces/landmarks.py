@@ -174,11 +174,7 @@ def _choose_spread_out(
 
 
 def _leverage_scores(
-    X: Rows,
-    rows: NDArray[np.integer],
-    kernel: Kernel,
-    n_landmarks: int,
-    rng: np.random.RandomState,
+    X: Rows, rows: NDArray[np.integer], kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
 ) -> NDArray[np.float64]:
     """Estimate ridge leverage scores ``[K (K + λI)⁻¹]_ii`` against a uniform reference sample.
 

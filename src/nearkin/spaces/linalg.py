@@ -97,12 +97,7 @@ def along_principal_axes(L: Floats, X: Floats) -> Floats:
     return np.ascontiguousarray(principal_axes(Z.T @ Z).T @ L)
 
 
-def leading_coordinates(
-    B: Floats,
-    F: Floats,
-    at: Floats,
-    n_components: int | None,
-) -> Floats:
+def leading_coordinates(B: Floats, F: Floats, at: Floats, n_components: int | None) -> Floats:
     """Coordinates of points ``at`` along the principal axes that rows F have under the metric B.
 
     Axes along which the rows hardly vary are left out, but for the first.

@@ -347,12 +347,7 @@ def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomSta
 
 
 def smoothest_functions(
-    W: Any,
-    n_vectors: int,
-    *,
-    normalized: bool = False,
-    random_state: Any = None,
-    tol: float = 1e-4,
+    W: Any, n_vectors: int, *, normalized: bool = False, random_state: Any = None, tol: float = 1e-4
 ) -> tuple[Floats, Floats]:
     """The smoothest functions on a graph: first eigenvalues and eigenvectors of its Laplacian.
 
@@ -478,7 +473,7 @@ def _warn_of_parts(n_parts: int, method: str) -> None:
     if n_parts > 1:
         notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
-            "where they lie relative to each other. More neighbours may join them.",
+            "where they lie relative to each other. More neighbours may join them."
         )
 
 

@@ -152,11 +152,7 @@ def spread_pairs(
         value = np.append(value, new.data[chosen])
     links, must = np.column_stack([row, column]), value > 0
     return Pairs(
-        links[must],
-        links[~must],
-        must_weight=value[must],
-        cannot_weight=-value[~must],
-        n_rows=n,
+        links[must], links[~must], must_weight=value[must], cannot_weight=-value[~must], n_rows=n
     )
 
 
