@@ -22,7 +22,7 @@ coordinate = np.sin(2 * points[:, :1]) + points[:, 1:] / 2
 coordinate -= coordinate.mean()
 chosen = 5
 maps = {
-    "weight of one landmark": local.weights(plane).toarray()[:, chosen],
+    "weight of one landmark": local.embed(plane, np.eye(len(points)))[:, chosen],
     "a coordinate, local": local.embed(plane, coordinate)[:, 0],
     "a coordinate, Nyström": nystroem.embed(plane, coordinate)[:, 0],
 }

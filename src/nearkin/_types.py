@@ -1,4 +1,4 @@
-"""Kinds of NumPy arrays, as signatures name them."""
+"""Kinds of NumPy arrays, as signatures name them, and the size of a number."""
 
 from __future__ import annotations
 
@@ -14,3 +14,5 @@ Doubles: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.integer]
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
+# Bytes of a number in float64, for sizes of blocks.
+DOUBLE_BYTES = 8

@@ -596,7 +596,7 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
 
 
 def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
-    """Weights (n, k), as :func:`nearkin.spaces.device_weights.solve_local_weights` finds them."""
+    """Weights (n, k), as :func:`nearkin.spaces.feature_space.solve_local_weights` finds them."""
     root = e.sqrt()
     scale = 2.0 * root.expanded(2) * root.expanded(1)
     apart = NEARER * scale > e.expanded(2).larger(e.expanded(1))

@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.spaces import device_weights
-from nearkin.spaces.feature_space import LocalExtension
+from nearkin.spaces.feature_space import (
+    LocalExtension,
+    combine_coordinates,
+    solve_local_weights,
+)
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import (
@@ -243,12 +246,10 @@ def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
     near = np.argsort(half, axis=1, kind="stable")[:, :n_neighbors]
     e = np.take_along_axis(half, near, axis=1).T
     gram = squared(landmarks, landmarks)[near[:, :, None], near[:, None, :]].T / 2
-    weights = device_weights.solve_local_weights(e, gram)
+    weights = solve_local_weights(e, gram)
     found = dense(near, weights.T, len(landmarks))
     assert_allclose(found, from_distances(X, landmarks, n_neighbors), rtol=1e-9, atol=1e-11)
-    assert_allclose(
-        device_weights.combine_coordinates(near, weights, landmarks), found @ landmarks, atol=1e-14
-    )
+    assert_allclose(combine_coordinates(near, weights, landmarks), found @ landmarks, atol=1e-14)
 
 
 def test_angles_that_only_rounding_makes_are_those_of_a_line():
@@ -256,7 +257,7 @@ def test_angles_that_only_rounding_makes_are_those_of_a_line():
         e, among = np.array([1.0, 2.0]), np.array([[0.0, between], [between, 0.0]])
         neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
         weights_from_distances(e[None], np.zeros(1), among, False, neighbors, weights)
-        on_device = device_weights.solve_local_weights(e[:, None], among[:, :, None])[:, 0]
+        on_device = solve_local_weights(e[:, None], among[:, :, None])[:, 0]
         assert_allclose(on_device, weights[0], rtol=1e-12)
         return weights[0]
 
@@ -280,7 +281,7 @@ def test_foreign_rows_at_landmarks_but_for_rounding_are_there():
     landmarks = rng.standard_normal((9, 4))
     e = np.where(np.eye(9) > 0, 1e-33, squared(landmarks, landmarks) / 2)
     gram = np.broadcast_to((squared(landmarks, landmarks) / 2)[:, :, None], (9, 9, 9))
-    assert_allclose(device_weights.solve_local_weights(e, gram + 1e-16), np.eye(9), atol=1e-11)
+    assert_allclose(solve_local_weights(e, gram + 1e-16), np.eye(9), atol=1e-11)
 
 
 @each("n_neighbors", [1, 3])

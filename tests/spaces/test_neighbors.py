@@ -220,7 +220,7 @@ def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
     X[1500:] += 100
     rng = np.random.RandomState(0)
     grown = CellIndex(X, 0.98, rng, earlier=CellIndex(X[:1500], 0.98, rng))
-    assert np.diff(grown._codes.starts).max() < 200
+    assert np.diff(grown.codes.starts).max() < 200
 
 
 @pytest.mark.night

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from nearkin._types import Floats
+from nearkin._types import DOUBLE_BYTES, Floats
 from nearkin.errors import InputError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import Parts, block_moments, merge_moments
@@ -86,7 +86,7 @@ class ClassModels:
         def work(rows: slice) -> None:
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
-        run_in_blocks(work, len(X), rows_per_block(16 * c * d))
+        run_in_blocks(work, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
         return found
 
 
@@ -210,12 +210,13 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
         return row, backends.to_numpy(xp.sum(block * axis, axis=1)), squared
 
-    def join_blocks(one: Parts, other: Parts) -> Parts:
-        """Join what was found for two blocks."""
-        return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
-
     with np.errstate(over="ignore"):
-        parts = access.reduce_rows(X, of_block, np.arange(X.shape[0]), combine=join_blocks)
+        parts = access.reduce_rows(
+            X,
+            of_block,
+            np.arange(X.shape[0]),
+            combine=lambda one, other: tuple(map(np.concatenate, zip(one, other, strict=True))),
+        )
         _, along, squared = (part[np.argsort(parts[0])] for part in parts)
         return along, squared.astype(np.float32)
 

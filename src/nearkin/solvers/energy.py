@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from nearkin._types import Floats, Integers
+from nearkin._types import DOUBLE_BYTES, Floats, Integers
 from nearkin.rows import access, backends, device_math
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import squared_lengths, squared_rowwise_distances
 from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.solvers.large_margin import find_nearest_alike
 
+# Tables of distances that sums over them hold at a time on a device; and sums that the fused
+# kernels hold for each point and class, beside neighbours and margins.
+_DEVICE_TABLES, _MORE_SUMS = 8, 4
 # Working memory of a block of points on the host, and most points of it. Chosen by hand.
 _BLOCK_BYTES, _BLOCK_POINTS = 32 * 2**20, 256
 # Multiples of the typical gap between classes that are tried as margins, in order of preference.
@@ -287,9 +290,11 @@ class _Table:
         """Call ``work`` on every block of points."""
         n = int(self.members.Z.shape[0])
         if backends.is_foreign(Z):
-            access.for_each_block(work, Z, 64 * n)
+            access.for_each_block(work, Z, _DEVICE_TABLES * DOUBLE_BYTES * n)
         else:
-            run_in_blocks(work, Z.shape[0], max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (8 * n))))
+            run_in_blocks(
+                work, Z.shape[0], max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // (DOUBLE_BYTES * n)))
+            )
 
     def nearest(self, points: Any, absent: Any) -> Any:
         """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
@@ -347,8 +352,8 @@ class _Kernels:
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
         c = self.rows.n_classes
-        columns = 2 * Z.shape[1] + 8 * c * (self.rows.n_neighbors + 4 + c)
-        access.for_each_block(work, Z, 8 * columns)
+        sums = len(FACTORS) * c * (self.rows.n_neighbors + _MORE_SUMS + c)
+        access.for_each_block(work, Z, DOUBLE_BYTES * (2 * Z.shape[1] + sums))
 
     def nearest(self, points: Any, absent: Any) -> Any:
         from nearkin.solvers import triton_kernels
@@ -490,8 +495,10 @@ def choose_margin(
     if n > _MOST_JUDGED:
         judged = np.sort(rng.choice(n, _MOST_JUDGED, replace=False))
     number = members.number[judged]
-    judged, number = _drop_lonely(judged, number, members)
-    if len(judged) == 0:  # one row in every class
+    # Rows that are alone in their classes nothing could get right.
+    has_others = np.diff(members.starts)[number] > 1
+    judged, number = judged[has_others], number[has_others]
+    if len(judged) == 0:
         return 0.0, np.zeros(len(FACTORS))
     Z = access.take(members.Z, judged)
     nearest = backends.to_numpy(class_distances(Z, members, judged)[:, :, 0])
@@ -506,9 +513,3 @@ def choose_margin(
     found = backends.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
     errors = (found != number).mean(axis=1)
     return float(margins[errors.argmin()]), errors
-
-
-def _drop_lonely(judged: Integers, number: Integers, members: Members) -> tuple[Integers, Integers]:
-    """Drop rows that are alone in their classes, which nothing could get right."""
-    kept = np.diff(members.starts)[number] > 1
-    return judged[kept], number[kept]

@@ -195,17 +195,7 @@ class DataDependentFamily:
         return np.asarray((inverse + inverse.T) / 2)
 
     def nearest_to(self, B: Floats) -> Self:
-        """The penalty of least divergence: a convex problem."""
-        return replace(self, increments=self._least_divergent(B))
-
-    def _precision(self, increments: Floats) -> Floats:
-        """Inverse of the prior for given increments."""
-        precision = np.tensordot(increments, self.roughness, 1)
-        precision.flat[:: len(precision) + 1] += 1
-        return np.asarray((precision + precision.T) / 2)
-
-    def _least_divergent(self, B: Floats) -> Floats:
-        """Find the increments δ of least divergence, which is convex: M⁻¹ is linear in δ."""
+        """Find the penalty of least divergence, which is convex: M⁻¹ is linear in δ."""
         # In units that make each R_j of the size of the identity, δ is of the order of one.
         sizes = np.trace(self.roughness, axis1=1, axis2=2) / self.roughness.shape[1]
         units = 1 / np.where(sizes > 0, sizes, 1.0)
@@ -224,7 +214,13 @@ class DataDependentFamily:
         bounds = [(0, _MOST_PENALTY)] * len(start)
         found = minimize(value_and_slope, start, jac=True, bounds=bounds, method="L-BFGS-B")
         better = found.fun <= value_and_slope(start)[0]
-        return np.asarray(found.x * units if better else self.increments)
+        return replace(self, increments=np.asarray(found.x * units)) if better else self
+
+    def _precision(self, increments: Floats) -> Floats:
+        """Inverse of the prior for given increments."""
+        precision = np.tensordot(increments, self.roughness, 1)
+        precision.flat[:: len(precision) + 1] += 1
+        return np.asarray((precision + precision.T) / 2)
 
 
 SomeFamily = TypeVar("SomeFamily", bound=Family)

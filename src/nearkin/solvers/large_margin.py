@@ -58,6 +58,8 @@ _ONE_PLACE = 1e-4
 # A way out of there is halved so often at most. Its lesser directions have this length at most, and
 # what they cost is this share of what the others gain.
 _SHORTER_WAYS, _LEAST_WAY, _LESSER_COST = 10, 1e-2, 0.1
+# Divided by where a sum is empty.
+_NEVER_ZERO = 1e-300
 # The margin is at least this share of the rows' mean squared distance from their mean.
 _LEAST_MARGIN = 1e-3
 # Rounding of squared distances from products, in units in the last place: for each column, and
@@ -451,7 +453,8 @@ def _find_way_out(
     if values[0] >= -_NOTHING * np.abs(values).max():
         return None
     least = min(
-        _LEAST_WAY, np.sqrt(_LESSER_COST * -values[0] / np.maximum(values, 0).sum(initial=1e-300))
+        _LEAST_WAY,
+        np.sqrt(_LESSER_COST * -values[0] / np.maximum(values, 0).sum(initial=_NEVER_ZERO)),
     )
     lengths = np.maximum(np.sqrt(np.maximum(-values, 0) / -values[0]), least)
     way = np.zeros_like(L, dtype=np.float64)

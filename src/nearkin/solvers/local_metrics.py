@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin._types import Floats, Integers
+from nearkin._types import DOUBLE_BYTES, Floats, Integers
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import library, namespace
 from nearkin.rows.distances import squared_distances
@@ -68,6 +68,8 @@ _FINEST = 1e-13
 # Columns from which on products in float64 cost more than what spares most of them. Chosen by hand
 # on an H200, as the next.
 _LEAST_WIDE = 96
+# Arrays of d × d and of c × d numbers that a row's metric takes, on the host and on a device.
+_MATRICES, _GRADIENTS, _DEVICE_ARRAYS = 5, 4, 6
 # Working memory of a batch of metrics that keeps an accelerator busy.
 _BATCH_BYTES = 2**34
 # Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers (256 MB).
@@ -102,7 +104,7 @@ def _iterate_sign(sign: Array, scales: list[float]) -> Array:
         if library(sign) == "torch":  # the same in one pass over the result
             import torch
 
-            sign = torch.baddbmm(sign, sign, square, beta=1.5 * stretch, alpha=-0.5 * stretch**3)
+            sign = torch.baddbmm(sign, sign, square, beta=3 * stretch / 2, alpha=-(stretch**3) / 2)
             continue
         sign = (0.5 * stretch) * (3.0 * sign - stretch**2 * (sign @ square))
     return sign
@@ -342,23 +344,22 @@ def mean_local_metric(
     n, d = X.shape
     if backends.is_foreign(X):
         total = _foreign_sum_of_metrics(X, models, weights)
-        total /= n if weights is None else weights.sum()
-        mean = (1 - interpolation) * total + interpolation * np.eye(d)
-        return np.asarray((mean + mean.T) / 2)
-    part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
-    parts = np.zeros((-(-n // part_rows), d, d))
-    at_a_time = metrics_at_a_time(models)
+    else:
+        part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
+        parts = np.zeros((-(-n // part_rows), d, d))
+        at_a_time = metrics_at_a_time(models)
 
-    def work(rows: slice) -> None:
-        part = parts[rows.start // part_rows]
-        own = X[rows]
-        own_weights = None if weights is None else weights[rows]
-        for block in split_range(len(own), at_a_time):
-            block_weights = None if own_weights is None else own_weights[block]
-            part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
+        def work(rows: slice) -> None:
+            part = parts[rows.start // part_rows]
+            own = X[rows]
+            own_weights = None if weights is None else weights[rows]
+            for block in split_range(len(own), at_a_time):
+                block_weights = None if own_weights is None else own_weights[block]
+                part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
 
-    run_in_blocks(work, n, part_rows)
-    total = parts.sum(axis=0) / (n if weights is None else weights.sum())
+        run_in_blocks(work, n, part_rows)
+        total = parts.sum(axis=0)
+    total = total / (n if weights is None else weights.sum())
     mean = (1 - interpolation) * total + interpolation * np.eye(d)
     return np.asarray((mean + mean.T) / 2)
 
@@ -366,7 +367,7 @@ def mean_local_metric(
 def metrics_at_a_time(models: ClassModels) -> int:
     """Number of local metrics to compute at a time."""
     c, d = models.means.shape
-    return rows_per_block(8 * (5 * d * d + 4 * c * d))
+    return rows_per_block(DOUBLE_BYTES * (_MATRICES * d * d + _GRADIENTS * c * d))
 
 
 def most_averaged_rows(models: ClassModels) -> int:
@@ -395,7 +396,8 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     dtype = precise.means.dtype if fast else X.dtype
     mostly_single = fast and d >= _LEAST_WIDE and backends.dtype_name(X) == "float32"
     total: Any = 0.0
-    for rows in access.split_by_memory(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
+    bytes_per_row = _DEVICE_ARRAYS * DOUBLE_BYTES * (d * d + c * d)
+    for rows in access.split_by_memory(X, bytes_per_row, _BATCH_BYTES):
         Phi = bias_matrices(backends.widen(X[rows, :]), precise)
         metrics = _mostly_single_metrics(Phi) if mostly_single else _foreign_metrics(Phi, dtype)
         if weights is not None:
@@ -590,7 +592,7 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
         others = _log_sums(_squared_distances(Z, own, references) / width)
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
-    run_in_blocks(work, n, rows_per_block(16 * len(references)))
+    run_in_blocks(work, n, rows_per_block(2 * DOUBLE_BYTES * len(references)))
     return _normalize_weights(logs)
 
 

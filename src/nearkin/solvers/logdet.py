@@ -98,6 +98,8 @@ _TRIPLET_TOL = 1e-4
 # A direction of a kernel that grows by more than this in rounds of learning runs away. Chosen by
 # hand.
 _MOST_GROWTH = 1e4
+# Shares are of this at least: an objective may be 0.
+_NEVER_ZERO = 1e-300
 # What scikit-learn checks of the parameters that these learners share.
 BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
     "slack": [Interval(Real, 0, None, closed="right")],
@@ -582,7 +584,7 @@ def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lowe
     """Warn how far the objective may be from its minimum, and what would help."""
     if solution.converged:
         return
-    short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)
+    short_of = solution.gap / max(abs(solution.objective[-1]), _NEVER_ZERO)
     notice(
         f"{name} did not converge in {solution.n_sweeps} sweeps: the objective may be a share of "
         f"{short_of:.1e} above its minimum. {remedy}; strict bounds (slack=inf) may be impossible "

@@ -360,11 +360,6 @@ class OrderedSprings:
         return self.springs.n_points
 
     @property
-    def are_few(self) -> bool:
-        """Whether springs are stored one by one."""
-        return isinstance(self.springs, Springs)
-
-    @property
     def degree(self) -> Floats:
         """Sum of the weights at each point."""
         return np.asarray(self.springs.degree + self._own().sum(axis=1))
@@ -415,7 +410,7 @@ class OrderedSprings:
         """The weights of the triplets' springs as a sparse symmetric matrix."""
         i, j = self._ends.T
         rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
-        weights = np.tile(self.strength, 4)
+        weights = np.tile(self.strength, 2 * 2)  # two springs with two ends each
         return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
@@ -458,8 +453,8 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
     order: NDArray[np.integer] = np.arange(springs.n_points)
-    few = isinstance(springs, Springs) or (isinstance(springs, OrderedSprings) and springs.are_few)
-    if few and springs.n_points > _FACTORED_POINTS:
+    plain = springs.springs if isinstance(springs, OrderedSprings) else springs
+    if isinstance(plain, Springs) and springs.n_points > _FACTORED_POINTS:
         assert isinstance(springs, Springs | OrderedSprings)
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)

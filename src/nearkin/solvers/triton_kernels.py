@@ -234,11 +234,6 @@ class HalfPrecisionMatrices(NamedTuple):
     upper: torch.Tensor
     lower: torch.Tensor
 
-    @property
-    def side(self) -> int:
-        """Rows and columns, with the zeros."""
-        return int(self.upper.shape[-1])
-
 
 def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.Tensor:
     """Signs of symmetric float32 matrices (n, d, d) of norm at most 1, by steps of these scales.
@@ -250,7 +245,7 @@ def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.T
     square, target = (HalfPrecisionMatrices(*map(torch.empty_like, sign)) for _ in range(2))
     for stretch in scales:
         multiply_halves(sign, sign, square)
-        multiply_halves(sign, square, target, factor=-0.5 * stretch**3, kept=1.5 * stretch)
+        multiply_halves(sign, square, target, factor=-(stretch**3) / 2, kept=3 * stretch / 2)
         sign, target = target, sign
     return join_halves(sign, d)
 
@@ -280,7 +275,7 @@ def multiply_halves(
     kept: float = 0.0,
 ) -> None:
     """Write ``factor * A @ B + kept * A`` for matrices that commute into ``target``."""
-    n, side = len(A.upper), A.side
+    n, side, _ = A.upper.shape
     blocks = triton.cdiv(side, _BLOCK)
     _multiply[(blocks * (blocks + 1) // 2, n)](
         *A, *B, *target, factor, kept, _LIFT,

@@ -1,12 +1,18 @@
-"""Feature space of a kernel: leading directions among landmarks, and maps from rows to these."""
+"""Feature space of a kernel: leading directions among landmarks, and maps from rows to these.
+
+On the device of the rows, maps go by fused kernels (:mod:`nearkin.spaces.triton_weights`), as fast
+as the product of rows and landmarks alone. Rows at which many landmarks are equally far, up to
+rounding, and all rows where there are no such kernels, go by functions of the array standard.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,13 +21,13 @@ from scipy.linalg import eigvalsh
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin._types import Floats
+from nearkin._types import DOUBLE_BYTES, Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.messages import notice
-from nearkin.rows import access, backends, validation
+from nearkin.rows import access, backends, device_math, validation
+from nearkin.rows.distances import FAR
 from nearkin.rows.parallel import run_in_blocks
 from nearkin.rows.sparse import to_dense
-from nearkin.spaces import device_weights
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
@@ -33,6 +39,8 @@ from nearkin.spaces.kernels import (
     center_new,
     check_kernel_matrix,
     distances_from_kernel,
+    saturate,
+    unit_rows,
 )
 from nearkin.spaces.landmarks import (
     STRATEGIES,
@@ -42,9 +50,17 @@ from nearkin.spaces.landmarks import (
     refuse_overflow,
 )
 from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
-from nearkin.spaces.local_weights import NearLandmarks, Preparation, combine, weights_from_distances
+from nearkin.spaces.local_weights import (
+    EPSILON,
+    NEARER,
+    NearLandmarks,
+    Preparation,
+    combine,
+    weights_from_distances,
+)
 from nearkin.storage.schema import a, floats, stored, whole
 
+Found = TypeVar("Found")
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 # Up to so many rows every row is a landmark by default, which takes an n×n matrix (200 MB here) and
@@ -61,6 +77,20 @@ _LEAST_EIGENVALUE = -1e-4
 _EQUAL_ENTRIES = 1e-10
 # Rounding of entries of a kernel matrix, in units in the last place of its largest.
 _KERNEL_ROUNDING = 8
+# What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
+# that a list holds, and landmarks whose table of distances takes half a gigabyte. Chosen by hand on
+# an H200.
+_MOST_IN_REGISTERS = 8
+_MOST_LISTED = 16
+_MOST_IN_TABLE = 8192
+# How large rounding of a sum in single precision may be, relative to the largest coordinate, and
+# what share of its terms it is. Chosen by hand: kernel values have an error of 4e-7 there.
+_ROUNDING, _SUM_ROUNDING = 2e-6, 2.0**-21
+# Arrays in float64 of a row's neighbours with each other, and of its landmarks, that finding its
+# weights or its kernel values takes on a device.
+_DEVICE_ARRAYS = 4
+# How much larger a distance counts for its place, as a share: less than rounding of float32 makes.
+_TIE_BREAK = 2.0**-26
 # What scikit-learn checks of the parameters that all learners with a kernel have.
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
@@ -102,7 +132,7 @@ class LocalExtension:
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
         if backends.is_foreign(X):
-            found: Floats = device_weights.embed(self, X, coordinates)
+            found: Floats = _embed_on_device(self, X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
             raise InputError(
@@ -110,76 +140,36 @@ class LocalExtension:
             )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
-
-        def work(rows: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
-            combine(neighbors, weights, coordinates, out[rows])
-
-        self._run_in_blocks(work, X)
-        return out
-
-    def weights(self, X: Rows) -> sp.csr_array:
-        """Weights over the landmarks, n×m with ``n_neighbors`` stored entries a row."""
-        shape = (X.shape[0], self.n_neighbors)
-        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
-
-        def work(rows: slice, near: NDArray[np.int32], own: Floats) -> None:
-            neighbors[rows], weights[rows] = near, own
-
-        self._run_in_blocks(work, X)
-        starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
-        W = sp.csr_array(
-            (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
-        )
-        W.sort_indices()
-        return W
-
-    def _run_in_blocks(
-        self, work: Callable[[slice, NDArray[np.int32], Floats], None], X: Rows
-    ) -> None:
-        """Call ``work`` with rows of X, their nearest landmarks and weights, on every core."""
         bytes_per_row = len(self.landmarks) * X.dtype.itemsize
         if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
 
             def by_kernel(rows: slice) -> None:
-                """Weights from kernel values."""
-                work(rows, *self._weights_by_kernel(X[rows], rows.start))
+                """Map some rows by weights from kernel values."""
+                block = X[rows]
+                shape = (block.shape[0], self.n_neighbors)
+                neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
+                distances, rounding = self.landmarks.distances_to(block)
+                refuse_overflow(distances, "row", rows.start)
+                saturating = self.landmarks.kernel.saturates
+                distances = np.ascontiguousarray(distances)
+                weights_from_distances(
+                    distances, rounding, self.among, saturating, neighbors, weights
+                )
+                combine(neighbors, weights, coordinates, out[rows])
 
             access.for_each_block(by_kernel, X, bytes_per_row)
-            return
+            return out
         near, by_pivots = self._near, self._near.pivots_pay(X)
 
         def by_rows(rows: slice) -> None:
-            """Weights from distances between rows."""
-            work(rows, *near.weights(X[rows], by_pivots))
+            """Map some rows by weights from distances between rows."""
+            combine(*near.weights(X[rows], by_pivots), coordinates, out[rows])
 
         if by_pivots:
             run_in_blocks(by_rows, len(X), near.shared_rows(len(X)))
         else:
             access.for_each_block(by_rows, X, bytes_per_row)
-
-    def _weights_by_kernel(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
-        """Nearest landmarks and weights, from kernel values alone."""
-        shape = (X.shape[0], self.n_neighbors)
-        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
-        distances, rounding = self.landmarks.distances_to(X)
-        refuse_overflow(distances, "row", start)
-        weights_from_distances(
-            np.ascontiguousarray(distances),
-            rounding,
-            self.among,
-            self.landmarks.kernel.saturates,
-            neighbors,
-            weights,
-        )
-        return neighbors, weights
-
-    @cached_property
-    def _preparation(self) -> Preparation:
-        """How rows are moved and scaled so that their Euclidean distances determine the kernel."""
-        if self.landmarks.kernel.name == "cosine":
-            return Preparation(np.zeros(self.landmarks.rows.shape[1]), 1.0, to_unit_length=True)
-        center, scale = self.center_and_scale
-        return Preparation(np.asarray(center, dtype=np.float64), scale)
+        return out
 
     @cached_property
     def center_and_scale(self) -> tuple[Floats, float]:
@@ -198,12 +188,13 @@ class LocalExtension:
     @cached_property
     def _near(self) -> NearLandmarks:
         """The landmarks, prepared for the search of the nearest."""
-        return NearLandmarks(
-            to_dense(self.landmarks.rows),
-            self._preparation,
-            self.n_neighbors,
-            self.landmarks.kernel.name == "rbf",
-        )
+        rows, name = to_dense(self.landmarks.rows), self.landmarks.kernel.name
+        if name == "cosine":
+            preparation = Preparation(np.zeros(rows.shape[1]), 1.0, to_unit_length=True)
+        else:
+            center, scale = self.center_and_scale
+            preparation = Preparation(np.asarray(center, dtype=np.float64), scale)
+        return NearLandmarks(rows, preparation, self.n_neighbors, name == "rbf")
 
     def prepared_landmarks(self, dtype: Any) -> Floats:
         """The landmarks, moved and scaled so that Euclidean distances determine the kernel."""
@@ -255,9 +246,7 @@ def _expand_kernel(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Multiply kernel values against landmarks, centred if means are given, by coefficients."""
-    by_kernel: Floats | None = device_weights.expand_kernel(
-        landmarks, X, coefficients, column_means
-    )
+    by_kernel: Floats | None = _expand_kernel_on_device(landmarks, X, coefficients, column_means)
     if by_kernel is not None:
         return by_kernel
     out: Floats = backends.empty((X.shape[0], coefficients.shape[1]), X)
@@ -272,8 +261,303 @@ def _expand_kernel(
         refuse_overflow(found, "row", rows.start)
         out[rows, :] = found
 
-    access.for_each_block(work, X, len(landmarks) * (32 if backends.is_foreign(X) else 8))
+    arrays = _DEVICE_ARRAYS if backends.is_foreign(X) else 1
+    access.for_each_block(work, X, len(landmarks) * arrays * DOUBLE_BYTES)
     return out
+
+
+# ---- Local weights and kernel expansions on the device of the rows
+
+
+def _embed_on_device(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
+    """Map foreign rows to ``z(x) = Σ_j w_j(x) · coordinates[j]``, by local weights w."""
+    there = backends.move_to(coordinates, X)
+    euclidean = local.landmarks.kernel.is_euclidean
+    if euclidean and local.n_neighbors <= _MOST_LISTED and device_math.can_use_kernels(X):
+        found = device_math.try_kernels(X, lambda: _embed_by_triton(local, X, there))
+        if found is not None:
+            return found
+    return _embed_by_array_functions(local, X, there)
+
+
+def _embed_by_triton(
+    local: LocalExtension, X: Any, coordinates: Any, *, precise: bool = False
+) -> Any:
+    """Map rows by fused kernels; rows that these leave undecided more precisely."""
+    from nearkin.rows.triton_search import PRECISIONS
+
+    k, precision = local.n_neighbors, PRECISIONS[precise]
+    by_euclid = _get_prepared(local, X, _EuclideanOnDevice)
+    search, systems = by_euclid.kernels
+    table = device_math.to_tensor(coordinates).contiguous()
+    out = backends.empty((X.shape[0], coordinates.shape[1]), X)
+    is_open = device_math.make_marks(X)
+
+    def work(part: slice) -> None:
+        # The search moves and scales rows itself.
+        compared = unit_rows(X[part, :]) if by_euclid.is_cosine else X[part, :]
+        given, target = device_math.to_tensor(compared), out[part, :]
+        if systems is not None:
+            systems.embed(given, k, table, precision, device_math.to_tensor(target), is_open[part])
+        else:
+            places, is_open[part] = search.nearest(given, k, precision)
+            target[...] = by_euclid.combine_nearest(
+                X[part, :], device_math.from_tensor(places, X), coordinates
+            )
+
+    own = 0 if systems is not None else by_euclid.bytes_per_row
+    access.for_each_block(work, X, search.bytes_per_row(k) + own)
+    left = device_math.find_marked(is_open, X)
+    if left.shape[0] == 0:
+        return out
+    some = X[left, :]
+    if precise:
+        found = backends.as_type(
+            _embed_by_array_functions(local, backends.widen(some), coordinates), X.dtype
+        )
+    else:
+        found = _embed_by_triton(local, some, coordinates, precise=True)
+    return device_math.replace_rows(out, left, found)
+
+
+def _embed_by_array_functions(local: LocalExtension, X: Any, coordinates: Any) -> Any:
+    """Map rows by functions of the array standard, in the type of X."""
+    coordinates = backends.as_type(coordinates, X.dtype)
+    kind = _EuclideanOnDevice if local.landmarks.kernel.is_euclidean else _AnyKernelOnDevice
+    by_kernel: Any = _get_prepared(local, X, kind)
+    out = backends.empty((X.shape[0], coordinates.shape[1]), X)
+
+    def work(rows: slice) -> None:
+        out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
+
+    access.for_each_block(work, X, by_kernel.bytes_per_row)
+    return out
+
+
+def _get_prepared(
+    local: LocalExtension, X: Any, kind: Callable[[LocalExtension, Any], Found]
+) -> Found:
+    """Landmarks prepared for rows of this library, device and type; kept as long as they are."""
+    made = _made.setdefault(local, {})
+    key = (kind, backends.library(X), str(X.device), backends.dtype_name(X))
+    if key not in made:
+        made[key] = kind(weakref.proxy(local), X)
+    found: Found = made[key]
+    return found
+
+
+def _item_bytes(X: Any) -> int:
+    """Bytes of a number of a foreign array."""
+    return np.dtype(backends.dtype_name(X)).itemsize
+
+
+_made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+class _EuclideanOnDevice:
+    """Weights under a kernel of Euclidean distances, in the type of the rows."""
+
+    def __init__(self, local: LocalExtension, X: Any) -> None:
+        self.local = local
+        self.saturating = local.landmarks.kernel.name == "rbf"
+        self.is_cosine = local.landmarks.kernel.name == "cosine"
+        self.rows = backends.move_to(to_dense(local.landmarks.rows), X)
+        # Prepared as rows are: a landmark among these is exactly where it was.
+        self.points = self._prepare(self.rows)
+        self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
+        self.is_single = backends.dtype_name(X) == "float32"
+        k, size = local.n_neighbors, _item_bytes(X)
+        columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
+        self.bytes_per_row = size * columns + _DEVICE_ARRAYS * DOUBLE_BYTES * k * k
+
+    @cached_property
+    def kernels(self) -> tuple[Any, Any]:
+        """Triton's search among landmarks, and its solver of weights unless these are too many."""
+        from nearkin.rows.triton_search import Search
+        from nearkin.spaces.triton_weights import Systems
+
+        rows, (center, scale) = self.rows, self.local.center_and_scale
+        if self.is_cosine:
+            rows, center, scale = self.points, np.zeros(rows.shape[1]), 1.0
+        there = backends.move_to(center, rows, "float64")
+        search = Search(device_math.to_tensor(rows), device_math.to_tensor(there), scale)
+        few = self.local.n_neighbors <= _MOST_IN_REGISTERS
+        if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
+            return search, None
+        among = device_math.to_tensor(self.distances_among())
+        numbers = device_math.to_tensor(backends.move_to([EPSILON, NEARER], rows, "float64"))
+        return search, Systems(search, among, self.saturating, numbers)
+
+    def distances_among(self) -> Any:
+        """Half squared distances among the landmarks in feature space, in float64."""
+        xp, points = backends.namespace(self.points), backends.widen(self.points)
+        squared, rounding = device_math.squared_distances_around(
+            points, points, access.column_medians(points)
+        )
+        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
+        return -xp.expm1(-squared) if self.saturating else 0.5 * squared
+
+    def embed(self, X: Any, coordinates: Any, start: int) -> Any:
+        """Map a block of rows to weighted sums of coordinates."""
+        xp = backends.namespace(X)
+        prepared = self._prepare(X)
+        ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
+        if not self.is_single:  # in single precision rounding decides among equals in any case
+            own = xp.sum(prepared * prepared, axis=1)[:, None]
+            ranked = _break_ties_by_position(xp, device_math.clip(ranked + own, 0.0))
+        _, neighbors = device_math.k_smallest(ranked, self.local.n_neighbors)
+        return self.combine_nearest(X, neighbors, coordinates)
+
+    def combine_nearest(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
+        """Map rows to weighted sums of coordinates of their nearest landmarks, which are known."""
+        xp = backends.namespace(X)
+        away = device_math.gather(self.points, neighbors) - self._prepare(X)[:, None, :]
+        inner = backends.widen(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+        weights = solve_local_weights(*_feature_distances(xp, inner, self.saturating))
+        return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
+
+    def _prepare(self, X: Any) -> Any:
+        """Move and scale rows so that their Euclidean distances determine the kernel."""
+        if self.is_cosine:
+            return unit_rows(X)
+        center, scale = self.local.center_and_scale
+        return device_math.clip((X - backends.move_to(center, X)) * scale, -FAR, FAR)
+
+
+class _AnyKernelOnDevice:
+    """Weights under any kernel, in float64."""
+
+    def __init__(self, local: LocalExtension, X: Any) -> None:
+        self.local = local
+        self.among = backends.move_to(local.among, backends.widen(X[:0, :]))
+        held = len(local.landmarks) + local.n_neighbors**2
+        self.bytes_per_row = _DEVICE_ARRAYS * DOUBLE_BYTES * held
+
+    def embed(self, X: Any, coordinates: Any, start: int) -> Any:
+        """Map a block of rows to weighted sums of coordinates."""
+        xp, landmarks = backends.namespace(X), self.local.landmarks
+        found, rounding = landmarks.distances_to(X)
+        refuse_overflow(found, "row", start)
+        ranked = _break_ties_by_position(xp, found)
+        _, neighbors = device_math.k_smallest(ranked, self.local.n_neighbors)
+        e = xp.take_along_axis(found, neighbors, axis=1)
+        e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
+        e = saturate(e) if landmarks.kernel.saturates else e
+        flat = neighbors.T[:, None, :] * len(landmarks) + neighbors.T[None, :, :]
+        gram = device_math.gather(xp.reshape(self.among, (-1,)), flat)
+        weights = solve_local_weights(e, gram)
+        return combine_coordinates(neighbors, backends.as_type(weights, X.dtype), coordinates)
+
+
+def _break_ties_by_position(xp: Any, distances: Any) -> Any:
+    """Change distances (n, m) so little that sorting breaks ties as compiled loops do.
+
+    What is equal in single precision is equal; of these, the first comes first.
+    """
+    m = distances.shape[1]
+    coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
+    later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)
+    return coarse * (1.0 + later)
+
+
+def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
+    """Half squared feature distances to neighbours (k, n) and among them (k, k, n).
+
+    From inner products of the differences to the point: a cancellation among these is small beside
+    the distances that it will be divided by.
+    """
+    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
+    among = device_math.clip(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
+    if saturating:
+        return -xp.expm1(-squared), -xp.expm1(-among)
+    return 0.5 * squared, 0.5 * among
+
+
+def solve_local_weights(e: Any, gram: Any) -> Any:
+    """Solve for local weights (K, n) from half squared distances to and among neighbours.
+
+    ``e`` is (K, n) and ``gram`` (K, K, n), on any device.
+    """
+    xp = backends.namespace(e)
+    k = e.shape[0]
+    root = xp.sqrt(e)
+    one, other = e[:, None, :], e[None, :, :]
+    scale = 2.0 * root[:, None, :] * root[None, :, :]
+    apart = scale * NEARER > xp.maximum(one, other)
+    correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
+    correlation = xp.where(apart, device_math.clip(correlation, -1.0, 1.0), xp.zeros_like(scale))
+    identity = backends.move_to(np.eye(k), e)[:, :, None]
+    matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
+    nearest = xp.min(e, axis=0)[None, :]
+    ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))
+    ratio = xp.where(e > nearest, ratio, xp.ones_like(e))
+    weights = device_math.solve_small_systems(matrix, ratio, EPSILON) * ratio
+    return weights / xp.sum(weights, axis=0)
+
+
+def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
+    """Sums ``Σ_k weights[k, i] · coordinates[neighbors[i, k]]`` for every i."""
+    out: Any = 0.0
+    for k in range(neighbors.shape[1]):
+        out = out + weights[k, :][:, None] * device_math.gather(coordinates, neighbors[:, k])
+    return out
+
+
+def _expand_kernel_on_device(
+    landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Floats | None
+) -> Any:
+    """Multiply kernel values against the landmarks, centred if means are given, with coefficients.
+
+    None where that needs another way: without a device or a Gaussian kernel, or if coefficients of
+    both signs are so large that their sum needs more digits.
+    """
+    if (
+        landmarks.kernel.name != "rbf"
+        or landmarks.columns is not None
+        or not device_math.can_use_kernels(X)
+    ):
+        return None
+    coefficients = np.asarray(coefficients, dtype=np.float64)
+    constant = np.zeros(coefficients.shape[1])
+    if column_means is not None:  # centring of values is a centring of what they multiply
+        coefficients = coefficients - coefficients.mean(axis=0)
+        constant = -(column_means - column_means.mean()) @ coefficients
+    largest = np.abs(landmarks.kernel_matrix() @ coefficients + constant).max()
+    if _SUM_ROUNDING * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
+        return None
+    return device_math.try_kernels(
+        X, lambda: _expand_by_triton(landmarks, X, coefficients, constant)
+    )
+
+
+def _expand_by_triton(
+    landmarks: KernelLandmarks, X: Any, coefficients: Floats, constant: Floats
+) -> Any:
+    """Multiply by a fused kernel, block by block."""
+    from nearkin.rows.triton_search import Search
+    from nearkin.spaces import triton_weights
+
+    rows = device_math.to_tensor(
+        backends.move_to(np.ascontiguousarray(to_dense(landmarks.rows)), X)
+    )
+    center = device_math.to_tensor(backends.move_to(landmarks.middle, X, "float64"))
+    search = Search(rows, center, float(np.sqrt(landmarks.kernel.gamma)))
+    table, added = (
+        device_math.to_tensor(backends.move_to(part, X)) for part in (coefficients, constant)
+    )
+    out = backends.empty((X.shape[0], coefficients.shape[1]), X)
+
+    def work(part: slice) -> None:
+        found = triton_weights.expand_kernel_triton(
+            device_math.to_tensor(X[part, :]), search, table, added
+        )
+        out[part, :] = device_math.from_tensor(found, X)
+
+    access.for_each_block(work, X, search.bytes_per_row(0) + _item_bytes(X) * coefficients.shape[1])
+    return out
+
+
+# ---- Landmarks and directions for a learner
 
 
 @dataclass(frozen=True)
@@ -346,7 +630,10 @@ def find_feature_space(
         random_state=rng,
     )
     rows = choose_landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
-    landmarks = take_landmarks(kernel, X, rows)
+    if kernel.name == "precomputed":
+        landmarks = KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
+    else:
+        landmarks = KernelLandmarks(kernel, access.take_to_host(X, rows))
     K = landmarks.kernel_matrix(around_middle=center)
     noise = _KERNEL_ROUNDING * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
@@ -385,13 +672,6 @@ def _check_positive(K: Floats, eigenvalues: Floats, kernel: Kernel) -> None:
             f"largest, {eigenvalues[0]:g}. Directions of negative eigenvalues are left out, and "
             "learned distances are those of the others."
         )
-
-
-def take_landmarks(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:
-    """Take some rows of X, or of its kernel matrix, as landmarks."""
-    if kernel.name == "precomputed":
-        return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    return KernelLandmarks(kernel, access.take_to_host(X, rows))
 
 
 def check_rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:

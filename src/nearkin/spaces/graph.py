@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin._types import Floats, Integers
+from nearkin._types import DOUBLE_BYTES, Floats, Integers
 from nearkin.errors import InputError
 from nearkin.messages import notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread, rows_per_block, split_range
+from nearkin.rows.sparse import is_sparse
 from nearkin.spaces.kernels import Rows, normalize_rows
 from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCH_MODES, SearchMode, find_nearest_others
 
@@ -38,6 +39,8 @@ WEIGHTS = ("binary", "heat", "cosine")
 _LEAST_WEIGHT = 1e-10
 # Rounding of symmetric computations, relative to the largest weight.
 _SYMMETRIC = 1e-10
+# Bytes of an entry of a sparse row: its number, its column and what a product makes of them.
+_ENTRY_BYTES = 24
 # Digits to which directions of rows must agree to be equal under the cosine metric: what rounding
 # leaves of float64.
 _EQUAL_DIGITS = 12
@@ -84,7 +87,7 @@ def ball_graph(
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius!r}.")
     X, kept = _check_points(X, metric, weight)
-    index = NearestNeighbors(radius=radius, algorithm="brute").fit(_around_middle(X[kept]))
+    index = NearestNeighbors(radius=radius, algorithm="brute").fit(centre(X[kept], middle(X[kept])))
     with one_blas_thread(), config_context(working_memory=SEARCH_MEMORY):
         found = index.radius_neighbors_graph()
     counts = np.diff(found.indptr)
@@ -139,7 +142,7 @@ def find_neighbor_rows(
     k = min(n_neighbors, n - 1)
     if k <= 0:
         return np.empty((n, 0), dtype=np.int64)
-    return find_nearest_others(_around_middle(X), k, search=search, random_state=random_state)
+    return find_nearest_others(centre(X, middle(X)), k, search=search, random_state=random_state)
 
 
 def deduplicate_pairs(
@@ -156,7 +159,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
-    if sp.issparse(X):
+    if is_sparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
@@ -209,7 +212,9 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
     if weight == "cosine":
         X = normalize_rows(X)
     values = np.empty(len(low))
-    row_bytes = 8 * X.shape[1] if not sp.issparse(X) else 24 * (1 + X.nnz // X.shape[0])
+    row_bytes = DOUBLE_BYTES * X.shape[1]
+    if is_sparse(X):
+        row_bytes = _ENTRY_BYTES * (1 + X.nnz // X.shape[0])
     for part in split_range(len(low), rows_per_block(3 * row_bytes)):
         here, there = X[low[part]], X[high[part]]
         if weight == "cosine":
@@ -222,16 +227,13 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
     return np.maximum(values, _LEAST_WEIGHT)
 
 
-def _around_middle(X: Rows) -> Rows:
-    """Rows less their middle."""
-    return centre(X, middle(X))
-
-
 def _squared_norms(X: Rows) -> Floats:
+    """Squared lengths of dense or sparse rows."""
     return _row_sums(X * X)
 
 
 def _row_sums(X: Rows) -> Floats:
+    """Sums of dense or sparse rows, as an array."""
     return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
 
 
@@ -241,13 +243,13 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
     Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
     """
     rows: Any = X
-    if sp.issparse(X):
+    if is_sparse(X):
         rows = cast(Any, sp.csr_array)(X, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
     if metric == "cosine":
         rows = normalize_rows(rows)
-        entries = rows.data if sp.issparse(X) else rows
+        entries = rows.data if is_sparse(X) else rows
         np.round(entries, _EQUAL_DIGITS, out=entries)
     number = _number_equal_rows(rows)
     if number.max() + 1 == len(Z):
@@ -259,7 +261,7 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
 
 def _number_equal_rows(X: Any) -> NDArray[np.integer]:
     """Number rows from 0, equal rows alike; sparse rows are in canonical form."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
     rows: Any = X

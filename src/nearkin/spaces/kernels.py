@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from nearkin._types import Floats
+from nearkin._types import DOUBLE_BYTES, Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import centre, middle, squared_distances, squared_distances_and_rounding
@@ -39,6 +39,8 @@ GAMMA_RULES = ("mean", "median")
 # Distances for a bandwidth rule are taken among at most this many rows: two million distances,
 # whose mean and median hardly vary with the draw. Chosen by hand.
 _BANDWIDTH_ROWS = 2000
+# Arrays of a block of rows by which blocks are sized: small enough for memory to be used again.
+_BLOCK_ARRAYS = 4
 # What a kernel matrix may violate by rounding or by a user's own arithmetic in single precision, as
 # shares of its largest entry: symmetry, k(x, x) >= 0, and the Cauchy-Schwarz inequality. Chosen by
 # hand, far below what a matrix of distances violates.
@@ -346,7 +348,7 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     n, d = map(int, X.shape)
     if is_sparse(X):
         return n * float(variances(centre(X, origin)).sum())
-    size = rows_per_block(32 * d)  # small enough for memory to be used again
+    size = rows_per_block(_BLOCK_ARRAYS * DOUBLE_BYTES * d)
     totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
 
     def work(rows: slice) -> None:

@@ -87,9 +87,7 @@ def choose_landmarks(
         sample = max(_SAMPLE_ROWS, _SAMPLE_ROWS_EACH * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
-        if backends.is_foreign(X) or backends.is_remote(
-            X
-        ):  # the sample is small enough for the host
+        if backends.is_foreign(X) or backends.is_remote(X):  # a sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
             place = choose_landmarks(
                 access.take_to_host(X, seen),

@@ -34,6 +34,8 @@ _FEW, _FEW_OF_LANCZOS = 64, 1 / 8
 _LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.
 _NUMERICAL_RANK = 1e-10
+# An estimated rank is no larger than the number of vectors found times e to this.
+_MOST_LOG_GROWTH = 100.0
 # Axes along which rows vary less than this share of the largest deviation are left out: those that
 # exist by rounding of single precision.
 _LEAST_DEVIATION = 1e-6
@@ -220,7 +222,7 @@ def _estimate_rank(leading: Floats, rank_tol: float) -> float:
     """
     half, last = np.sort(leading)[[len(leading) // 2, 0]] / leading.max()
     steepness = max(float(np.log2(half / last)), _NUMERICAL_RANK)
-    return float(len(leading) * np.exp(min(np.log(last / rank_tol) / steepness, 100.0)))
+    return float(len(leading) * np.exp(min(np.log(last / rank_tol) / steepness, _MOST_LOG_GROWTH)))
 
 
 def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[Floats, Floats]:

@@ -50,17 +50,21 @@ _COARSE = 2.0**-22
 _TINY, _LARGE = 2.0**-126, 1e30
 # Distances that differ by less, as a share, may count as equal: some times the rounding of float32.
 _TIES = 1e-6
-# By how much ranks from a product may be wrong, in units in the last place for each column.
-_RANK_ROUNDING = 4
+# By how much ranks from a product may be wrong, in units in the last place for each column and for
+# so many more.
+_RANK_ROUNDING, _MORE_ROUNDINGS = 4, 4
+# Radii are divided by this at least.
+_NEVER_ZERO = 1e-300
 # Sizes below were chosen by hand, by the time of benchmarks/speed on a few cores.
 # Numbers of a row that have one minimum, and such minima of which the least has a say in the bound.
 CHUNK = 8
 _GROUP = 4
 # Groups for each of the numbers to be found: with these, a bound has one or two more below it.
 _GROUPS_EACH = 3
-# Rows whose weights are found at once. No multiple of 16: columns of their numbers would lie in the
-# same few places of the cache.
+# Rows whose weights are found at once. No multiple of 16, but of half of that: otherwise columns of
+# their numbers would lie in the same few places of the cache.
 PART_ROWS = 248
+_CACHE_STEP = 16
 # Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
 # more rows nothing is faster.
 _PART_BYTES = 2**20
@@ -660,6 +664,7 @@ class NearLandmarks:
         lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
         prepare_rows(self.points, preparation.center, preparation.scale, FAR, coarse, lengths)
         self._reach = float(lengths.max())
+        self._made: dict[str, _Points] = {}
 
     def pivots_pay(self, X: Floats) -> bool:
         """Whether most landmarks can be left out for most rows of X, as far as a sample shows."""
@@ -682,7 +687,8 @@ class NearLandmarks:
             return self._weights_by_pivots(X)
         m = len(self.points)
         fitting = _PART_BYTES // (m * X.dtype.itemsize)
-        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // 16 * 16 + 8  # see PART_ROWS
+        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // _CACHE_STEP * _CACHE_STEP
+        size += _CACHE_STEP // 2
         squared = allocate_squares(len(X), self._n_neighbors, min(size, len(X)))
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
         self._search(X, self._landmark_points(X.dtype), neighbors, squared)
@@ -695,8 +701,8 @@ class NearLandmarks:
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
         weights = np.empty(neighbors.shape, X.dtype)
         # By cells, and the nearest rows of each first: these are left the fewest landmarks.
-        step = 2**16 // _MOST_PIVOTS
-        share = np.minimum(radii * (step / max(radii.max(), 1e-300)), step - 1)
+        step = (np.iinfo(np.uint16).max + 1) // _MOST_PIVOTS
+        share = np.minimum(radii * (step / max(radii.max(), _NEVER_ZERO)), step - 1)
         order = np.argsort((cells * step + share).astype(np.uint16), kind="stable")
         starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
         for pivot in range(len(pivots.vectors)):
@@ -767,21 +773,16 @@ class NearLandmarks:
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
     def _landmark_points(self, dtype: DTypeLike) -> _Points:
-        """The landmarks as points, for rows of some type."""
-        return self._double if dtype == np.float64 else self._single
-
-    @cached_property
-    def _single(self) -> _Points:
-        return _Points.from_vectors(self.points, np.float32)
-
-    @cached_property
-    def _double(self) -> _Points:
-        return _Points.from_vectors(self.points, np.float64)
+        """The landmarks as points, for rows of some type; made once for each."""
+        name = np.dtype(dtype).name
+        if name not in self._made:
+            self._made[name] = _Points.from_vectors(self.points, name)
+        return self._made[name]
 
 
 def _rounding(X: Floats) -> float:
     """Rounding of ranks of points, as a share of squared lengths."""
-    return float(_RANK_ROUNDING * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
+    return float(_RANK_ROUNDING * (X.shape[1] + _MORE_ROUNDINGS) * np.finfo(X.dtype).eps)
 
 
 @compiled()

@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
-from nearkin._types import Doubles, Floats, Ints
+from nearkin._types import DOUBLE_BYTES, Doubles, Floats, Ints
 from nearkin.messages import mute_third_party
 from nearkin.pairs.closure import draw_numbers
 from nearkin.rows.distances import centre, middle, rowwise_distances, squared_lengths
@@ -38,11 +38,16 @@ from nearkin.rows.sparse import is_sparse, to_dense
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256
-# Rows that are looked at beyond those asked for; more where these do not settle the matter. Chosen
-# by hand.
-_SPARE = 8
-# Rounding of a product of rows, in units in the last place for each column, and of distances.
-_PRODUCT_ROUNDING, _DISTANCE_ROUNDING = 8, 8
+# Rows that are looked at beyond those asked for; so many times as many where these do not settle
+# the matter. Chosen by hand.
+_SPARE, _WIDER = 8, 8
+# Rounding of a product of rows, in units in the last place for each column and some more, and of
+# distances; of the step between rows of a group; and columns more of sums in float32.
+_PRODUCT_ROUNDING, _MORE_ROUNDINGS, _DISTANCE_ROUNDING = 8, 4, 8
+_STEP_ROUNDING, _MORE_COLUMNS = 4, 8
+# Arrays in the size of what they are computed from that a block of differences, and of products of
+# rows with means, takes.
+_DIFFERENCES, _PRODUCTS = 3, 4
 # Sizes of blocks were chosen by hand, by time and memory on a few cores.
 # Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.
 _BLOCK_SIZE = 2**20
@@ -111,7 +116,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
         error = _rounding(Z, squared_lengths(near_Q[part]) + reach, farthest)
         unsure = part.start + np.flatnonzero(last >= farthest - error)
         if len(unsure):
-            distances[unsure], rows[unsure] = find_nearest(Z, Q[unsure], k, spare=8 * spare)
+            distances[unsure], rows[unsure] = find_nearest(Z, Q[unsure], k, spare=_WIDER * spare)
     return distances, rows
 
 
@@ -139,7 +144,9 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
         difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
         np.sum(difference * difference, axis=2, out=squared[some])
 
-    run_in_blocks(work, len(Q), rows_per_block(24 * found.shape[1] * Z.shape[1]))
+    run_in_blocks(
+        work, len(Q), rows_per_block(_DIFFERENCES * DOUBLE_BYTES * found.shape[1] * Z.shape[1])
+    )
     return np.sqrt(squared)
 
 
@@ -199,7 +206,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
     key = to_dense(Z[:, [widest]]).ravel()
     order = np.argsort(key, kind="stable")
     Z, key = Z[order], key[order].astype(np.float64)
-    step = radius * (1 + 4 * np.finfo(Z.dtype).eps)
+    step = radius * (1 + _STEP_ROUNDING * np.finfo(Z.dtype).eps)
     labels = np.arange(n)
     pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     for rows in split_range(n, _TILE_ROWS):
@@ -282,7 +289,12 @@ def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
 
 def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """Bound how far squared distances by a product differ from rounded exact ones."""
-    by_product = _PRODUCT_ROUNDING * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
+    by_product = (
+        _PRODUCT_ROUNDING
+        * (Z.shape[1] + _MORE_ROUNDINGS)
+        * np.finfo(np.float64).eps
+        * squared_norms
+    )
     return by_product + _DISTANCE_ROUNDING * np.finfo(Z.dtype).eps * squared
 
 
@@ -494,7 +506,7 @@ def _scan(
                 factors[c] = -2.0 * difference * steps[cell, c]
                 reach += difference * difference
             slack = errors[cell] + _VANISHING if reach < _FAR else np.inf
-            rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell]) ** 2
+            rounding = (q + _MORE_COLUMNS) * _ROUNDING * (np.sqrt(reach) + radii[cell]) ** 2
             limit = np.float32((bound / unit + slack) ** 2 + rounding)
             for tile in range(start, start + n, _TILE):
                 wide = min(_TILE, start + n - tile)
@@ -559,7 +571,7 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
     found = np.empty(len(Z), dtype=np.int64)
 
-    some_rows = rows_per_block(4 * Z.itemsize * len(means))
+    some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
     def work(part: slice) -> None:
         near = centre(Z[part], origin)
@@ -638,7 +650,7 @@ class CellIndex:
         filled, cell = np.unique(cell, return_inverse=True)
         self.n_cells, self._means = len(filled), self._means[filled]
         self._columns = readonly_view(np.ascontiguousarray(self._means.T))
-        self._codes = encode_cells(Z, cell, self._origin + self._means)
+        self.codes = encode_cells(Z, cell, self._origin + self._means)
         self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
@@ -661,13 +673,8 @@ class CellIndex:
     def _cell_of_rows(self) -> Ints:
         """Cell of each row."""
         cell = np.empty(self.n_rows, dtype=np.int64)
-        cell[self._codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self._codes.starts))
+        cell[self.codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self.codes.starts))
         return cell
-
-    @property
-    def row_order(self) -> Ints:
-        """Numbers of all rows in an order in which near ones follow one another."""
-        return self._codes.order
 
     def n_probes(self, k: int) -> int:
         """Number of cells that a query for k neighbours looks into.
@@ -705,7 +712,7 @@ class CellIndex:
             probes = self._nearest_cells(Q[part], n_probes)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
-            rows = scan_cells(self._codes, self.Z, Q[part][order], probes[order], wide)
+            rows = scan_cells(self.codes, self.Z, Q[part][order], probes[order], wide)
             found[part.start + order] = rows
         return found
 
@@ -762,7 +769,7 @@ def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
     """Find each row's nearest others, block by block of rows that lie near each other."""
     found = np.empty((len(X), k), dtype=np.int64)
     for part in split_range(len(X), _CELL_QUERIES):
-        some = cells.row_order[part]
+        some = cells.codes.order[part]
         rows = cells.propose(X[some], k + 1)
         short = np.flatnonzero(rows[:, -1] < 0)
         if len(short):

@@ -277,7 +277,8 @@ def iterate_eigenvectors(
             break
         LZ = multiply_sparse(L, Z)
         basis, images = (X, P, Z), (LX, LP, LZ)
-        values, C = eigh(symmetrize(_gram(basis, images)), subset_by_index=[0, size - 1])
+        gram = np.block([[B.T @ image for image in images] for B in basis])
+        values, C = eigh(symmetrize(gram), subset_by_index=[0, size - 1])
         # The new step: the part of it outside X, made orthogonal to the new vectors.
         outside = C[:, active].copy()
         outside[:size] = 0.0
@@ -299,11 +300,6 @@ def iterate_eigenvectors(
     X, _ = np.linalg.qr(_project_out(X[:, :wanted], null))
     values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
     return np.maximum(values, 0.0), X @ rotation
-
-
-def _gram(basis: tuple[Floats, ...], images: tuple[Floats, ...]) -> Floats:
-    """Inner products between a basis and its images."""
-    return np.block([[B.T @ image for image in images] for B in basis])
 
 
 def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
@@ -436,10 +432,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
     named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
     _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
-    with (
-        mute_third_party(),
-        one_blas_thread(),
-    ):  # scikit-learn says the same as the above in its words
+    with mute_third_party(), one_blas_thread():  # scikit-learn says the same in its words
         geodesics = Isomap(
             n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
         )

@@ -17,12 +17,16 @@ import triton.language as tl
 
 from nearkin.rows.triton_search import NEARLY, Search, lay_out_rows
 
+# Threads of a warp.
+_WARP = 32
 # Sizes were chosen by hand, by the time on an H200 (benchmarks/speed/gpu.py).
 # Rows of a block, one for each thread, and rows and columns of a block of sums.
 _SYSTEMS = 64
 _ROWS, _COLUMNS, _WARPS = 4, 64, 1
 # Rows, landmarks and columns of the result of a block, and the warps that work on it.
 _EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
+# Columns of rows and landmarks that are multiplied at a time, at most.
+_EXPANSION_PART = 64
 
 
 class Systems(NamedTuple):
@@ -60,7 +64,7 @@ class Systems(NamedTuple):
         _weigh[(triton.cdiv(n, _SYSTEMS),)](
             found.points, found.squared, found.limit, self.among, self.numbers, neighbors, weights,
             is_open, n, m, NEARLY, BLOCK=_SYSTEMS, K=k, SIZE=found.points.shape[1],
-            SATURATING=self.saturating, num_warps=_SYSTEMS // 32,
+            SATURATING=self.saturating, num_warps=_SYSTEMS // _WARP,
         )  # fmt: skip
         _combine[(triton.cdiv(n, _ROWS),)](
             neighbors, weights, coordinates, out, n, q, *out.stride(), ROWS=_ROWS,
@@ -198,7 +202,7 @@ def expand_kernel_triton(
     padded = torch.zeros((points.tiles.shape[0], q), dtype=torch.float32, device=X.device)
     padded[:m] = coefficients[order]
     out = torch.empty((n, q), dtype=torch.float32, device=X.device)
-    part = min(points.plan.part, 64)
+    part = min(points.plan.part, _EXPANSION_PART)
     _expand[(triton.cdiv(n, _EXPANSION_ROWS), triton.cdiv(q, _EXPANSION_COLUMNS))](
         rows, lengths, points.tiles, points.lengths, padded, constant, out, n, q,
         points.tiles.shape[0] // _TILE, ROWS=_EXPANSION_ROWS, TILE=_TILE,
