@@ -134,9 +134,7 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
     monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
     work = parallel.run_in_blocks
     monkeypatch.setattr(
-        parallel,
-        "run_in_blocks",
-        lambda call, n, size: sizes.append(size) or work(call, n, size),
+        parallel, "run_in_blocks", lambda call, n, size: sizes.append(size) or work(call, n, size)
     )
     # Products of blocks of other shapes may round differently.
     assert_allclose(extension.embed(X, coordinates), whole, atol=1e-12)

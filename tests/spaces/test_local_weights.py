@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.spaces.feature_space import (
-    LocalExtension,
-    combine_coordinates,
-    solve_local_weights,
-)
+from nearkin.spaces.feature_space import LocalExtension, combine_coordinates, solve_local_weights
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.local_weights import (
