@@ -107,16 +107,12 @@ def test_lonely_rows_of_a_ball_graph_are_told():
     assert_array_equal(W.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-@each("radius", [0, -1.0, np.nan])
-def test_a_ball_needs_a_radius(radius):
-    with pytest.raises(ValueError, match="radius must be positive, got"):
-        ball_graph([[0.0], [1.0]], radius)
-
-
 @each("n_neighbors", [5, 6, 100])
 def test_more_neighbors_than_rows_is_the_complete_graph(n_neighbors):
-    W = neighbor_graph(random_rows(0, n=6), n_neighbors)
-    assert_array_equal(W.toarray(), 1 - np.eye(6))
+    for n in (6, 1):
+        W = neighbor_graph(random_rows(0, n=n), n_neighbors)
+        assert_graph(W, n)
+        assert_array_equal(W.toarray(), 1 - np.eye(n))
 
 
 @each("weight", ["binary", "heat", "cosine"])
@@ -134,6 +130,8 @@ def test_joined_rows_stay_joined_however_far_or_unlike():
     assert far[[4]].nnz == 1
     unlike = neighbor_graph([[1.0, 0.0], [-1.0, 0.1]], 1, weight="cosine")
     assert_array_equal(unlike.toarray(), [[0, 1e-10], [1e-10, 0]])
+    zero = neighbor_graph([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], 1, weight="cosine")
+    assert_allclose(zero.toarray(), [[0, 1e-10, 0], [1e-10, 0, 1], [0, 1, 0]])
 
 
 @each("container", [sp.csr_array, sp.csr_matrix, sp.coo_array])
@@ -161,19 +159,11 @@ def test_rows_without_direction_stay_isolated(container):
     assert_allclose(W[others][:, others].toarray(), without.toarray())
     with pytest.warns(UserWarning, match="2 rows of X are all zero"):
         assert ball_graph(container(X), 3, metric="cosine")[[3, 11]].nnz == 0
-
-
-def test_without_any_direction_there_is_no_cosine():
     with (
         pytest.warns(UserWarning, match="4 rows of X are all zero"),
         pytest.raises(ValueError, match="All rows of X are zero"),
     ):
-        neighbor_graph(np.zeros((4, 2)), metric="cosine")
-
-
-def test_zero_rows_have_neighbors_in_euclidean_distance():
-    W = neighbor_graph([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]], 1, weight="cosine")
-    assert_allclose(W.toarray(), [[0, 1e-10, 0], [1e-10, 0, 1], [0, 1, 0]])
+        neighbor_graph(container(np.zeros((4, 2))), metric="cosine")
 
 
 def test_float32_gives_the_same_graph_in_float64():
@@ -181,10 +171,6 @@ def test_float32_gives_the_same_graph_in_float64():
     single, double = (neighbor_graph(A, 5, weight="heat") for A in (X, X.astype(np.float64)))
     assert_graph(single, 80)
     assert_allclose(single.toarray(), double.toarray(), rtol=1e-6)
-
-
-def test_one_row_is_a_graph_without_edges():
-    assert_graph(neighbor_graph([[1.0, 2.0]], 3), 1)
 
 
 @each(
@@ -199,6 +185,9 @@ def test_one_row_is_a_graph_without_edges():
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         neighbor_graph(random_rows(0), **arguments)
+    for radius in (0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="radius must be positive, got"):
+            ball_graph([[0.0], [1.0]], radius)
 
 
 def test_approximate_search_finds_nearly_all_edges():
@@ -233,18 +222,13 @@ def test_laplacian_is_what_its_definition_says(seed, normalized):
     assert_allclose(L @ null, 0, atol=1e-12)
 
 
-@each("normalized", [False, True])
-def test_isolated_points_have_zero_rows(normalized):
+@each(("normalized", "weight"), [(False, 2), (True, 1)])
+def test_isolated_points_have_zero_rows_and_loops_do_not_count(normalized, weight):
     W = np.zeros((4, 4))
-    W[0, 1] = W[1, 0] = 2
-    L = laplacian(W, normalized=normalized).toarray()
-    assert_array_equal(L[2:], 0)
-    assert_array_equal(L[:, 2:], 0)
-
-
-def test_loops_of_a_point_with_itself_do_not_count():
-    W = np.array([[5.0, 1.0], [1.0, 0.0]])
-    assert_allclose(laplacian(W, normalized=True).toarray(), [[1, -1], [-1, 1]])
+    W[0, 0], W[0, 1], W[1, 0] = 5, 2, 2
+    expected = np.zeros((4, 4))
+    expected[:2, :2] = [[weight, -weight], [-weight, weight]]
+    assert_allclose(laplacian(W, normalized=normalized).toarray(), expected)
 
 
 @each(

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -35,14 +37,9 @@ def rows():
 @each("name", NAMES)
 def test_kernel_equals_its_definition(name, rows):
     A, B = rows
-    K = Kernel(name, **PARAMETERS)(A, B)
-    assert_allclose(K, oracles.kernel_matrix(name, A, B, **PARAMETERS), rtol=1e-12, atol=1e-14)
-
-
-@each("name", NAMES)
-def test_diagonal_is_the_kernel_of_a_row_with_itself(name, rows):
-    A, _ = rows
     kernel = Kernel(name, **PARAMETERS)
+    expected = oracles.kernel_matrix(name, A, B, **PARAMETERS)
+    assert_allclose(kernel(A, B), expected, rtol=1e-12, atol=1e-14)
     assert_allclose(kernel.diagonal(A), np.diag(kernel(A, A)), rtol=1e-12)
 
 
@@ -54,29 +51,16 @@ def test_sparse_rows_equal_dense_rows(name, rows):
     # Euclidean distances of sparse rows come from inner products.
     assert_allclose(kernel(S, T), kernel(A, B), rtol=1e-12, atol=1e-12)
     assert_allclose(kernel.diagonal(S), kernel.diagonal(A), rtol=1e-12)
-    assert_allclose(
-        half_squared_distances(kernel, S, T)[0],
-        half_squared_distances(kernel, A, B)[0],
-        rtol=1e-12,
-        atol=1e-12,
-    )
+    sparse, dense = half_squared_distances(kernel, S, T)[0], half_squared_distances(kernel, A, B)[0]
+    assert_allclose(sparse, dense, rtol=1e-12, atol=1e-12)
 
 
 @each("name", NAMES)
 def test_half_squared_distances_equal_their_definition(name, rows):
     A, B = rows
     distances, _ = half_squared_distances(Kernel(name, **PARAMETERS), A, B)
-    expected = [
-        [
-            oracles.half_squared_distance(
-                oracles.kernel_value(name, x, x, **PARAMETERS),
-                oracles.kernel_value(name, y, y, **PARAMETERS),
-                oracles.kernel_value(name, x, y, **PARAMETERS),
-            )
-            for y in B
-        ]
-        for x in A
-    ]
+    k = partial(oracles.kernel_value, name, **PARAMETERS)
+    expected = [[oracles.half_squared_distance(k(x, x), k(y, y), k(x, y)) for y in B] for x in A]
     assert_allclose(distances, expected, rtol=1e-10, atol=1e-14)
 
 
@@ -90,10 +74,13 @@ def test_equal_rows_are_at_a_distance_within_the_stated_rounding(name, dtype):
     assert (others > rounding[:, None]).all()
 
 
-def test_small_distances_of_the_laplacian_kernel_do_not_cancel():
+def test_small_distances_do_not_cancel_with_the_laplacian_kernel_and_are_never_negative():
     A = np.array([[0.0]])
     distances, _ = half_squared_distances(Kernel("laplacian", gamma=1.0), A, A + 1e-20)
     assert_allclose(distances, [[1e-20]])
+    K = np.array([[1.0, 1.0 + 1e-15], [1.0 + 1e-15, 1.0]])
+    distances, _ = distances_from_kernel(K, np.diag(K), np.diag(K))
+    assert_array_equal(distances, np.zeros((2, 2)))
 
 
 @each("container", [np.asarray, sp.csr_array])
@@ -109,12 +96,6 @@ def test_cosine_does_not_depend_on_the_length_of_rows(dtype, exponent, container
     scaled, _ = half_squared_distances(kernel, container(A * scale), container(B))
     distances, _ = half_squared_distances(kernel, container(A), container(B))
     assert_allclose(scaled, distances, atol=1e-6)
-
-
-def test_distances_from_kernel_are_never_negative():
-    K = np.array([[1.0, 1.0 + 1e-15], [1.0 + 1e-15, 1.0]])
-    distances, _ = distances_from_kernel(K, np.diag(K), np.diag(K))
-    assert_array_equal(distances, np.zeros((2, 2)))
 
 
 @given(st.integers(2, 12), st.integers(0, 10**6))
@@ -140,27 +121,15 @@ def test_mean_rule_is_one_over_the_mean_over_all_pairs(n, d, seed):
     assert_allclose(resolve_gamma("mean", sp.csr_array(X)), expected, rtol=1e-9)
 
 
-def city_block(X):
-    return [np.abs(x - y).sum() for i, x in enumerate(X) for y in X[:i]]
-
-
-def squared(X):
-    return [((x - y) ** 2).sum() for i, x in enumerate(X) for y in X[:i]]
-
-
-@each(
-    ("rule", "manhattan", "typical"),
-    [
-        ("median", False, lambda X: np.median(squared(X))),
-        ("mean", True, lambda X: np.mean(city_block(X))),
-        ("median", True, lambda X: np.median(city_block(X))),
-    ],
-)
+@each(("rule", "manhattan"), [("median", False), ("mean", True), ("median", True)])
 @each("container", [np.asarray, sp.csr_array])
-def test_other_rules_equal_a_double_loop(rule, manhattan, typical, container):
+def test_other_rules_equal_a_double_loop(rule, manhattan, container):
     X = np.random.RandomState(0).standard_normal((15, 3))
+    power = 1 if manhattan else 2
+    distances = [(np.abs(x - y) ** power).sum() for i, x in enumerate(X) for y in X[:i]]
+    typical = np.mean(distances) if rule == "mean" else np.median(distances)
     gamma = resolve_gamma(rule, container(X), manhattan=manhattan)
-    assert_allclose(gamma, 1 / typical(X), rtol=1e-12)
+    assert_allclose(gamma, 1 / typical, rtol=1e-12)
 
 
 def test_mean_rule_is_right_far_from_the_origin_in_float32():
@@ -197,15 +166,12 @@ def test_equal_rows_have_any_bandwidth(rule, manhattan, value, container):
     assert resolve_gamma(rule, X, manhattan=manhattan) == 1.0
 
 
-def test_distances_beyond_floating_point_are_refused_with_a_remedy():
-    with pytest.raises(ValueError, match=r"too extreme .* StandardScaler"):
-        resolve_gamma("mean", np.array([[0.0], [1e-160]]))
-
-
 @each("gamma", [0, -1.0, np.inf, np.nan, "auto"])
-def test_wrong_gamma_is_refused_by_name(gamma):
+def test_wrong_gamma_is_refused_by_name_and_distances_beyond_numbers_with_a_remedy(gamma):
     with pytest.raises(ValueError, match=r"gamma=.* 'mean' or 'median'"):
         resolve_gamma(gamma, np.eye(3))
+    with pytest.raises(ValueError, match=r"too extreme .* StandardScaler"):
+        resolve_gamma("mean", np.array([[0.0], [1e-160]]))
 
 
 def test_bound_kernel_has_the_parameters_settled():
@@ -218,19 +184,15 @@ def test_bound_kernel_has_the_parameters_settled():
     assert bind_kernel(rbf_kernel, X) == Kernel("callable", function=rbf_kernel)
 
 
-def test_unknown_kernel_is_refused_with_the_known_ones():
+@each(
+    ("name", "value"),
+    [("degree", 0), ("degree", 2.5), ("degree", np.inf), ("coef0", np.nan), ("coef0", -0.5)],
+)
+def test_wrong_polynomial_is_refused_by_name_and_an_unknown_kernel_with_the_known(name, value):
+    with pytest.raises(ValueError, match=f"{name}={value}.*: use a whole degree"):
+        bind_kernel("poly", np.eye(2), **{name: value})
     with pytest.raises(ValueError, match=r"kernel='gaussian' is unknown: use one of \('rbf'"):
         bind_kernel("gaussian", np.eye(2))
-
-
-@each(
-    "wrong",
-    [{"degree": 0}, {"degree": 2.5}, {"degree": np.inf}, {"coef0": np.nan}, {"coef0": -0.5}],
-)
-def test_wrong_polynomial_is_refused_by_name(wrong):
-    [(name, value)] = wrong.items()
-    with pytest.raises(ValueError, match=f"{name}={value}.*: use a whole degree"):
-        bind_kernel("poly", np.eye(2), **wrong)
 
 
 def test_callable_kernel_is_used_as_it_is(rows):
@@ -240,15 +202,13 @@ def test_callable_kernel_is_used_as_it_is(rows):
     assert_allclose(kernel.diagonal(A), np.ones(len(A)), rtol=1e-14)
 
 
-def test_callable_of_wrong_shape_is_refused(rows):
-    kernel = Kernel("callable", function=lambda A, B: np.ones((len(A), 2)))
-    with pytest.raises(ValueError, match=r"gave shape \(6, 2\) .* must return .* \(6, 5\)"):
-        kernel(*rows)
-
-
-def test_callable_with_nan_is_refused(rows):
-    kernel = Kernel("callable", function=lambda A, B: np.full((len(A), len(B)), np.nan))
-    with pytest.raises(ValueError, match="kernel callable gave NaN"):
+@each(
+    ("shape", "message"),
+    [((6, 2), r"gave shape \(6, 2\) .* must return .* \(6, 5\)"), ((6, 5), "callable gave NaN")],
+)
+def test_callable_of_wrong_shape_or_with_nan_is_refused(shape, message, rows):
+    kernel = Kernel("callable", function=lambda A, B: np.full(shape, np.nan))
+    with pytest.raises(ValueError, match=message):
         kernel(*rows)
 
 
@@ -259,10 +219,7 @@ def test_kernel_matrices_pass_the_check():
         check_kernel_matrix(Kernel(name, gamma=1e-4)(X, X).astype(np.float32))
     check_kernel_matrix(np.zeros((3, 3)))
     check_kernel_matrix(1e200 * np.eye(3))
-
-
-def test_centred_kernel_matrix_passes_although_rounding_makes_its_diagonal_negative():
-    x = np.array([0.1, 0.2, 0.3])
+    x = np.array([0.1, 0.2, 0.3])  # rounding makes a centred matrix's diagonal negative
     K = center_kernel(np.outer(x, x) + 0.3)
     assert K[1, 1] < 0
     check_kernel_matrix(K)
