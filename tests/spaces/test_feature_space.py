@@ -155,13 +155,7 @@ def test_nystroem_equals_its_formula(name, rows):
     K = oracles.kernel_matrix(name, landmarks, landmarks, **PARAMETERS)
     K_new = oracles.kernel_matrix(name, X, landmarks, **PARAMETERS)
     W = oracles.nystroem_weights(K_new, K, extension.eigenvalues, extension.eigenvectors)
-    assert_allclose(extension.embed(X, np.eye(30)), W, atol=1e-9)
-
-
-@each_kernel
-def test_nystroem_reproduces_the_landmarks_eigenvectors(name, rows):
-    _, landmarks = rows
-    extension = nystroem(name, landmarks)
+    assert_allclose(weights(extension, X), W, atol=1e-9)
     embedded = extension.embed(landmarks, extension.eigenvectors)
     assert_allclose(embedded, extension.eigenvectors, atol=1e-11)
 

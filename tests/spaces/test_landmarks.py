@@ -70,6 +70,8 @@ def test_leverage_of_a_kernel_of_low_rank_is_no_rounding_error(X):
         noise = 1e-16 * np.random.RandomState(seed).standard_normal(K.shape)
         rounded = choose(K + noise + noise.T, 12, "leverage", Kernel("precomputed"), [5])
         assert_array_equal(rounded, plain)
+    # Of a zero kernel all rows are alike.
+    assert len(choose(np.zeros((30, 2)), 5, "leverage", Kernel("linear"))) == 5
 
 
 @each("name", ["rbf", "linear", "cosine"])
@@ -80,12 +82,8 @@ def test_farthest_equals_the_greedy_search(name, include, X):
     distances = np.add.outer(np.diag(K), np.diag(K)) / 2 - K
     rows = choose(X, 20, "farthest", kernel, include)
     assert rows.tolist() == oracles.farthest_rows(distances, 20, include)
-
-
-def test_farthest_without_given_rows_starts_from_a_random_one(X):
-    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
-    rows = choose(X, 8, "farthest")
-    assert rows.tolist() in [oracles.farthest_rows(1 - K, 8, [start]) for start in rows]
+    rows = choose(X, 8, "farthest", kernel)  # which starts from a random one
+    assert rows.tolist() in [oracles.farthest_rows(distances, 8, [start]) for start in rows]
 
 
 @pytest.mark.night
@@ -98,40 +96,26 @@ def test_kmeans_plusplus_draws_in_proportion_to_the_squared_distance():
     assert_allclose(share, np.array([0, 1, 4, 9]) / 14, atol=4 * 0.5 / np.sqrt(draws))
 
 
-def test_only_copies_left_are_taken_without_repeats():
-    X = np.repeat([[0.0], [1.0]], 5, axis=0)
-    for strategy in ("farthest", "kmeans++"):
-        rows = choose(X, 7, strategy, Kernel("linear"))
-        assert len(set(rows)) == 7
-        assert set(X[rows, 0]) == {0.0, 1.0}
-
-
 @each("strategy", ["farthest", "kmeans++"])
-def test_rounding_does_not_choose_a_row_twice(strategy):
+def test_neither_copies_nor_rounding_choose_a_row_twice(strategy):
+    X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    rows = choose(X, 7, strategy, Kernel("linear"))
+    assert len(set(rows)) == 7
+    assert set(X[rows, 0]) == {0.0, 1.0}
     # So far from the origin a row's distance to itself is rounding, as large as any other.
     X = 1e8 + np.random.RandomState(0).standard_normal((60, 3))
     rows = choose(X, 59, strategy, Kernel("linear"))
     assert len(set(rows)) == 59
 
 
-def test_leverage_scores_equal_their_definition(X):
-    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
+def test_leverage_scores_equal_their_definition_and_from_a_sample_nearly_so(X, monkeypatch):
+    exact = oracles.ridge_leverage(oracles.kernel_matrix("rbf", X, X, gamma=0.5), 10)
     scores = _leverage_scores(X, np.arange(len(X)), RBF, 20, np.random.RandomState(0))
     # Every row is a reference row here, so the estimate is exact up to the factor λ.
-    assert_allclose(scores / scores.sum() * 10, oracles.ridge_leverage(K, 10), rtol=1e-6)
-
-
-def test_leverage_estimated_from_a_sample_is_close(X, monkeypatch):
+    assert_allclose(scores / scores.sum() * 10, exact, rtol=1e-6)
     monkeypatch.setattr(module, "_REFERENCE_ROWS", 80)
-    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
     scores = _leverage_scores(X, np.arange(len(X)), RBF, 20, np.random.RandomState(0))
-    exact = oracles.ridge_leverage(K, 10)
     assert np.corrcoef(np.argsort(np.argsort(scores)), np.argsort(np.argsort(exact)))[0, 1] > 0.9
-
-
-def test_leverage_of_a_zero_kernel_falls_back_to_chance():
-    rows = choose(np.zeros((30, 2)), 5, "leverage", Kernel("linear"))
-    assert len(rows) == 5
 
 
 @each("strategy", ["kmeans++", "farthest", "leverage"])

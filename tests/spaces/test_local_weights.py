@@ -35,17 +35,22 @@ def from_rows(X, landmarks, n_neighbors, saturating=False):
 
 
 def from_distances(X, landmarks, n_neighbors, saturating=False):
-    shape = (len(X), n_neighbors)
-    neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+    to_landmarks, among = squared(X, landmarks), squared(landmarks, landmarks)
+    if saturating:
+        among = -np.expm1(-among)
+    else:
+        to_landmarks, among = to_landmarks / 2, among / 2
+    found = weigh(to_landmarks, among, n_neighbors, saturating=saturating, dtype=X.dtype)
+    return dense(*found, len(landmarks))
 
-    def half(A, B):
-        return -np.expm1(-squared(A, B)) if saturating else squared(A, B) / 2
 
-    zero = np.zeros(len(X))
-    to_landmarks = squared(X, landmarks) / (1 if saturating else 2)
-    among = half(landmarks, landmarks)
+def weigh(to_landmarks, among, k, rounding=0.0, *, saturating=False, dtype=np.float64):
+    """Neighbours and weights from distances."""
+    n = len(to_landmarks)
+    neighbors, weights = np.empty((n, k), np.int32), np.empty((n, k), dtype)
+    zero = np.full(n, rounding)
     weights_from_distances(to_landmarks, zero, among, saturating, neighbors, weights)
-    return dense(neighbors, weights, len(landmarks))
+    return neighbors, weights
 
 
 def dense(neighbors, weights, m):
@@ -63,14 +68,11 @@ def cloud():
     return rng.standard_normal((40, 3)), rng.standard_normal((25, 3))
 
 
-def test_oracle_and_library_condition_alike():
-    assert EPSILON == oracles.EPSILON
-
-
 @both_loops
 @each("name", ["linear", "rbf"])
 @each("n_neighbors", [1, 2, 3, 5, 9, 25])
 def test_weights_solve_the_stated_problem(loop, name, n_neighbors, cloud):
+    assert EPSILON == oracles.EPSILON
     X, landmarks = cloud
     W = loop(X, landmarks, n_neighbors, saturating=name == "rbf")
     # 25 neighbours in 3 dimensions have a condition number of 25 / EPSILON.
@@ -142,10 +144,12 @@ def test_collinear_landmarks_still_give_finite_weights():
 
 def test_distances_below_the_stated_rounding_are_zero():
     distances = np.array([[1e-10, 0.5, 0.7]])
-    neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
-    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(3), False, neighbors, weights)
+    neighbors, weights = weigh(distances, 1 - np.eye(3), 2, 1e-9)
     assert neighbors.tolist() == [[0, 1]]
     assert weights.tolist() == [[1.0, 0.0]]
+    # Several of them are equal.
+    distances = np.array([[0.5, 2e-10, 1e-10, 1e-9]])
+    assert weigh(distances, 1 - np.eye(4), 1, 1e-9)[0].tolist() == [[1]]
 
 
 @given(values=st.lists(st.integers(-20, 20), min_size=1, max_size=70), k=st.integers(1, 10))
@@ -157,19 +161,14 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     expected = np.argsort(values, kind="stable")[:k]
     assert_array_equal(positions, expected)
     assert_array_equal(smallest, values[expected])
+    find_smallest(np.array([np.inf]), positions, smallest, np.empty(0))
+    assert positions[0] == 0  # some row
 
 
 @both_loops
 def test_of_landmarks_that_are_equally_far_the_first_count(loop):
     landmarks = np.array([[1 + 1e-9], [-1.0], [1.0], [-1.0], [9.0]])
     assert_allclose(loop(np.zeros((1, 1)), landmarks, 2), [[0.5, 0.5, 0, 0, 0]], atol=1e-6)
-
-
-def test_distances_below_the_stated_rounding_are_equal():
-    distances = np.array([[0.5, 2e-10, 1e-10, 1e-9]])
-    neighbors, weights = np.empty((1, 1), dtype=np.int32), np.empty((1, 1))
-    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(4), False, neighbors, weights)
-    assert neighbors.tolist() == [[1]]
 
 
 def nearest(row, landmarks, ranking, length, slack, k):
@@ -205,21 +204,12 @@ def test_landmarks_that_only_rounding_tells_apart_are_equally_far(length):
 @each("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])
 def test_distances_of_any_size_are_told_apart(scale):
     def found(distances, k):
-        neighbors, weights = np.empty((1, k), dtype=np.int32), np.empty((1, k))
-        among = scale * (1 - np.eye(4))
-        row = scale * np.array([distances])
-        weights_from_distances(row, np.zeros(1), among, False, neighbors, weights)
+        neighbors, weights = weigh(scale * np.array([distances]), scale * (1 - np.eye(4)), k)
         return neighbors[0].tolist(), weights[0]
 
     assert found([3.0, 1.0, 2.0, 9.0], 3)[0] == [1, 2, 0]
     assert found([1 + 1e-9, 1.0, 2.0, 9.0], 1)[0] == [0]
     assert_allclose(found([1.0, 1.0, 2.0, 9.0], 2)[1], [0.5, 0.5])
-
-
-def test_distances_that_are_all_infinite_name_some_row():
-    positions = np.full(1, 99, dtype=np.int32)
-    find_smallest(np.array([np.inf]), positions, np.empty(1), np.empty(0))
-    assert positions.tolist() == [0]
 
 
 @each("n_neighbors", [1, 2, 3, 4])
@@ -251,8 +241,7 @@ def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
 def test_angles_that_only_rounding_makes_are_those_of_a_line():
     def both(between):
         e, among = np.array([1.0, 2.0]), np.array([[0.0, between], [between, 0.0]])
-        neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
-        weights_from_distances(e[None], np.zeros(1), among, False, neighbors, weights)
+        _, weights = weigh(e[None], among, 2)
         on_device = solve_local_weights(e[:, None], among[:, :, None])[:, 0]
         assert_allclose(on_device, weights[0], rtol=1e-12)
         return weights[0]
@@ -263,20 +252,16 @@ def test_angles_that_only_rounding_makes_are_those_of_a_line():
     assert_allclose(both(nearest - 0.1), both(nearest), rtol=1e-6)
 
 
-@each("saturating", [False, True])
-@both_loops
-def test_a_row_at_a_landmark_but_for_rounding_is_there(loop, saturating):
+def test_a_row_at_a_landmark_but_for_rounding_is_there():
     rng = np.random.RandomState(0)
     landmarks = rng.standard_normal((9, 4))
     X = landmarks + 1e-16 * rng.standard_normal((9, 4))
-    assert_allclose(loop(X, landmarks, 9, saturating), np.eye(9), atol=1e-11)
-
-
-def test_foreign_rows_at_landmarks_but_for_rounding_are_there():
-    rng = np.random.RandomState(0)
-    landmarks = rng.standard_normal((9, 4))
-    e = np.where(np.eye(9) > 0, 1e-33, squared(landmarks, landmarks) / 2)
-    gram = np.broadcast_to((squared(landmarks, landmarks) / 2)[:, :, None], (9, 9, 9))
+    for loop in (from_rows, from_distances):
+        for saturating in (False, True):
+            assert_allclose(loop(X, landmarks, 9, saturating), np.eye(9), atol=1e-11)
+    half = squared(landmarks, landmarks) / 2
+    e = np.where(np.eye(9) > 0, 1e-33, half)
+    gram = np.broadcast_to(half[:, :, None], (9, 9, 9))
     assert_allclose(solve_local_weights(e, gram + 1e-16), np.eye(9), atol=1e-11)
 
 
@@ -290,8 +275,7 @@ def test_rows_whose_squares_are_below_single_precision(loop, n_neighbors):
 def test_values_that_are_no_kernel_give_finite_weights():
     among = np.triu(np.random.RandomState(0).randint(2, size=(20, 20)), 1) * 1.0
     among += among.T
-    neighbors, weights = np.empty((20, 20), dtype=np.int32), np.empty((20, 20))
-    weights_from_distances(among + 0.1, np.zeros(20), among, False, neighbors, weights)
+    _, weights = weigh(among + 0.1, among, 20)
     assert_allclose(weights.sum(axis=1), 1)
     assert np.abs(weights).max() < 2
 
@@ -337,13 +321,8 @@ def nearest_by_sorting(X, landmarks, k):
     return np.sort(np.argsort(squared, axis=1, kind="stable")[:, :k], axis=1)
 
 
-@each(
-    ("dtype", "by_pivots", "n_neighbors"),
-    [
-        *((np.float64, False, 1), (np.float32, False, 12)),
-        *((np.float64, True, 12), (np.float32, True, 1), (np.float64, True, 5)),
-    ],
-)
+@each_type
+@each(("by_pivots", "n_neighbors"), [(False, 1), (False, 12), (True, 1), (True, 5), (True, 12)])
 def test_nearest_are_found_and_of_those_equally_far_the_first(dtype, by_pivots, n_neighbors):
     rows = in_clusters(550)
     X, landmarks = rows[:250], rows[250:]
@@ -370,9 +349,7 @@ def test_pivots_pay_where_rows_lie_in_clusters_and_not_for_noise():
     assert near(clusters[::50]).pivots_pay(clusters)
     assert not near(noise[::50]).pivots_pay(noise)
     assert not near(clusters[::50]).pivots_pay(clusters[:1000])  # too few to be worth while
-
-
-def test_landmarks_that_are_all_the_same_have_pivots():
+    # Landmarks that are all the same have pivots, too.
     X = np.concatenate([np.ones((300, 2)), np.zeros((5, 2))])
     neighbors, weights = near(X[:300]).weights(X, True)
     assert_array_equal(neighbors, np.tile(np.arange(5), (305, 1)))

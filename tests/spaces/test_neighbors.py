@@ -47,6 +47,12 @@ def random_probes(m, n_cells, n_probes, seed=0):
     return np.array([rng.permutation(n_cells)[:n_probes] for _ in range(m)])
 
 
+def assert_scanned(Z, Q, cell, places, probes, k):
+    """The nearest rows of the cells are those that all distances show."""
+    found = scan_cells(encode_cells(Z, cell, places), Z, Q, probes, k)
+    assert_array_equal(found, plainly(Z, Q, cell, probes, k))
+
+
 @each(
     ("q", "dtype"),
     [(1, np.float64), (3, np.float32), (4, np.float64), (7, np.float64), (50, np.float32)],
@@ -54,25 +60,16 @@ def random_probes(m, n_cells, n_probes, seed=0):
 def test_the_nearest_rows_of_the_cells_are_found(q, dtype):
     rng = np.random.default_rng(q)
     Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (700, 25))
-    cell, places = in_cells(Z, 4)
-    probes = random_probes(25, 4, 3)
-    found = scan_cells(encode_cells(Z, cell, places), Z, Q, probes, 9)
-    assert_array_equal(found, plainly(Z, Q, cell, probes, 9))
+    assert_scanned(Z, Q, *in_cells(Z, 4), random_probes(25, 4, 3), 9)
 
 
 def test_of_rows_equally_far_those_with_lower_numbers_are_found():
     Z = np.random.default_rng(0).integers(-2, 3, size=(600, 2)).astype(np.float64)
-    cell, places = in_cells(Z, 3)
-    probes = random_probes(25, 3, 3)
-    found = scan_cells(encode_cells(Z, cell, places), Z, Z[:25], probes, 40)
-    assert_array_equal(found, plainly(Z, Z[:25], cell, probes, 40))
-
-
-def test_more_equal_rows_than_can_wait():
+    assert_scanned(Z, Z[:25], *in_cells(Z, 3), random_probes(25, 3, 3), 40)
+    # More equal rows than can wait.
     Z = np.repeat(np.eye(2), 700, axis=0)
-    cell, places = np.repeat([0, 1], 700), np.eye(2)
-    found = scan_cells(encode_cells(Z, cell, places), Z, np.eye(2), np.array([[0, 1], [0, 1]]), 2)
-    assert_array_equal(found, [[0, 1], [700, 701]])
+    probes = np.array([[0, 1], [0, 1]])
+    assert_scanned(Z, np.eye(2), np.repeat([0, 1], 700), np.eye(2), probes, 2)
 
 
 def test_cells_with_fewer_rows_than_are_asked_for():
@@ -87,10 +84,7 @@ def test_numbers_of_any_size(scale, far):
     rng = np.random.default_rng(0)
     Z = scale * (rng.standard_normal((500, 6)) * 10.0 ** -np.arange(6) + far)
     Q = np.concatenate([Z[:20], 1e20 * Z[20:25], Z[25:30] + scale])
-    cell, places = in_cells(Z, 4)
-    probes = random_probes(len(Q), 4, 2)
-    found = scan_cells(encode_cells(Z, cell, places), Z, Q, probes, 5)
-    assert_array_equal(found, plainly(Z, Q, cell, probes, 5))
+    assert_scanned(Z, Q, *in_cells(Z, 4), random_probes(len(Q), 4, 2), 5)
 
 
 def test_codes_stand_for_rows_up_to_the_error():
@@ -169,10 +163,8 @@ def shared_share(found, true):
 @each("search", ["exact", "auto"])
 def test_few_rows_are_compared_with_all(search):
     X = rows_in_groups(200)
-    assert_array_equal(find_nearest_others(X, 7, search=search), slow_nearest_others(X, 7))
-    assert_array_equal(
-        find_nearest_others(sp.csr_array(X), 7, search=search), slow_nearest_others(X, 7)
-    )
+    for rows in (X, sp.csr_array(X)):
+        assert_array_equal(find_nearest_others(rows, 7, search=search), slow_nearest_others(X, 7))
 
 
 @each("dtype", [np.float64, np.float32])
@@ -184,11 +176,7 @@ def test_cells_find_nearly_all_and_the_same_each_time(dtype):
     assert_array_equal(found, again)
     assert not (found == np.arange(len(X))[:, None]).any()
     assert 0.97 < shared_share(found, slow_nearest_others(X, 10)) < 1
-
-
-def test_rows_that_are_there_many_times_have_as_many_others():
-    X = rows_in_groups(1000)
-    X[:40] = X[0]
+    X[:40] = X[0]  # there many times
     found = find_nearest_others(X, 10, search="approximate", random_state=0)
     assert (found[:40] < 40).all()
     assert all(len(set(rows)) == 10 for rows in found.tolist())
