@@ -32,19 +32,15 @@ def random_pairs(seed, n=30, count=8):
 
 def values(pairs):
     """Weight of each pair, negative for cannot-links."""
-    must = zip(map(tuple, pairs.must_link.tolist()), pairs.must_weight.tolist(), strict=True)
-    cannot = zip(map(tuple, pairs.cannot_link.tolist()), -pairs.cannot_weight, strict=True)
-    return dict(must) | dict(cannot)
+    links = map(tuple, [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()])
+    return dict(zip(links, [*pairs.must_weight, *-pairs.cannot_weight], strict=True))
 
 
 def net_values(pairs):
     net = {}
-    for sign, links, weights in (
-        (1, pairs.must_link, pairs.must_weight),
-        (-1, pairs.cannot_link, pairs.cannot_weight),
-    ):
-        for link, weight in zip(map(tuple, links.tolist()), weights, strict=True):
-            net[link] = net.get(link, 0.0) + sign * weight
+    links = map(tuple, [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()])
+    for link, weight in zip(links, [*pairs.must_weight, *-pairs.cannot_weight], strict=True):
+        net[link] = net.get(link, 0.0) + weight
     return {link: value for link, value in net.items() if value != 0}
 
 
@@ -155,6 +151,13 @@ def test_nothing_spreads_without_reach_number_or_weight(none):
     assert spread_pairs(random_rows(0), pairs, **none) == pairs
 
 
+def test_neither_no_pairs_nor_all_pairs_spread():
+    assert spread_pairs([[1.0, 2.0]], Pairs()) == Pairs(n_rows=1)
+    assert spread_pairs(random_rows(0), Pairs()) == Pairs(n_rows=30)
+    every = Pairs.from_labels(np.arange(12) % 3)
+    assert spread_pairs(random_rows(0, 12), every) == every
+
+
 def test_two_far_groups_are_told_apart_by_two_pairs():
     X = np.concatenate([random_rows(0, 20), random_rows(1, 20) + 100])
     y = np.repeat([0, 1], 20)
@@ -183,26 +186,12 @@ def test_of_a_pair_given_as_both_the_difference_stays():
 
 
 @each("n", [2, 3, 4])
-def test_few_rows(n):
+def test_few_rows_and_identical_ones(n):
     many = spread_pairs(random_rows(0, n), Pairs([(0, 1)]), reach=0.9, per_pair=100)
     assert len(many.must_link) == n * (n - 1) // 2
-
-
-def test_no_pairs_stay_none():
-    assert spread_pairs([[1.0, 2.0]], Pairs()) == Pairs(n_rows=1)
-    assert spread_pairs(random_rows(0), Pairs()) == Pairs(n_rows=30)
-
-
-def test_identical_rows():
-    many = spread_pairs(np.ones((12, 2)), Pairs([(0, 1)], [(2, 3)]), n_neighbors=3)
-    assert np.isfinite(many.must_weight).all()
-    assert len(values(many)) == len(many)
-
-
-def test_every_pair_given_leaves_nothing_new():
-    y = np.arange(12) % 3
-    pairs = Pairs.from_labels(y)
-    assert spread_pairs(random_rows(0, 12), pairs) == pairs
+    identical = spread_pairs(np.ones((4 * n, 2)), Pairs([(0, 1)], [(2, 3)]), n_neighbors=3)
+    assert np.isfinite(identical.must_weight).all()
+    assert len(values(identical)) == len(identical)
 
 
 def test_an_isolated_point_keeps_what_is_said_of_it_but_passes_its_partner_on():
