@@ -78,16 +78,9 @@ def test_of_all_orders_with_this_product_none_is_nearer():
 def test_must_links_alone_do_not_shrink_a_kernel_that_keeps_its_size():
     X, pairs = rows_and_pairs()
     family = families(X)["spectral"]
-    few = pairs.sign > 0
-    few[np.flatnonzero(few)[6:]] = False
-    alike = replace(
-        pairs,
-        left=pairs.left[few],
-        right=pairs.right[few],
-        sign=pairs.sign[few],
-        weight=pairs.weight[few],
-        slack=100.0,
-    )
+    few = np.flatnonzero(pairs.sign > 0)[:6]
+    parts = {name: getattr(pairs, name)[few] for name in ("left", "right", "sign", "weight")}
+    alike = replace(pairs, **parts, slack=100.0)
 
     def variance(family, n_iter=20):
         found = alternate(family, alike, n_iter=n_iter, tol=0.0)
@@ -174,12 +167,8 @@ def test_what_is_beyond_the_smooth_functions_counts_as_rough_as_is_asked_for(bey
     assert_allclose(family.prior, np.linalg.inv(np.eye(8) + F.T @ T @ F), atol=1e-10)
     objective = alternate(family, pairs, n_iter=6, tol=0.0).objective
     assert all(b <= a + 1e-5 * abs(a) for a, b in pairwise(objective))
-
-
-def test_nothing_is_beyond_as_many_functions_as_directions():
-    X, _ = rows_and_pairs()
-    values, V = smoothest_functions(neighbor_graph(X, 6), 5)
-    few = DataDependentFamily.on_graph(V[:, 1:4], values, V, 50.0)
+    # Nothing is beyond as many functions as there are directions.
+    few = DataDependentFamily.on_graph(V[:, 1:4], values, V, beyond)
     assert_allclose(few.increments, DataDependentFamily.on_graph(V[:, 1:4], values, V).increments)
 
 
@@ -209,7 +198,7 @@ def test_without_pairs_nothing_moves():
 def test_rbf_coefficients_embed_the_points_themselves():
     X, pairs = rows_and_pairs(n=20)
     family = RbfFamily(((X[:, None] - X) ** 2).sum(axis=2), 2.0)
-    B = alternate(family, pairs_of_first(20, pairs), n_iter=1).solution.B
+    B = alternate(family, pairs, n_iter=1).solution.B
     root = np.linalg.cholesky(B).T
     Z = np.exp(-2.0 * family.squared) @ family.coefficients(root)
     expected = family.coordinates @ root.T
@@ -218,16 +207,8 @@ def test_rbf_coefficients_embed_the_points_themselves():
     assert_allclose(gaps, expected_gaps, atol=2e-3 * expected_gaps.max())
 
 
-def pairs_of_first(n, pairs):
-    kept = (pairs.left < n) & (pairs.right < n)
-    return BoundedPairs(
-        pairs.left[kept], pairs.right[kept], pairs.sign[kept], pairs.weight[kept], 0.01, 0.5, 1.0
-    )
-
-
 def test_learned_width_has_the_least_objective_of_all_widths():
     X, pairs = rows_and_pairs(n=20)
-    pairs = pairs_of_first(20, pairs)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     found = learn_width(squared, 1 / squared.mean(), pairs)
     for gamma in 10.0 ** np.linspace(-2, 0.7, 12) / squared.mean():
@@ -239,7 +220,7 @@ def test_slope_of_the_data_dependent_problem():
     """The step's minimum agrees with a minimiser that knows no slope."""
     X, pairs = rows_and_pairs(n=20)
     family = families(X)["data-dependent"]
-    B = alternate(family, pairs_of_first(20, pairs), n_iter=1).solution.B
+    B = alternate(family, pairs, n_iter=1).solution.B
 
     def distance(roots):
         precision = np.tensordot(roots**2, family.roughness, 1) + np.eye(len(B))

@@ -172,20 +172,22 @@ def test_divergence_of_diagonal_matrices():
     assert_allclose(divergence(np.diag([2.0, 5, 4]), np.diag([3.0, 1, 4])), expected)
 
 
-def test_little_slack_gives_the_prior():
+def test_prior_stays_where_nothing_is_asked_for():
     *pairs, B0 = example()
-    result = project(*pairs, B0, 2.0, 9.0, 1e-9)
-    assert result.converged
-    assert_allclose(result.B, B0, atol=1e-6)
-
-
-def test_bounds_that_hold_already_change_nothing():
-    *pairs, B0 = example()
-    result = project(*pairs, B0, 1e6, 1e-6, 1.0)
-    assert result.converged
-    assert result.n_sweeps == 0
-    assert_allclose(result.B, B0, rtol=1e-12)
-    assert_array_equal(result.duals, 0)
+    little = project(*pairs, B0, 2.0, 9.0, 1e-9)
+    assert little.converged
+    assert_allclose(little.B, B0, atol=1e-6)
+    no_pairs = (part[:0] if part.ndim == 1 else part for part in pairs)
+    coinciding = np.ones((12, 3)), *pairs[1:]
+    for result in (
+        project(*pairs, B0, 1e6, 1e-6, 1.0),  # bounds that hold already
+        project(*no_pairs, B0, 2.0, 9.0, 1.0),
+        project(*coinciding, B0, 2.0, 9.0, 1.0),
+    ):
+        assert result.converged
+        assert result.n_sweeps == 0
+        assert_allclose(result.B, B0, rtol=1e-12)
+        assert_array_equal(result.duals, 0)
 
 
 def test_strict_bounds_are_kept_where_that_is_possible():
@@ -197,21 +199,16 @@ def test_strict_bounds_are_kept_where_that_is_possible():
     assert_allclose(result.B, np.diag([0.25, 0.0625, 100]), atol=1e-6)
 
 
-def test_strict_bounds_that_contradict_are_reported():
+def test_pairs_that_contradict_meet_in_the_middle_and_strict_bounds_are_reported():
     F = np.array([[0.0, 0], [1, 0]])
-    both = np.array([0, 0]), np.array([1, 1]), np.array([1.0, -1])
-    result = project(F, *both, np.ones(2), np.eye(2), 0.5, 1.0, np.inf, max_sweeps=50)
-    assert not result.converged
-    assert np.isfinite(result.B).all()
-
-
-def test_contradicting_pairs_meet_in_the_middle():
-    F = np.array([[0.0, 0], [1, 0]])
-    both = np.array([0, 0]), np.array([1, 1]), np.array([1.0, -1])
-    result = project(F, *both, np.ones(2), np.eye(2), 0.5, 2.0, 1.0, tol=1e-12)
+    both = F, np.array([0, 0]), np.array([1, 1]), np.array([1.0, -1]), np.ones(2), np.eye(2)
+    result = project(*both, 0.5, 2.0, 1.0, tol=1e-12)
     # x − log x − 1 + x/u − log(x/u) − 1 + x/l − log(x/l) − 1 is least at 3 / (1 + 1/u + 1/l).
     assert result.converged
     assert_allclose(result.B, np.diag([3 / 3.5, 1]), atol=1e-6)
+    strict = project(*both, 0.5, 1.0, np.inf, max_sweeps=50)
+    assert not strict.converged
+    assert np.isfinite(strict.B).all()
 
 
 def test_points_that_coincide_are_left_alone():
@@ -235,16 +232,12 @@ def n_coincident(pairs_of_points, lower):
     return project(F, left, left + 1, ones, ones, np.eye(1), *bounds, max_sweeps=1).n_coincident
 
 
-def test_points_coincide_that_rounding_sets_apart():
+def test_points_coincide_that_rounding_sets_apart_or_that_are_much_nearer_than_bounds():
     far = [(1e6, 1e6 + 1), (2.0, 2.0 + 1e-8)]
     assert n_coincident([(1.0, 1.0 + 5e-14), *far], lower=1e-18) == 1
     assert n_coincident([(1.0, 1.0 + 5e-13), *far], lower=1e-18) == 0
-
-
-def test_points_coincide_that_are_much_nearer_than_cannot_links_are_to_be():
-    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=1.0) == 1
-    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=100.0) == 1
-    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=0.0025) == 0
+    for lower, expected in [(1.0, 1), (100.0, 1), (0.0025, 0)]:
+        assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower) == expected
 
 
 def test_bounds_that_are_too_narrow_for_numbers():
@@ -252,13 +245,6 @@ def test_bounds_that_are_too_narrow_for_numbers():
     message = r"^linked rows are up to 1e\+61 times as far apart as bounds are wide: give bounds"
     with pytest.raises(ValueError, match=message):
         n_coincident([(0.0, 1.0)], lower=1e-122)
-
-
-def test_no_pairs_leave_the_prior():
-    F, *nothing, B0 = (part[:0] if part.ndim == 1 else part for part in example())
-    result = project(F, *nothing, B0, 2.0, 9.0, 1.0)
-    assert result.converged
-    assert_allclose(result.B, B0)
 
 
 def test_numbers_of_less_precision_are_not_reckoned_with_as_such():
@@ -274,14 +260,6 @@ def test_dual_variables_without_a_metric():
     without = TripletDifferences.of(np.empty((0, 1)), NO_TRIPLETS, 1.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"^B is no longer positive definite$"):
         _Problem(np.eye(1), -one, one, one, without).metric(2 * one, np.empty(0))
-
-
-def test_nothing_but_coinciding_points_leaves_the_prior():
-    F = np.ones((3, 2))
-    pairs = np.array([0, 1]), np.array([1, 2]), np.array([1.0, -1])
-    result = project(F, *pairs, np.ones(2), np.diag([1.0, 2]), 0.5, 1.0, 1.0)
-    assert result.converged
-    assert_allclose(result.B, np.diag([1.0, 2]))
 
 
 @each("k", [3, 40])
@@ -458,8 +436,3 @@ def test_no_metric_is_zero_where_distances_cannot_follow(slack):
         assert np.linalg.eigvalsh(found.B).min() > 0
         assert found.B[0, 0] < 1
         assert_allclose(found.B[1, 1], 1)
-
-
-def test_without_triplets_nothing_is_different():
-    order = TripletDifferences.of(np.empty((0, 2)), NO_TRIPLETS, 1.0)
-    assert order.cost(np.eye(2)) == 0

@@ -15,6 +15,7 @@ from tests.cases import each
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 1}
+COORDINATES = np.random.RandomState(1).standard_normal((30, 3))
 each_kernel = each("name", NAMES)
 each_type = each("dtype", [np.float32, np.float64])
 
@@ -70,10 +71,9 @@ def test_landmarks_have_unit_weights(name, dtype, rows):
 @each_kernel
 def test_embedding_is_the_weighted_sum_of_coordinates(name, rows):
     X, landmarks = rows
-    coordinates = np.random.RandomState(1).standard_normal((30, 3))
     extension = local(name, landmarks)
     assert_allclose(
-        extension.embed(X, coordinates), weights(extension, X) @ coordinates, atol=1e-12
+        extension.embed(X, COORDINATES), weights(extension, X) @ COORDINATES, atol=1e-12
     )
 
 
@@ -91,21 +91,19 @@ def test_euclidean_path_and_generic_path_agree(name, rows):
 @each("sparse", ["rows", "landmarks", "both"])
 def test_sparse_equals_dense(name, make, sparse, rows):
     X, landmarks = rows
-    coordinates = np.random.RandomState(1).standard_normal((30, 3))
-    expected = make(name, landmarks).embed(X, coordinates)
+    expected = make(name, landmarks).embed(X, COORDINATES)
     X = sp.csr_array(X) if sparse != "landmarks" else X
     landmarks = sp.csr_array(landmarks) if sparse != "rows" else landmarks
-    assert_allclose(make(name, landmarks).embed(X, coordinates), expected, atol=1e-8)
+    assert_allclose(make(name, landmarks).embed(X, COORDINATES), expected, atol=1e-8)
 
 
 @each_kernel
 @each("make", [local, nystroem])
 def test_float32_stays_and_is_close_to_float64(name, make, rows):
     X, landmarks = rows
-    coordinates = np.random.RandomState(1).standard_normal((30, 3))
-    exact = make(name, landmarks).embed(X, coordinates)
+    exact = make(name, landmarks).embed(X, COORDINATES)
     for fitted in (landmarks, landmarks.astype(np.float32)):
-        single = make(name, fitted).embed(X.astype(np.float32), coordinates)
+        single = make(name, fitted).embed(X.astype(np.float32), COORDINATES)
         assert single.dtype == np.float32
         # Conditioned by 5/EPSILON (local) or 1/rank_tol (Nyström) times rounding of 6e-8.
         assert_allclose(single, exact, atol=5e-3)
@@ -127,9 +125,8 @@ def test_weights_are_right_far_from_the_origin(name, dtype, rows):
 @each("make", [local, nystroem])
 def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkeypatch):
     X, landmarks = rows
-    coordinates = np.random.RandomState(1).standard_normal((30, 3))
     extension = make(name, landmarks)
-    whole = extension.embed(X, coordinates)
+    whole = extension.embed(X, COORDINATES)
     sizes = []
     monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
     work = parallel.run_in_blocks
@@ -137,7 +134,7 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
         parallel, "run_in_blocks", lambda call, n, size: sizes.append(size) or work(call, n, size)
     )
     # Products of blocks of other shapes may round differently.
-    assert_allclose(extension.embed(X, coordinates), whole, atol=1e-12)
+    assert_allclose(extension.embed(X, COORDINATES), whole, atol=1e-12)
     assert sizes == [64]
 
 
@@ -185,10 +182,9 @@ def test_precomputed_equals_the_kernel_on_rows_for_nystroem(name, rows):
     by_matrix = NystroemExtension(
         precomputed(name, landmarks, np.arange(30)), by_rows.eigenvalues, by_rows.eigenvectors
     )
-    coordinates = np.random.RandomState(1).standard_normal((30, 3))
     assert_allclose(
-        by_matrix.embed(bound(name)(X, landmarks), coordinates),
-        by_rows.embed(X, coordinates),
+        by_matrix.embed(bound(name)(X, landmarks), COORDINATES),
+        by_rows.embed(X, COORDINATES),
         atol=1e-12,
     )
 
