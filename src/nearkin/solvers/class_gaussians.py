@@ -83,10 +83,11 @@ class ClassModels:
         c, d = self.means.shape
         found = np.empty((len(X), c))
 
-        def work(rows: slice) -> None:
+        def weigh_block(rows: slice) -> None:
+            """Write log densities of some rows."""
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
-        run_in_blocks(work, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
+        run_in_blocks(weigh_block, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
         return found
 
 
@@ -197,6 +198,7 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
     """
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
+        """Sums of the known rows of a block."""
         rows = _precise(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 

@@ -267,17 +267,39 @@ class Members:
         return len(self.starts) - 1
 
 
-def compute_sums(Z: Any, members: Members, found: Callable[[_Table | _Kernels], Any]) -> Any:
-    """Call a function with sums of hinges: by Triton's kernels if they can, or else by a table."""
+def _fill_by_blocks(
+    Z: Any,
+    members: Members,
+    left_out: Integers | None,
+    shape: tuple[int, ...],
+    axis: int,
+    of_block: Callable[[_Table | _Kernels, Any, Any], Any],
+) -> Any:
+    """Fill an array with what ``of_block(sums, points, absent)`` gives for blocks along an axis.
+
+    Sums are found by Triton's kernels if they can, or else by a table.
+    """
+
+    def fill(sums: _Table | _Kernels) -> Any:
+        """Fill the array by these sums."""
+        out = backends.empty(shape, members.Z)
+
+        def write_block(rows: slice) -> None:
+            """Write the block of some points."""
+            absent = None if left_out is None else left_out[rows]
+            out[(slice(None),) * axis + (rows, ...)] = of_block(sums, Z[rows, :], absent)
+
+        sums.for_each_block(write_block, Z)
+        return out
+
     if backends.is_foreign(Z) and device_math.can_use_kernels(backends.widen(Z), "float64"):
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
 
-        few = len(members.starts) - 1 <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS
-        if few:
-            by_kernels = device_math.try_kernels(Z, lambda: found(_Kernels(members)))
+        if members.n_classes <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS:
+            by_kernels = device_math.try_kernels(Z, lambda: fill(_Kernels(members)))
             if by_kernels is not None:
                 return by_kernels
-    return found(_Table(members))
+    return fill(_Table(members))
 
 
 @dataclass(frozen=True)
@@ -351,17 +373,20 @@ class _Kernels:
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
+        """Call ``work`` on every block of points, whose sums fit into memory."""
         c = self.rows.n_classes
         sums = len(FACTORS) * c * (self.rows.n_neighbors + _MORE_SUMS + c)
         access.for_each_block(work, Z, DOUBLE_BYTES * (2 * Z.shape[1] + sums))
 
     def nearest(self, points: Any, absent: Any) -> Any:
+        """Squared distances to the nearest rows of each class, (n_points, n_classes, k)."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.find_nearest_by_class_triton(*self._to_tensors(points, absent))
         return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
+        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._to_tensors(points, absent)
@@ -422,18 +447,9 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
     ``left_out`` (n_points,) is a row that does not count for each point: the point itself.
     """
     shape = (Z.shape[0], members.n_classes, members.n_neighbors)
-
-    def found(sums: _Table | _Kernels) -> Any:
-        out = backends.empty(shape, members.Z)
-
-        def work(rows: slice) -> None:
-            absent = None if left_out is None else left_out[rows]
-            out[rows, ...] = sums.nearest(Z[rows, :], absent)
-
-        sums.for_each_block(work, Z)
-        return out
-
-    return compute_sums(Z, members, found)
+    return _fill_by_blocks(
+        Z, members, left_out, shape, 0, lambda sums, *points: sums.nearest(*points)
+    )
 
 
 def energies(
@@ -447,18 +463,13 @@ def energies(
     sums over rows at once. Memory: some tens of megabytes for each core.
     """
     margins = np.asarray(margins, dtype=np.float64)
+    shape = (len(margins), Z.shape[0], members.n_classes)
 
-    def found(sums: _Table | _Kernels) -> Any:
-        out = backends.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
+    def of_block(sums: _Table | _Kernels, points: Any, absent: Any) -> Any:
+        """Energies of some points."""
+        return _energies(*sums.hinges(points, absent, margins), push)
 
-        def work(rows: slice) -> None:
-            absent = None if left_out is None else left_out[rows]
-            out[:, rows, :] = _energies(*sums.hinges(Z[rows, :], absent, margins), push)
-
-        sums.for_each_block(work, Z)
-        return out
-
-    return compute_sums(Z, members, found)
+    return _fill_by_blocks(Z, members, left_out, shape, 1, of_block)
 
 
 def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:

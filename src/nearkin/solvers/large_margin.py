@@ -149,11 +149,11 @@ class MarginProblem:
     def target_distances(self, Z: Floats) -> Floats:
         """Squared distances to the targets, −inf where there is none."""
         squared = np.empty(self.targets.shape)
-
-        def work(rows: slice) -> None:
-            _target_rows(rows.start, rows.stop, Z, self.targets, squared)
-
-        run_in_blocks(work, len(Z), _TILE[1])
+        run_in_blocks(
+            lambda rows: _target_rows(rows.start, rows.stop, Z, self.targets, squared),
+            len(Z),
+            _TILE[1],
+        )
         return squared
 
     def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
@@ -178,27 +178,18 @@ class MarginProblem:
         Z, reach = Z.astype(dtype), reach.astype(dtype)
         height, width = _TILE
         known = self.classes
+        classes = known.number, known.n_labels, known.n_classes, known.unlike
         found: list[list[Integers]] = [[] for _ in range(-(-len(Z) // height))]
         n_found = np.zeros(len(found), dtype=np.int64)
 
-        def work(rows: slice) -> None:
+        def search_tiles(rows: slice) -> None:
+            """Find rivals between some rows and all later ones."""
             tiles = found[rows.start // height]
             for columns in split_range(len(Z) - rows.start, width):
                 start, stop = columns.start + rows.start, columns.stop + rows.start
                 products = doubled[rows] @ Z[start:stop].T
                 pairs = np.empty((2, products.size), dtype=np.int32)
-                n_pairs = _find_rivals(
-                    products,
-                    rows.start,
-                    start,
-                    reduced,
-                    reach,
-                    known.number,
-                    known.n_labels,
-                    known.n_classes,
-                    known.unlike,
-                    pairs,
-                )
+                n_pairs = _find_rivals(products, rows.start, start, reduced, reach, *classes, pairs)
                 tiles.append(pairs[:, :n_pairs].copy())
                 n_found[rows.start // height] += n_pairs
             if n_found.sum() > _MOST_RIVALS:
@@ -207,7 +198,7 @@ class MarginProblem:
                     "margin. Lower n_neighbors, or fit on fewer rows."
                 )
 
-        run_in_blocks(work, len(Z), height)
+        run_in_blocks(search_tiles, len(Z), height)
         left, right = np.concatenate([tile for tiles in found for tile in tiles], axis=1)
         return left, right
 
@@ -225,23 +216,15 @@ class MarginProblem:
         active = np.zeros((n_parts, *squared.shape))
         losses = np.zeros(n_parts)
         limits = np.linspace(0, len(left), n_parts + 1).astype(np.int64)
+        terms = left, right, Z, squared, reach, self.margin
 
-        def work(parts: slice) -> None:
+        def push_part(parts: slice) -> None:
+            """Sum up what some of the pairs cost, and their forces."""
             part = parts.start
-            losses[part] = _push(
-                limits[part],
-                limits[part + 1],
-                left,
-                right,
-                Z,
-                squared,
-                reach,
-                self.margin,
-                force[part],
-                active[part],
-            )
+            start, stop = limits[part], limits[part + 1]
+            losses[part] = _push(start, stop, *terms, force[part], active[part])
 
-        run_in_blocks(work, n_parts, 1)
+        run_in_blocks(push_part, n_parts, 1)
         total, weight = self.push * force.sum(axis=0), self.push * active.sum(axis=0)
         weight += 1 - self.push
         _pull(Z, self.targets, weight, total)

@@ -118,6 +118,7 @@ def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
         return None
 
     def work() -> Array:
+        """Take all steps on the device."""
         from nearkin.solvers import triton_kernels
 
         found = triton_kernels.sign_function_triton(device_math.to_tensor(matrices), scales)
@@ -349,7 +350,8 @@ def mean_local_metric(
         parts = np.zeros((-(-n // part_rows), d, d))
         at_a_time = metrics_at_a_time(models)
 
-        def work(rows: slice) -> None:
+        def add_rows(rows: slice) -> None:
+            """Add the metrics at some rows to their part of the sum."""
             part = parts[rows.start // part_rows]
             own = X[rows]
             own_weights = None if weights is None else weights[rows]
@@ -357,7 +359,7 @@ def mean_local_metric(
                 block_weights = None if own_weights is None else own_weights[block]
                 part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
 
-        run_in_blocks(work, n, part_rows)
+        run_in_blocks(add_rows, n, part_rows)
         total = parts.sum(axis=0)
     total = total / (n if weights is None else weights.sum())
     mean = (1 - interpolation) * total + interpolation * np.eye(d)
@@ -516,7 +518,8 @@ def local_neighbors(
     positions = np.empty((len(X), n_neighbors), dtype=np.int64)
     training = training.astype(np.float64)
 
-    def work(rows: slice) -> None:
+    def search_block(rows: slice) -> None:
+        """Write distances and positions for some rows."""
         block = X[rows].astype(np.float64)
         values, vectors = metric_eigenpairs(bias_matrices(block, models))
         roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
@@ -527,7 +530,7 @@ def local_neighbors(
             distances[i] = np.sqrt(squared[nearest])
             positions[i] = nearest
 
-    run_in_blocks(work, len(X), max(1, min(_NEIGHBOR_ROWS, len(X) // _NEIGHBOR_PARTS)))
+    run_in_blocks(search_block, len(X), max(1, min(_NEIGHBOR_ROWS, len(X) // _NEIGHBOR_PARTS)))
     return distances.astype(X.dtype), positions
 
 
@@ -539,6 +542,7 @@ def mean_metric_at(
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
     def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
+        """Sum of the metrics at the known rows of a block."""
         known = backends.widen(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
@@ -587,12 +591,13 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
     width = widths[int(np.argmax(likelihoods))]
     logs = np.empty(n)
 
-    def work(rows: slice) -> None:
+    def weigh_block(rows: slice) -> None:
+        """Write log densities of some rows."""
         own = np.arange(rows.start, rows.stop)
         others = _log_sums(_squared_distances(Z, own, references) / width)
         logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
 
-    run_in_blocks(work, n, rows_per_block(2 * DOUBLE_BYTES * len(references)))
+    run_in_blocks(weigh_block, n, rows_per_block(2 * DOUBLE_BYTES * len(references)))
     return _normalize_weights(logs)
 
 
@@ -653,10 +658,11 @@ def density_weighted_metric(
     if n * d * d <= _MOST_NUMBERS:
         kept = np.empty((n, d, d))
 
-        def work(rows: slice) -> None:
+        def keep_block(rows: slice) -> None:
+            """Write the metrics at some rows."""
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
-        run_in_blocks(work, n, metrics_at_a_time(models))
+        run_in_blocks(keep_block, n, metrics_at_a_time(models))
     metric: Floats = np.eye(d)
     n_rounds = 0
     at_rest = False

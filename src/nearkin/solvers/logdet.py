@@ -399,16 +399,8 @@ def _solve(
 
     while not done() and len(history) <= max_sweeps:
         before = duals.copy(), inverse_slacks.copy(), of_triplets.copy()
-        _sweep(
-            order.permutation(k),
-            problem.Z,
-            problem.sign,
-            1 / problem.slack,
-            duals,
-            inverse_slacks,
-            B,
-            scratch,
-        )
+        state = duals, inverse_slacks, B, scratch
+        _sweep(order.permutation(k), problem.Z, problem.sign, 1 / problem.slack, *state)
         if len(of_triplets):
             turns = order.permutation(len(of_triplets))
             sweep_triplets(turns, triplets.near, triplets.far, triplets.cap, of_triplets, B)

@@ -103,11 +103,11 @@ class Springs:
         parts = np.zeros(-(-self.n_points // _BLOCK))
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
 
-        def work(rows: slice) -> None:
-            part = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
-            parts[rows.start // _BLOCK] = part
+        def pull_block(rows: slice) -> None:
+            """Write weights for the springs of some points, and their stress."""
+            parts[rows.start // _BLOCK] = _pull_rows(rows.start, rows.stop, *springs, Y, pull)
 
-        run_in_blocks(work, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, self.n_points, _BLOCK)
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
@@ -139,11 +139,12 @@ class Springs:
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
         """The product of weights' Laplacian with points."""
         out = np.empty_like(Y)
-
-        def work(rows: slice) -> None:
-            _laplacian_rows(rows.start, rows.stop, self.starts, self.others, weight, Y, out)
-
-        run_in_blocks(work, self.n_points, _PRODUCT_BLOCK)
+        parts = self.starts, self.others, weight, Y, out
+        run_in_blocks(
+            lambda rows: _laplacian_rows(rows.start, rows.stop, *parts),
+            self.n_points,
+            _PRODUCT_BLOCK,
+        )
         return out
 
 
@@ -173,15 +174,14 @@ class CompleteSprings:
         """Weights of Q(Y) less those of P as a matrix, those of Q(Y) for the links; the stress."""
         of_links, stress_of_links = self.links.pull(Y)
         excess, squared_norms = inner_products(Y)
+        springs = self.weight, self.rest, Y, squared_norms, excess
         parts = np.zeros(-(-self.n_points // _BLOCK))
 
-        def work(rows: slice) -> None:
-            part = _complete_pull_rows(
-                rows.start, rows.stop, self.weight, self.rest, Y, squared_norms, excess
-            )
-            parts[rows.start // _BLOCK] = part
+        def pull_block(rows: slice) -> None:
+            """Write weights for the springs of some points, and their stress."""
+            parts[rows.start // _BLOCK] = _complete_pull_rows(rows.start, rows.stop, *springs)
 
-        run_in_blocks(work, self.n_points, _BLOCK)
+        run_in_blocks(pull_block, self.n_points, _BLOCK)
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
@@ -236,11 +236,8 @@ def all_squared_distances(Y: Floats) -> Floats:
     From inner products, but for those that are small beside them, which cancellation would spoil.
     """
     squared, squared_norms = inner_products(Y)
-
-    def work(rows: slice) -> None:
-        _squared_rows(rows.start, rows.stop, Y, squared_norms, squared)
-
-    run_in_blocks(work, len(Y), _BLOCK)
+    parts = Y, squared_norms, squared
+    run_in_blocks(lambda rows: _squared_rows(rows.start, rows.stop, *parts), len(Y), _BLOCK)
     return squared
 
 
@@ -464,6 +461,7 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         displacement = _by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
+        """Move points to where the majorising function is least."""
         return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
@@ -495,6 +493,7 @@ def relax_along(
     B = np.zeros((basis.shape[1], X.shape[1]))
 
     def step(pull: Any, Y: Floats) -> Floats:
+        """Move coefficients to where the majorising function is least; the points there."""
         nonlocal B
         # With the part of B moved to the right, inertia needs no term of its own.
         B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
@@ -561,6 +560,7 @@ def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     factor = cho_factor(coarse, overwrite_a=True)
 
     def times(D: Floats) -> Floats:
+        """Multiply by P with its inertia."""
         return springs.times(D) + inertia * D
 
     def preconditioned(R: Floats) -> Floats:
@@ -734,6 +734,7 @@ def relax_jointly(
     total = float(scale.sum())
 
     def objective(springs: AnySprings) -> float:
+        """J of the points and gains as they are."""
         return stress(springs, Y) + float(must @ gains**2)
 
     history, converged = [objective(springs)], False

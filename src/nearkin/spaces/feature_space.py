@@ -251,7 +251,8 @@ def _expand_kernel(
         return by_kernel
     out: Floats = backends.empty((X.shape[0], coefficients.shape[1]), X)
 
-    def work(rows: slice) -> None:
+    def expand_block(rows: slice) -> None:
+        """Write what kernel values of some rows make of the coefficients."""
         K = landmarks.kernel_to(X[rows, :])
         refuse_overflow(K, "row", rows.start)
         with ignore_overflow():
@@ -262,7 +263,7 @@ def _expand_kernel(
         out[rows, :] = found
 
     arrays = _DEVICE_ARRAYS if backends.is_foreign(X) else 1
-    access.for_each_block(work, X, len(landmarks) * arrays * DOUBLE_BYTES)
+    access.for_each_block(expand_block, X, len(landmarks) * arrays * DOUBLE_BYTES)
     return out
 
 
@@ -293,7 +294,8 @@ def _embed_by_triton(
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
     is_open = device_math.make_marks(X)
 
-    def work(part: slice) -> None:
+    def embed_block(part: slice) -> None:
+        """Write coordinates of some rows, and mark those that are left open."""
         # The search moves and scales rows itself.
         compared = unit_rows(X[part, :]) if by_euclid.is_cosine else X[part, :]
         given, target = device_math.to_tensor(compared), out[part, :]
@@ -306,7 +308,7 @@ def _embed_by_triton(
             )
 
     own = 0 if systems is not None else by_euclid.bytes_per_row
-    access.for_each_block(work, X, search.bytes_per_row(k) + own)
+    access.for_each_block(embed_block, X, search.bytes_per_row(k) + own)
     left = device_math.find_marked(is_open, X)
     if left.shape[0] == 0:
         return out
@@ -327,10 +329,11 @@ def _embed_by_array_functions(local: LocalExtension, X: Any, coordinates: Any) -
     by_kernel: Any = _get_prepared(local, X, kind)
     out = backends.empty((X.shape[0], coordinates.shape[1]), X)
 
-    def work(rows: slice) -> None:
+    def embed_block(rows: slice) -> None:
+        """Write coordinates of some rows."""
         out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
 
-    access.for_each_block(work, X, by_kernel.bytes_per_row)
+    access.for_each_block(embed_block, X, by_kernel.bytes_per_row)
     return out
 
 
@@ -547,13 +550,15 @@ def _expand_by_triton(
     )
     out = backends.empty((X.shape[0], coefficients.shape[1]), X)
 
-    def work(part: slice) -> None:
+    def expand_block(part: slice) -> None:
+        """Write sums of kernel values of some rows."""
         found = triton_weights.expand_kernel_triton(
             device_math.to_tensor(X[part, :]), search, table, added
         )
         out[part, :] = device_math.from_tensor(found, X)
 
-    access.for_each_block(work, X, search.bytes_per_row(0) + _item_bytes(X) * coefficients.shape[1])
+    bytes_per_row = search.bytes_per_row(0) + _item_bytes(X) * coefficients.shape[1]
+    access.for_each_block(expand_block, X, bytes_per_row)
     return out
 
 

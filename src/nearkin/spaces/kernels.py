@@ -351,11 +351,12 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     size = rows_per_block(_BLOCK_ARRAYS * DOUBLE_BYTES * d)
     totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
 
-    def work(rows: slice) -> None:
+    def sum_block(rows: slice) -> None:
+        """Sums of some rows, and of their squares."""
         shifted, block = X[rows] - origin, rows.start // size
         totals[block], squares[block] = shifted.sum(axis=0), np.vdot(shifted, shifted)
 
-    run_in_blocks(work, n, size)
+    run_in_blocks(sum_block, n, size)
     total = totals.sum(axis=0)
     return float(squares.sum() - total @ total / n)
 

@@ -600,6 +600,11 @@ class Preparation:
     scale: float
     to_unit_length: bool = False
 
+    @property
+    def moves(self) -> tuple[Doubles, float]:
+        """Center and scale."""
+        return self.center, self.scale
+
     def copy_rows(self, X: Floats) -> Doubles:
         """Copy rows in float64, of unit length if wanted, for compiled loops to move and scale."""
         rows = np.array(X, dtype=np.float64, order="C")
@@ -662,7 +667,7 @@ class NearLandmarks:
         self._saturating = saturating
         self.points = preparation.copy_rows(rows)
         lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
-        prepare_rows(self.points, preparation.center, preparation.scale, FAR, coarse, lengths)
+        prepare_rows(self.points, *preparation.moves, FAR, coarse, lengths)
         self._reach = float(lengths.max())
         self._made: dict[str, _Points] = {}
 
@@ -720,17 +725,10 @@ class NearLandmarks:
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write places of the nearest among some landmarks, and squared distances."""
+        rows, moves = self._preparation.copy_rows(X), self._preparation.moves
+        points, factor, rounding = landmarks.vectors, landmarks.factor, _rounding(X)
         find_near_landmarks(
-            self._preparation.copy_rows(X),
-            self._preparation.center,
-            self._preparation.scale,
-            FAR,
-            landmarks.vectors,
-            landmarks.factor,
-            self._reach,
-            _rounding(X),
-            neighbors,
-            squared,
+            rows, *moves, FAR, points, factor, self._reach, rounding, neighbors, squared
         )
 
     def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
@@ -741,19 +739,12 @@ class NearLandmarks:
 
     def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
         """Assign rows to their nearest pivots; each row's pivot, and a bound of its distance."""
-        preparation, pivots = self._preparation, _Points.from_vectors(self._pivots.vectors, X.dtype)
+        pivots = _Points.from_vectors(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
-            _nearest(
-                preparation.copy_rows(X[part]),
-                preparation.center,
-                preparation.scale,
-                pivots.factor,
-                self._reach,
-                _rounding(X),
-                cells[part],
-                radii[part],
-            )
+            rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
+            found = cells[part], radii[part]
+            _find_nearest_point(rows, *moves, pivots.factor, self._reach, _rounding(X), *found)
         return cells, radii
 
     @cached_property
@@ -786,7 +777,7 @@ def _rounding(X: Floats) -> float:
 
 
 @compiled()
-def _nearest(
+def _find_nearest_point(
     rows: Any,
     center: Any,
     scale: float,

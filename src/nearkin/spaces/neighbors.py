@@ -140,13 +140,13 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
     """Distances of queries from the rows proposed for them, by differences."""
     squared = np.empty(found.shape)
 
-    def work(some: slice) -> None:
+    def measure_block(some: slice) -> None:
+        """Write squared distances of some queries."""
         difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
         np.sum(difference * difference, axis=2, out=squared[some])
 
-    run_in_blocks(
-        work, len(Q), rows_per_block(_DIFFERENCES * DOUBLE_BYTES * found.shape[1] * Z.shape[1])
-    )
+    bytes_per_row = _DIFFERENCES * DOUBLE_BYTES * found.shape[1] * Z.shape[1]
+    run_in_blocks(measure_block, len(Q), rows_per_block(bytes_per_row))
     return np.sqrt(squared)
 
 
@@ -337,10 +337,8 @@ def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
     codes = np.empty(Z.size, dtype=np.int8)
     found = CellCodes(order, starts, places, units, steps, errors, radii, lengths, codes)
 
-    def work(some: slice) -> None:
-        _encode(some.start, some.stop, readonly_view(Z), *found)
-
-    run_in_blocks(work, n_cells, _CELLS)
+    Z = readonly_view(Z)
+    run_in_blocks(lambda some: _encode(some.start, some.stop, Z, *found), n_cells, _CELLS)
     return found
 
 
@@ -354,10 +352,11 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)
 
-    def work(some: slice) -> None:
+    def scan_block(some: slice) -> None:
+        """Find the rows for some queries."""
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
-    run_in_blocks(work, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
+    run_in_blocks(scan_block, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
     return rows
 
 
@@ -573,13 +572,14 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
 
     some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
-    def work(part: slice) -> None:
+    def assign_block(part: slice) -> None:
+        """Find the means of some rows."""
         near = centre(Z[part], origin)
         near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
         for some in split_range(len(near), some_rows):
             found[part][some] = (near[some] @ sides).argmax(axis=1)
 
-    run_in_blocks(work, len(Z), _ROWS)
+    run_in_blocks(assign_block, len(Z), _ROWS)
     return found
 
 
@@ -697,11 +697,11 @@ class CellIndex:
         """Find the cells nearest to each query, the nearest first."""
         queries = readonly_view(np.ascontiguousarray(centre(Q, self._origin)))
         found = np.empty((len(Q), n_probes), dtype=np.int64)
-
-        def work(some: slice) -> None:
-            find_nearest_means(self._columns, queries[some], found[some])
-
-        run_in_blocks(work, len(Q), _BLOCK)
+        run_in_blocks(
+            lambda some: find_nearest_means(self._columns, queries[some], found[some]),
+            len(Q),
+            _BLOCK,
+        )
         return found
 
     def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:

@@ -188,10 +188,8 @@ def multiply_sparse(A: Any, X: Floats) -> Floats:
     X = np.ascontiguousarray(X)
     out = np.empty_like(X)
 
-    def work(rows: slice) -> None:
-        _rows_times(rows.start, rows.stop, A.indptr, A.indices, A.data, X, out)
-
-    run_in_blocks(work, len(X), _BLOCK)
+    parts = A.indptr, A.indices, A.data
+    run_in_blocks(lambda rows: _rows_times(rows.start, rows.stop, *parts, X, out), len(X), _BLOCK)
     return out
 
 
@@ -475,7 +473,8 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
     n, k = neighbors.shape
     weights = np.empty((n, k))
 
-    def work(rows: slice) -> None:
+    def solve_block(rows: slice) -> None:
+        """Solve for the weights of some rows."""
         offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
         gram = offsets @ offsets.transpose(0, 2, 1)
         trace = np.trace(gram, axis1=1, axis2=2)
@@ -485,7 +484,7 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
         weights[rows] = solved / solved.sum(axis=1, keepdims=True)
 
     if k:
-        run_in_blocks(work, n, _SOLVED_ROWS)
+        run_in_blocks(solve_block, n, _SOLVED_ROWS)
     return weights
 
 

@@ -181,11 +181,12 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
     finest = _TOLERANCE * (1 - reach)
     most_steps = max(_LEAST_STEPS, _STEPS // max(1, len(points)))
 
-    def work(part: slice) -> None:
+    def follow_block(part: slice) -> None:
+        """Write influences of some points."""
         graph = (step.indptr, step.indices, step.data, root)
         _pass_on(points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part])
 
-    run_in_blocks(work, len(points), _BLOCK)
+    run_in_blocks(follow_block, len(points), _BLOCK)
     ends = np.arange(0, rows.size + 1, n_kept)
     P = sp.csc_array((values.ravel(), rows.ravel(), ends), (n, len(points)))
     P.data[P.data < _TOLERANCE] = 0.0
