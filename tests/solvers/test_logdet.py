@@ -15,8 +15,8 @@ from nearkin.solvers.logdet import (
     BoundedPairs,
     TripletDifferences,
     Triplets,
+    _find_span,
     _Problem,
-    _span,
     _sweep,
     best_slacks,
     divergence,
@@ -315,7 +315,7 @@ def test_space_of_the_differences_is_the_smallest_there_is(n_pairs, n_points, ex
     points = np.random.RandomState(0).standard_normal((n_points, 8))
     left = np.arange(n_pairs) % n_points
     Z = points[left] - points[(left + 1) % n_points]
-    basis = _span(Z, points)
+    basis = _find_span(Z, points)
     assert (basis if basis is None else basis.shape[1]) == expected
     if basis is not None:
         assert_allclose(Z @ basis @ basis.T, Z, atol=1e-12)

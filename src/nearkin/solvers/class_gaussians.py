@@ -144,14 +144,14 @@ def fit_class_models(
     if covariance == "shared":
         pooled[:] = 1.0
     elif covariance == "shrunk":
-        pooled = _pooled_shares(X, fold, groups, pooled, scatters, identity)
+        pooled = _choose_pooled_shares(X, fold, groups, pooled, scatters, identity)
     precisions = np.empty_like(scatters)
     log_determinants = np.empty(len(counts))
     for c, count in enumerate(counts):
         matrix = shrink_class_covariance(
             scatters[c] / count, total / n, float(pooled[c]), float(identity[c])
         )
-        precisions[c], log_determinants[c] = _inverse(matrix)
+        precisions[c], log_determinants[c] = _invert_covariance(matrix)
     return ClassModels(means, precisions, log_determinants, counts, pooled, identity)
 
 
@@ -180,7 +180,7 @@ def _assign_folds(
     if n_folds == 1:
         return np.where(classes < 0, -1, classes)
     known = np.flatnonzero(classes >= 0)
-    places = _places(X, classes, rng.standard_normal(X.shape[1]))
+    places = _find_order_keys(X, classes, rng.standard_normal(X.shape[1]))
     order = known[np.lexsort((*(place[known] for place in places), classes[known]))]
     turn = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
     draws = rng.random_sample(len(order))[turn]  # the same for all classes, whose order is chance
@@ -190,7 +190,7 @@ def _assign_folds(
     return fold
 
 
-def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
+def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
     """Keys that order rows: place along a direction, and squared distance from the mean.
 
     The latter is coarse enough that rows equally far out are so up to rounding. Only these numbers
@@ -199,14 +199,14 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
         """Sums of the known rows of a block."""
-        rows = _precise(block, np.flatnonzero(number >= 0))
+        rows = _take_precisely(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduce_rows(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         """Row numbers and both keys of a block's rows."""
-        block = _precise(block, np.arange(block.shape[0]))
+        block = _take_precisely(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
@@ -243,9 +243,9 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
     def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
         """Moments of each group within a block."""
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
-        for g, members in _members(number):
+        for g, members in _iterate_groups(number):
             found[0][g] = len(members)
-            found[1][g], found[2][g] = _mean_and_scatter(_precise(block, members))
+            found[1][g], found[2][g] = _mean_and_scatter(_take_precisely(block, members))
         return found
 
     return _Moments(*access.reduce_rows(X, of_block, group, combine=_merge_moments))
@@ -263,7 +263,7 @@ def _merge_moments(one: Parts, other: Parts) -> Parts:
     return n, mean, scatter + other_scatter + between
 
 
-def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Iterate over the groups that occur, with the positions of their members."""
     order = np.argsort(number, kind="stable")
     present, start = np.unique(number[order], return_index=True)
@@ -272,7 +272,7 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
             yield g, members
 
 
-def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
+def _take_precisely(X: Any, rows: NDArray[np.integer]) -> Any:
     """Take some rows in float64, where they are."""
     return backends.widen(access.take(X, rows))
 
@@ -295,7 +295,7 @@ def _whitened_squares(factor: Floats, rows: Any) -> Floats:
     return np.asarray((whitened**2).sum(axis=0))
 
 
-def _pooled_shares(
+def _choose_pooled_shares(
     X: Any,
     fold: NDArray[np.integer],
     groups: _Moments,
@@ -309,8 +309,8 @@ def _pooled_shares(
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
     trials = {
         c: trial
-        for c, others in _scatters_of_others(scatters, np.sort(largest).tolist()).items()
-        if (trial := _left_out_models(groups, c, others, float(identity[c]))) is not None
+        for c, others in _sum_scatters_of_others(scatters, np.sort(largest).tolist()).items()
+        if (trial := _fit_without_each_fold(groups, c, others, float(identity[c]))) is not None
     }
     shares = np.ones(len(fixed))
     if not trials:
@@ -322,12 +322,12 @@ def _pooled_shares(
         n = np.zeros(len(fixed))
         mean = np.zeros((len(fixed), n_shares))
         scatter = np.zeros((len(fixed), n_shares, n_shares))
-        for g, members in _members(number):
+        for g, members in _iterate_groups(number):
             c, fold = divmod(g, _FOLDS)
             if c not in trials:
                 continue
             center, factors = trials[c][fold]
-            rows = _precise(block, members)
+            rows = _take_precisely(block, members)
             center = backends.move_to(center, rows)
             likelihoods = np.stack(
                 [
@@ -354,7 +354,7 @@ def _pooled_shares(
     return shares
 
 
-def _scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
+def _sum_scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
     """Sum up the scatters of all other classes, for some classes.
 
     Added up from both sides: of a difference to the sum of all, a row far out would leave rounding.
@@ -369,7 +369,7 @@ def _scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Float
     return found
 
 
-def _left_out_models(
+def _fit_without_each_fold(
     groups: _Moments, c: int, others: Floats, identity: float
 ) -> list[tuple[Floats, list[Floats]]] | None:
     """Mean and covariance factors (one for each share) of a class without each of its folds.
@@ -398,7 +398,7 @@ def _left_out_models(
     return trial
 
 
-def _inverse(matrix: Floats) -> tuple[Floats, float]:
+def _invert_covariance(matrix: Floats) -> tuple[Floats, float]:
     """Inverse of a covariance, exactly symmetric, and the log of its determinant."""
     factor = np.linalg.cholesky(matrix)
     root = solve_triangular(factor, np.eye(len(matrix)), lower=True, check_finite=False)

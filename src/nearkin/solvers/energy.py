@@ -42,7 +42,7 @@ def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     xp = backends.namespace(squared)
     out = backends.empty((squared.shape[0], len(starts) - 1, k), squared)
     if xp is np:
-        _nearest_by_class(squared, starts, out)
+        _write_nearest_by_class(squared, starts, out)
         return out
     out[...] = xp.inf
     for c, (start, stop) in enumerate(pairwise(starts.tolist())):
@@ -106,7 +106,7 @@ def intrusion_hinges(
 
 
 @compiled()
-def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
+def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
     """Write squared distances to the nearest rows of each class."""
     k = out.shape[2]
     for r in range(squared.shape[0]):
@@ -130,11 +130,11 @@ def _impostor_hinges(
     """Write hinges of impostors, for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
-            _impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
+            _sum_impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
 
 
 @compiled()
-def _impostors(
+def _sum_impostors(
     squared: Any, own: Any, in_order: Any, starts: Any, margin: float, totals: Any
 ) -> None:
     """Hinges of a point for each class that it may have.
@@ -195,11 +195,11 @@ def _intrusion_hinges(
     """Write hinges of intrusions, for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
-            _intrusions(squared[r], starts, nearest, reach, left_out[r], margins[b], out[b, r])
+            _sum_intrusions(squared[r], starts, nearest, reach, left_out[r], margins[b], out[b, r])
 
 
 @compiled()
-def _intrusions(
+def _sum_intrusions(
     squared: Any, starts: Any, nearest: Any, reach: Any, left_out: int, margin: float, totals: Any
 ) -> None:
     """Hinges of a point as an impostor of rows, for each class of these."""
@@ -273,14 +273,14 @@ def _fill_by_blocks(
     left_out: Integers | None,
     shape: tuple[int, ...],
     axis: int,
-    of_block: Callable[[_Table | _Kernels, Any, Any], Any],
+    of_block: Callable[[_DistanceTable | _FusedSums, Any, Any], Any],
 ) -> Any:
     """Fill an array with what ``of_block(sums, points, absent)`` gives for blocks along an axis.
 
     Sums are found by Triton's kernels if they can, or else by a table.
     """
 
-    def fill(sums: _Table | _Kernels) -> Any:
+    def fill(sums: _DistanceTable | _FusedSums) -> Any:
         """Fill the array by these sums."""
         out = backends.empty(shape, members.Z)
 
@@ -296,14 +296,14 @@ def _fill_by_blocks(
         from nearkin.solvers.triton_kernels import MOST_CLASSES, MOST_NEIGHBORS
 
         if members.n_classes <= MOST_CLASSES and members.n_neighbors <= MOST_NEIGHBORS:
-            by_kernels = device_math.try_kernels(Z, lambda: fill(_Kernels(members)))
+            by_kernels = device_math.try_kernels(Z, lambda: fill(_FusedSums(members)))
             if by_kernels is not None:
                 return by_kernels
-    return fill(_Table(members))
+    return fill(_DistanceTable(members))
 
 
 @dataclass(frozen=True)
-class _Table:
+class _DistanceTable:
     """Sums from squared distances of some points to all rows."""
 
     members: Members
@@ -356,7 +356,7 @@ class _Table:
         return squared
 
 
-class _Kernels:
+class _FusedSums:
     """Sums by Triton's kernels, which need memory for the points alone."""
 
     def __init__(self, members: Members) -> None:
@@ -465,7 +465,7 @@ def energies(
     margins = np.asarray(margins, dtype=np.float64)
     shape = (len(margins), Z.shape[0], members.n_classes)
 
-    def of_block(sums: _Table | _Kernels, points: Any, absent: Any) -> Any:
+    def of_block(sums: _DistanceTable | _FusedSums, points: Any, absent: Any) -> Any:
         """Energies of some points."""
         return _energies(*sums.hinges(points, absent, margins), push)
 

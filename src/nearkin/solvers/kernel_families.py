@@ -111,13 +111,13 @@ class SpectralFamily:
         """
         if not self.keeps_size:
             return replace(self, weights=order_weights(np.diag(B)))
-        weights, some = np.diag(B).copy(), self._tell_apart
+        weights, some = np.diag(B).copy(), self._varying_columns
         ordered = order_weights(weights[some])
         weights[some] = ordered * np.exp(np.log(self.weights[some] / ordered).mean())
         return replace(self, weights=weights)
 
     @cached_property
-    def _tell_apart(self) -> NDArray[np.bool_]:
+    def _varying_columns(self) -> NDArray[np.bool_]:
         """Mark columns that are not constant: weights of the others matter to no distance."""
         lengths = np.sqrt((self.coordinates**2).mean(axis=0))
         found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
@@ -269,14 +269,14 @@ def alternate(
     while len(history) < 2 * n_iter - 1 and not converged:
         start = history[-1]
         moved = family.nearest_to(solution.B)
-        history.append(start - _gain(family, moved, solution.B))
+        history.append(start - _measure_gain(family, moved, solution.B))
         family, solution = moved, projected(moved)
         history.append(float(solution.objective[-1]))
         converged = start - history[-1] <= tol * abs(start)
     return Alternated(family, solution, np.array(history), converged)
 
 
-def _gain(family: Family, moved: Family, B: Floats) -> float:
+def _measure_gain(family: Family, moved: Family, B: Floats) -> float:
     """Fall of the divergence of a fixed K when M moves."""
     before, after = family.coordinates, moved.coordinates
     B_moved = B

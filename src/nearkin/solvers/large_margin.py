@@ -150,7 +150,7 @@ class MarginProblem:
         """Squared distances to the targets, −inf where there is none."""
         squared = np.empty(self.targets.shape)
         run_in_blocks(
-            lambda rows: _target_rows(rows.start, rows.stop, Z, self.targets, squared),
+            lambda rows: _measure_targets(rows.start, rows.stop, Z, self.targets, squared),
             len(Z),
             _TILE[1],
         )
@@ -222,19 +222,19 @@ class MarginProblem:
             """Sum up what some of the pairs cost, and their forces."""
             part = parts.start
             start, stop = limits[part], limits[part + 1]
-            losses[part] = _push(start, stop, *terms, force[part], active[part])
+            losses[part] = _add_pushes(start, stop, *terms, force[part], active[part])
 
         run_in_blocks(push_part, n_parts, 1)
         total, weight = self.push * force.sum(axis=0), self.push * active.sum(axis=0)
         weight += 1 - self.push
-        _pull(Z, self.targets, weight, total)
+        _add_pulls(Z, self.targets, weight, total)
         pulled = squared.sum(where=self.targets >= 0)
         value = (1 - self.push) * pulled + self.push * losses.sum()
         return float(value), 2 * total.T @ self.X
 
 
 @compiled()
-def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> None:
+def _measure_targets(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> None:
     """Write squared distances to the targets of rows ``start`` to ``stop``."""
     for i in range(start, stop):
         for t in range(targets.shape[1]):
@@ -289,7 +289,7 @@ def _find_rivals(
 
 
 @compiled(fastmath=REORDER)
-def _push(
+def _add_pushes(
     start: int,
     stop: int,
     left: Any,
@@ -328,7 +328,7 @@ def _push(
 
 
 @compiled(fastmath=REORDER)
-def _pull(Z: Any, targets: Any, weight: Any, force: Any) -> None:
+def _add_pulls(Z: Any, targets: Any, weight: Any, force: Any) -> None:
     """Add the pull of targets to the force on each row."""
     for i in range(targets.shape[0]):
         for t in range(targets.shape[1]):
@@ -399,7 +399,7 @@ def minimize_margin_objective(
         value, _ = problem.objective(tried, found)
         if value > history[-1]:
             n_watched = len(rivals[0])
-            rivals = _unite(rivals, found, len(problem.X))
+            rivals = _unite_pairs(rivals, found, len(problem.X))
             converged = len(rivals[0]) == n_watched  # nothing but rounding is left
             continue
         converged = history[-1] - value <= tol * history[-1] or value <= nothing
@@ -495,7 +495,7 @@ def learn_large_margin_metric(
     return solution, margin
 
 
-def _unite(
+def _unite_pairs(
     a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
 ) -> tuple[Integers, Integers]:
     """Pairs that are in one of two lists or in both."""

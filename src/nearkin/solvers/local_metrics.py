@@ -136,7 +136,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     1, 1) have not arrived at ±1, too small for single precision, or zeros.
     """
     xp, d = namespace(matrices), matrices.shape[-1]
-    span, inner, astray = _leading_space(matrices)
+    span, inner, astray = _find_leading_space(matrices)
     others = xp.sqrt(device_math.clip(1.0 - frobenius_norms(inner) ** 2, _NOTHING))
     found = astray <= _ASTRAY * others
     inner = xp.where(found, inner, xp.zeros_like(inner))
@@ -157,7 +157,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     return sign, d - frobenius_norms(sign) ** 2
 
 
-def _leading_space(matrices: Array) -> tuple[Array, Array, Array]:
+def _find_leading_space(matrices: Array) -> tuple[Array, Array, Array]:
     """Find bases of the two leading eigenvectors, the matrices in these, and the residuals."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
     span = _orthonormalize_two(matrices @ backends.move_to(start, matrices))
@@ -439,14 +439,14 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     a limit below which eigenvalues are zeros: every metric is that of :func:`local_metrics`.
     """
     xp = backends.namespace(Phi)
-    metrics, doubt = _by_sign(xp.astype(Phi, dtype, copy=False), xp)
+    metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False), xp)
     name = backends.dtype_name(metrics)
     those = xp.nonzero(doubt > _DOUBT[name])[0]
     if those.shape[0] == 0:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
-        certain = _by_sign(left, xp, with_zeros=True)[0]
+        certain = _compute_by_sign(left, xp, with_zeros=True)[0]
     elif backends.dtype_name(Phi) == "float64":
         certain = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
     else:  # a device without float64
@@ -470,10 +470,10 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
 
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
     """
-    return _by_sign(Phi, xp)[0]
+    return _compute_by_sign(Phi, xp)[0]
 
 
-def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
+def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     """Local metrics, and how many eigenvalues are in doubt: neither 0 nor of a certain sign.
 
     Zeros cannot be told in float32 and are in doubt there. In float64 they can be told at twice the

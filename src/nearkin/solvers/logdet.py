@@ -288,7 +288,7 @@ def project(
     sign = np.asarray(pairs.sign, dtype=np.float64)
     slack = pairs.slack * np.asarray(pairs.weight, dtype=np.float64)
     F = np.asarray(F, dtype=np.float64)
-    root = _factor(B0)
+    root = _factor_prior(B0)
     Z = F[left] - F[right]
     size = np.maximum(np.abs(F[left]), np.abs(F[right])).max(axis=1)
     differ = np.abs(Z).max(axis=1) > _ROUNDED * size
@@ -306,7 +306,7 @@ def project(
     triplets = TripletDifferences.of(placed, pairs.triplets, pairs.slack)
     named = np.union1d(left[apart], right[apart])
     named = np.union1d(named, pairs.triplets.rows) if len(placed) else named
-    basis = _span(np.concatenate([Z, triplets.near, triplets.far]), F[named] @ root)
+    basis = _find_span(np.concatenate([Z, triplets.near, triplets.far]), F[named] @ root)
     if basis is not None:
         Z, triplets = Z @ basis, triplets.along(basis)
     targets = np.where(sign > 0, pairs.upper / lower, 1.0)
@@ -468,7 +468,7 @@ def _scalar_divergence(ratio: Floats) -> Floats:
     return np.asarray(ratio - np.log(ratio) - 1)
 
 
-def _factor(B0: Floats) -> Floats:
+def _factor_prior(B0: Floats) -> Floats:
     """Factor ``B0 = L Lᵀ``, with as many columns as B0 has directions."""
     values, vectors = np.linalg.eigh(B0)
     if len(values) == 0 or values[-1] <= 0 or values[0] < _NEGATIVE * values[-1]:
@@ -480,7 +480,7 @@ def _factor(B0: Floats) -> Floats:
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def _span(Z: Floats, points: Floats) -> Any:
+def _find_span(Z: Floats, points: Floats) -> Any:
     """Orthonormal basis of a space of fewer dimensions that holds all differences, or None."""
     r = Z.shape[1]
     if min(len(Z), len(points) - 1) >= r:

@@ -456,9 +456,9 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
         springs = springs.reordered(order)
-        displacement = _by_gradients(springs)
+        displacement = _solve_by_gradients(springs)
     else:
-        displacement = _by_factorisation(springs)
+        displacement = _solve_by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
         """Move points to where the majorising function is least."""
@@ -525,11 +525,11 @@ def stress(springs: AnySprings, Y: Floats) -> float:
 Displacement = Callable[[Floats, Floats], Floats]
 
 
-def _by_factorisation(springs: AnySprings) -> Displacement:
+def _solve_by_factorisation(springs: AnySprings) -> Displacement:
     """Make ``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
     system = springs.laplacian()
-    component = _components(system)
-    inertia = _inertia(springs)
+    component = _number_components(system)
+    inertia = _choose_inertia(springs)
     system.flat[:: len(system) + 1] += inertia
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
@@ -541,7 +541,7 @@ def _by_factorisation(springs: AnySprings) -> Displacement:
     return displacement
 
 
-def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
+def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """Make ``displacement(force, Y)`` by preconditioned conjugate gradients.
 
     What holds gradients up are groups of points that are joined well among themselves and badly to
@@ -550,7 +550,7 @@ def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """
     weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)
-    inertia = _inertia(springs)
+    inertia = _choose_inertia(springs)
     diagonal = springs.degree + inertia
     group = _group_points(weights)
     n_groups = int(group.max()) + 1
@@ -576,12 +576,12 @@ def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     return displacement
 
 
-def _inertia(springs: AnySprings) -> float:
+def _choose_inertia(springs: AnySprings) -> float:
     """Weight that is added to the diagonal of P."""
     return _INERTIA * (float(springs.degree.mean()) or 1.0)
 
 
-def _components(laplacian: Floats) -> NDArray[np.integer]:
+def _number_components(laplacian: Floats) -> NDArray[np.integer]:
     """Number the connected components of points, reading each row once."""
     component = np.full(len(laplacian), -1)
     for point in range(len(laplacian)):
@@ -654,7 +654,7 @@ def _conjugate_gradients(
 # ---- Points and weights of directions together
 
 
-class _Window:
+class _HeldDistances:
     """The springs that hold distances, apart from those of pairs and triplets."""
 
     def __init__(self, springs: AnySprings) -> None:
@@ -727,7 +727,7 @@ def relax_jointly(
     bounds the steps of each kind; it stops before that when a step lowers J, returned as the
     stress, by no more than the share ``tol``.
     """
-    window = _Window(springs)
+    window = _HeldDistances(springs)
     held = window.spread(window.weight, F)
     Y, length = F, window.distances(F)
     gains: Floats = np.ones(F.shape[1])

@@ -123,7 +123,7 @@ def _check_row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     return np.unique(named).astype(np.int64)
 
 
-def _distances(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: Any) -> Any:
+def _distances_between(X: Rows, rows: NDArray[np.integer], kernel: Kernel, to: Any) -> Any:
     """Half squared feature-space distances between some rows of X and some others."""
     if kernel.name == "precomputed":
         diagonal = X.diagonal()
@@ -148,7 +148,7 @@ def _choose_spread_out(
     if len(include):
         for start in range(0, len(include), _BLOCK_LANDMARKS):
             to = include[start : start + _BLOCK_LANDMARKS]
-            nearest = np.minimum(nearest, _distances(X, candidates, kernel, to).min(axis=1))
+            nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to).min(axis=1))
     chosen: list[int] = []
     for _ in range(n_chosen):
         if not np.isfinite(nearest[0]):
@@ -166,7 +166,7 @@ def _choose_spread_out(
             break
         chosen.append(pick)
         to = candidates[[pick]]
-        nearest = np.minimum(nearest, _distances(X, candidates, kernel, to)[:, 0])
+        nearest = np.minimum(nearest, _distances_between(X, candidates, kernel, to)[:, 0])
         nearest[pick] = 0
     return candidates[chosen]
 

@@ -288,7 +288,7 @@ def _find_nearest(
 
 
 @compiled()
-def _sort(numbers: Any) -> None:
+def _sort_few(numbers: Any) -> None:
     """Sort a few numbers in place, without branches."""
     for a in range(1, numbers.shape[0]):
         number = numbers[a]
@@ -342,7 +342,7 @@ def _find_all_nearest(
                 smallest,
                 minima[i],
             )
-        _sort(near)
+        _sort_few(near)
 
 
 @compiled()
@@ -368,7 +368,7 @@ def _take_angles(half: Any, root: Any, ratio: Any) -> None:
             own_ratio[i] = np.sqrt(nearest[i] / e[i] if farther else 1.0)
     for a in range(k):
         for b in range(a):
-            one, other, between = half[_entry(a, a)], half[_entry(b, b)], half[_entry(a, b)]
+            one, other, between = (half[_entry(a, a)], half[_entry(b, b)], half[_entry(a, b)])
             root_one, root_other = root[a], root[b]
             for i in range(n):
                 scale = 2.0 * root_one[i] * root_other[i]
@@ -378,7 +378,7 @@ def _take_angles(half: Any, root: Any, ratio: Any) -> None:
 
 
 @compiled()
-def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
+def _set_at_right_angles(a: int, half: Any, ratio: Any, rest: Any) -> None:
     """Set neighbour a at right angles to those before it where distances fit no kernel."""
     pivot = half[_entry(a, a)]
     for i in range(rest.shape[0]):
@@ -388,7 +388,7 @@ def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
 
 
 @compiled()
-def _solve(half: Any, weights: Any) -> None:
+def _solve_part(half: Any, weights: Any) -> None:
     """Solve for weights of n points (n, K), from half squared distances to and among neighbours.
 
     ``half`` (K (K + 1) / 2, n or more) is overwritten: lower triangles, row by row, with a point's
@@ -405,7 +405,7 @@ def _solve(half: Any, weights: Any) -> None:
             pivot[i] = 1.0 + EPSILON
             rest[i] = ratio[a, i]
         for b in range(a):
-            inner, before, known = half[_entry(a, b)], half[_entry(b, b)], solution[b]
+            inner, before, known = (half[_entry(a, b)], half[_entry(b, b)], solution[b])
             for c in range(b):
                 left, right = half[_entry(a, c)], half[_entry(b, c)]
                 for i in range(n):
@@ -418,7 +418,7 @@ def _solve(half: Any, weights: Any) -> None:
         for i in range(n):
             low += not pivot[i] >= EPSILON / 2
         if low:
-            _leave_out(a, half, ratio[a], rest)
+            _set_at_right_angles(a, half, ratio[a], rest)
         for i in range(n):
             pivot[i] = np.sqrt(max(pivot[i], EPSILON))
             rest[i] /= pivot[i]
@@ -442,7 +442,7 @@ def _solve(half: Any, weights: Any) -> None:
 
 @compiled()
 def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -> None:
-    """Compute squared distances to and among neighbours, in the layout of :func:`_solve`."""
+    """Compute squared distances to and among neighbours, in the layout of `_solve_part`."""
     for i in range(rows.shape[0]):
         row, near = rows[i], neighbors[i]
         for a in range(near.shape[0]):
@@ -512,7 +512,7 @@ def _solve_by_parts(half: Any, weights: Any) -> None:
     """Solve for the weights of all rows, part by part."""
     size = half.shape[2]
     for part in range(half.shape[0]):
-        _solve(half[part], weights[part * size : (part + 1) * size])
+        _solve_part(half[part], weights[part * size : (part + 1) * size])
 
 
 def weights_from_distances(
@@ -539,7 +539,7 @@ def weights_from_distances(
 def _take_given(
     to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, half: Any
 ) -> None:
-    """Find nearest landmarks, and copy half squared distances to the layout of :func:`_solve`."""
+    """Find nearest landmarks, and copy half squared distances to the layout of `_solve_part`."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
     smallest, minima = np.empty(k), np.empty(m // CHUNK)
     # In single precision: what is equally far up to rounding is equally far then.
@@ -726,7 +726,7 @@ class NearLandmarks:
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write places of the nearest among some landmarks, and squared distances."""
         rows, moves = self._preparation.copy_rows(X), self._preparation.moves
-        points, factor, rounding = landmarks.vectors, landmarks.factor, _rounding(X)
+        points, factor, rounding = landmarks.vectors, landmarks.factor, _rank_rounding(X)
         find_near_landmarks(
             rows, *moves, FAR, points, factor, self._reach, rounding, neighbors, squared
         )
@@ -744,7 +744,7 @@ class NearLandmarks:
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
             rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
             found = cells[part], radii[part]
-            _find_nearest_point(rows, *moves, pivots.factor, self._reach, _rounding(X), *found)
+            _find_nearest_point(rows, *moves, pivots.factor, self._reach, _rank_rounding(X), *found)
         return cells, radii
 
     @cached_property
@@ -771,7 +771,7 @@ class NearLandmarks:
         return self._made[name]
 
 
-def _rounding(X: Floats) -> float:
+def _rank_rounding(X: Floats) -> float:
     """Rounding of ranks of points, as a share of squared lengths."""
     return float(_RANK_ROUNDING * (X.shape[1] + _MORE_ROUNDINGS) * np.finfo(X.dtype).eps)
 

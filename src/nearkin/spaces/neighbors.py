@@ -101,7 +101,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
     """
     n, m = Z.shape[0], Q.shape[0]
     wide = min(n, k + spare)
-    near_Z, near_Q = _near_zero(Z, Q)
+    near_Z, near_Q = _move_near_zero(Z, Q)
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
     distances, rows = np.empty((m, k), dtype=Z.dtype), np.empty((m, k), dtype=np.int64)
     reach = squared_lengths(near_Z).max()
@@ -113,7 +113,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
             continue
         # Rows that were not looked at may be nearer than the last of these, but no more than this.
         last, farthest = exact[:, k - 1] ** 2, exact[:, -1] ** 2
-        error = _rounding(Z, squared_lengths(near_Q[part]) + reach, farthest)
+        error = _bound_rounding(Z, squared_lengths(near_Q[part]) + reach, farthest)
         unsure = part.start + np.flatnonzero(last >= farthest - error)
         if len(unsure):
             distances[unsure], rows[unsure] = find_nearest(Z, Q[unsure], k, spare=_WIDER * spare)
@@ -129,14 +129,14 @@ def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.floa
     if is_sparse(Z):
         exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
     else:
-        exact = _distances_from(Z, Q, found)
+        exact = _measure_proposed(Z, Q, found)
     exact[found < 0] = np.inf
     order = np.lexsort((found, exact))
     query = np.arange(m)[:, None]
     return exact[query, order], found[query, order]
 
 
-def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
+def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
     """Distances of queries from the rows proposed for them, by differences."""
     squared = np.empty(found.shape)
 
@@ -152,12 +152,12 @@ def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
 
 def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
     """Drop from the nearest of rows ``start``, ``start + 1``, … the rows themselves."""
-    others = are_others(rows, np.arange(start, start + len(rows)))
+    others = mark_others(rows, np.arange(start, start + len(rows)))
     shape = (len(rows), rows.shape[1] - 1)
     return distances[others].reshape(shape), rows[others].reshape(shape)
 
 
-def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
+def mark_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
     """Mark the nearest that are not the row itself: all but one for each.
 
     Where equal rows stand before the row itself, the last of all is left out.
@@ -173,14 +173,14 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
 
     Distances and row numbers as lists of m arrays. O(m n q) time; memory for what is found.
     """
-    near_Z, near_Q = _near_zero(Z, Q)
+    near_Z, near_Q = _move_near_zero(Z, Q)
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
     reach = squared_lengths(near_Z).max()
     distances: list[Floats] = []
     rows: list[Ints] = []
     for part in split_range(Q.shape[0], _QUERIES):
         some = near_Q[part]
-        band = _rounding(Z, reach + squared_lengths(some).max(), radius**2)
+        band = _bound_rounding(Z, reach + squared_lengths(some).max(), radius**2)
         found = search.radius_neighbors(some, np.sqrt(radius**2 + band), return_distance=False)
         query, row = np.repeat(np.arange(len(found)), list(map(len, found))), np.concatenate(found)
         exact = rowwise_distances(Q[part], Z, query, row)
@@ -213,9 +213,9 @@ def group_within(Z: Floats, radius: float) -> Ints:
         end = int(np.searchsorted(key, key[rows.stop - 1] + step, side="right"))
         for tile in split_range(end - rows.start, _TILE_COLUMNS):
             columns = slice(rows.start + tile.start, rows.start + tile.stop)
-            for some, others in _unsettled(labels, rows, columns):
-                first, second = _near_pairs(Z[some], Z[others], radius)
-                edges = _forest(labels[some], labels[others], first, second)
+            for some, others in _split_tile(labels, rows, columns):
+                first, second = _find_near_pairs(Z[some], Z[others], radius)
+                edges = _reduce_to_forest(labels[some], labels[others], first, second)
                 pending.append(edges)
                 n_pending += len(edges)
             if n_pending > n:
@@ -226,7 +226,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
     return number_by_first_row(in_order)
 
 
-def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
+def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
     """Rows and columns of a tile to compare; a group that has most rows is left out."""
     some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
     groups, counts = np.unique(labels[rows], return_counts=True)
@@ -251,12 +251,12 @@ def number_by_first_row(labels: Ints) -> Ints:
     return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
 
 
-def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
+def _find_near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
     """Find positions in A and in B of all pairs no farther apart than ``radius``."""
-    near_B, near_A = (rows.astype(np.float64, copy=False) for rows in _near_zero(B, A))
+    near_B, near_A = (rows.astype(np.float64, copy=False) for rows in _move_near_zero(B, A))
     squared = euclidean_distances(near_A, near_B, squared=True)
     reach = squared_lengths(near_A).max() + squared_lengths(near_B).max()
-    band = _rounding(A, reach, radius**2)
+    band = _bound_rounding(A, reach, radius**2)
     first, second = np.nonzero(squared <= radius**2 + band)
     near = squared[first, second] < radius**2 - band
     close_call = np.flatnonzero(~near)
@@ -265,7 +265,7 @@ def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
     return first[near], second[near]
 
 
-def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
+def _reduce_to_forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
     """Reduce pairs to edges between labels that connect the same: fewer than there are rows."""
     new = labels_a[first] != labels_b[second]
     if not new.any():
@@ -278,7 +278,7 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
     return np.asarray(found[found[:, 0] != found[:, 1]])
 
 
-def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
+def _move_near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
     """Move both sets of rows near zero, in float64, if Z is so far off that squares lose digits."""
     origin = middle(Z, if_far=True)
     if not origin.any():
@@ -287,7 +287,7 @@ def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
     return moved, queries
 
 
-def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
+def _bound_rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
     """Bound how far squared distances by a product differ from rounded exact ones."""
     by_product = (
         _PRODUCT_ROUNDING
@@ -774,5 +774,5 @@ def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
         short = np.flatnonzero(rows[:, -1] < 0)
         if len(short):
             rows[short] = find_nearest(X, X[some[short]], k + 1)[1]
-        found[some] = rows[are_others(rows, some)].reshape(-1, k)
+        found[some] = rows[mark_others(rows, some)].reshape(-1, k)
     return found

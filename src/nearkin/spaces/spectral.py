@@ -509,7 +509,7 @@ def diffusion(
 
 def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
     """Equal weights for all functions that are not constant on each part of the graph."""
-    return np.asarray(~_constant(eigenvalues), dtype=np.float64)
+    return np.asarray(~_mark_constant(eigenvalues), dtype=np.float64)
 
 
 def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
@@ -524,7 +524,7 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
     cone the best direction is that of the projection of T: least squares, with the differences of
     successive weights as unknowns, none negative.
     """
-    increments = _best_combination(np.cumsum(_terms(vectors, classes), axis=0), classes)
+    increments = _best_combination(np.cumsum(_rank_one_terms(vectors, classes), axis=0), classes)
     return np.asarray(increments[::-1].cumsum()[::-1])
 
 
@@ -536,8 +536,8 @@ def improved_order_alignment(
     In plain order these come first, and no other can have more weight, though they tell no points
     of a part from each other: the improved order of Zhu et al.
     """
-    free = _constant(eigenvalues)
-    terms = _terms(vectors, classes)
+    free = _mark_constant(eigenvalues)
+    terms = _rank_one_terms(vectors, classes)
     n_free = int(free.sum())
     combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
     found = _best_combination(combined, classes)
@@ -549,7 +549,7 @@ def improved_order_alignment(
 
 def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
     """Non-negative weights of the kernel that is best aligned with the classes, in any order."""
-    return _best_combination(_terms(vectors, classes), classes)
+    return _best_combination(_rank_one_terms(vectors, classes), classes)
 
 
 SPECTRAL_KERNELS: dict[str, WeightRule] = {
@@ -561,12 +561,12 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 }
 
 
-def _constant(eigenvalues: Floats) -> NDArray[np.bool_]:
+def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
     """Mark functions that are constant on each part of the graph."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
-def _terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
     """``v_i v_iᵀ`` on the known points, as an array of shape (r, k, k)."""
     known = vectors[classes >= 0].T
     return np.asarray(known[:, :, None] * known[:, None, :])
