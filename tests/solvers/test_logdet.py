@@ -343,17 +343,12 @@ def squared(F, B, i, j):
     return np.einsum("kr,kr->k", Z @ B, Z)
 
 
-def problem(seed, t=6, k=0, slack=0.7, r=3):
+def problem(seed, t=6, k=0, slack=0.7):
+    F, *links, B0 = example(seed, 10, 3, k)
     rng = np.random.RandomState(seed)
-    F = rng.standard_normal((10, r))
     rows = np.array([rng.permutation(10)[:3] for _ in range(t)])
-    left = rng.randint(10, size=k)
-    right = (left + rng.randint(1, 10, size=k)) % 10
-    sign = np.where(np.arange(k) % 2, -1.0, 1.0)
     triplets = Triplets(rows, rng.uniform(0.5, 2, t))
-    pairs = BoundedPairs(left, right, sign, rng.uniform(0.5, 2, k), 0.5, 4.0, slack, triplets)
-    root = rng.standard_normal((r, r)) + 2 * np.eye(r)
-    return F, pairs, root @ root.T / 4
+    return F, BoundedPairs(*links, 0.5, 4.0, slack, triplets), B0 / 4
 
 
 def primal(F, pairs, B0, B):

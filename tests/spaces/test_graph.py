@@ -25,13 +25,9 @@ def slow_weights(X, edges, metric, weight):
     mean = np.mean([length**2 for length in lengths.values()])
     W = np.zeros((n, n))
     for (i, j), length in lengths.items():
-        if weight == "binary":
-            w = 1.0
-        elif weight == "heat":
-            w = np.exp(-(length**2) / mean)
-        else:
-            w = max(1e-10, X[i] @ X[j] / np.linalg.norm(X[i]) / np.linalg.norm(X[j]))
-        W[i, j] = W[j, i] = w
+        cosine = X[i] @ X[j] / np.linalg.norm(X[i]) / np.linalg.norm(X[j])
+        heat = np.exp(-(length**2) / mean)
+        W[i, j] = W[j, i] = {"binary": 1, "heat": heat, "cosine": max(1e-10, cosine)}[weight]
     return W
 
 
@@ -39,15 +35,11 @@ def slow_neighbor_graph(X, k, metric, weight, mutual):
     n = len(X)
     named = []
     for i in range(n):
-        others = [j for j in range(n) if j != i]
-        others.sort(key=lambda j: slow_distance(X[i], X[j], metric))
-        named.append(set(others[:k]))
-    edges = set()
-    for i in range(n):
-        for j in range(i):
-            ways = (i in named[j]) + (j in named[i])
-            if ways == 2 or (ways == 1 and not mutual):
-                edges.add((j, i))
+        distances = {j: slow_distance(X[i], X[j], metric) for j in range(n) if j != i}
+        named.append(sorted(distances, key=distances.get)[:k])
+    least = 2 if mutual else 1
+    both = ((j, i) for i in range(n) for j in range(i))
+    edges = [(j, i) for j, i in both if (i in named[j]) + (j in named[i]) >= least]
     return slow_weights(X, edges, metric, weight)
 
 
@@ -87,12 +79,8 @@ def test_neighbor_graph_is_what_loops_find(seed, k, metric, weight, mutual):
 def test_ball_graph_is_what_loops_find(metric, weight):
     X = random_rows(1)
     radius = 1.0 if metric == "cosine" else 2.5
-    edges = [
-        (i, j)
-        for i in range(len(X))
-        for j in range(i)
-        if slow_distance(X[i], X[j], metric) <= radius
-    ]
+    both = ((i, j) for i in range(len(X)) for j in range(i))
+    edges = [(i, j) for i, j in both if slow_distance(X[i], X[j], metric) <= radius]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # lonely rows have a test of their own
         W = ball_graph(X, radius, metric=metric, weight=weight)

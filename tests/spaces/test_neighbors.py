@@ -198,17 +198,10 @@ def test_cells_grow_with_the_means_that_are_there():
     _, found = find_nearest_by_cells(grown, X[:2500], X[:300], 10)
     true = np.argsort(cdist(X[:300], X[:2500]), axis=1)[:, :10]
     assert 0.96 < shared_share(found, true) < 1
-    assert (
-        CellIndex(X, 0.98, rng, earlier=grown).n_cells > first.n_cells
-    )  # far more rows: new means
-
-
-def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
-    X = rows_in_groups(2000)
-    X[1500:] += 100
-    rng = np.random.RandomState(0)
-    grown = CellIndex(X, 0.98, rng, earlier=CellIndex(X[:1500], 0.98, rng))
-    assert np.diff(grown.codes.starts).max() < 200
+    more = CellIndex(X, 0.98, rng, earlier=grown)
+    assert more.n_cells > first.n_cells  # far more rows: new means
+    X[1500:] += 100  # as where later rows lie elsewhere
+    assert np.diff(CellIndex(X[:2000], 0.98, rng, earlier=first).codes.starts).max() < 200
 
 
 @pytest.mark.night

@@ -53,13 +53,11 @@ def assert_same_values(found, expected, rtol=1e-6, atol=None):
 
 
 def slow_influence(A, reach):
-    A, n = A.toarray(), A.shape[0]
-    W = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            if A[i, j] > 0:
-                W[i, j] = A[i, j] / np.sqrt(A[i].sum() * A[j].sum())
-    return (1 - reach) * np.linalg.inv(np.eye(n) - reach * W)
+    A = A.toarray()
+    degree = np.maximum(A.sum(axis=1), 1e-300)
+    return (1 - reach) * np.linalg.inv(
+        np.eye(len(A)) - reach * A / np.sqrt(np.outer(degree, degree))
+    )
 
 
 def slow_spread(X, pairs, n_neighbors, reach, per_pair, weight):
