@@ -117,10 +117,9 @@ def test_nearest_member_is_a_minimum(name):
     assert least < divergence(B, family.prior)
     for other in around(nearest):
         change = np.linalg.lstsq(other.coordinates, family.coordinates, rcond=None)[0]
-        assert_allclose(
-            other.coordinates @ change @ B @ change.T @ other.coordinates.T, K, atol=1e-6
-        )
-        assert least <= divergence(change @ B @ change.T, other.prior) + 1e-6
+        moved = change @ B @ change.T
+        assert_allclose(other.coordinates @ moved @ other.coordinates.T, K, atol=1e-6)
+        assert least <= divergence(moved, other.prior) + 1e-6
 
 
 def around(member):

@@ -206,6 +206,8 @@ def test_floor_keeps_singular_bias_from_ruining_the_metric():
         values = np.linalg.eigvalsh(M[0])
         assert np.isfinite(values).all()
         assert values[-1] / values[0] < 10 / FLOOR
+    for of in (local_metrics, local_metrics_by_sign):  # one column has the only metric there is
+        assert_allclose(of(np.array([[[3.0]], [[-1e-9]], [[0.0]]])), 1)
 
 
 def test_bias_of_low_rank_gives_zeros_the_mean_weight():
@@ -217,11 +219,6 @@ def test_bias_of_low_rank_gives_zeros_the_mean_weight():
     expected /= np.prod(expected) ** (1 / 7)
     for M in (local_metrics(Phi), local_metrics_by_sign(Phi)):
         assert_allclose(M[0], (U * expected) @ U.T, atol=1e-6 * expected.max())
-
-
-def test_one_column_has_the_only_metric_there_is():
-    for M in (local_metrics, local_metrics_by_sign):
-        assert_allclose(M(np.array([[[3.0]], [[-1e-9]], [[0.0]]])), 1)
 
 
 def test_interpolation_mixes_the_identity_in():
@@ -274,32 +271,27 @@ def test_sign_iteration_brings_all_eigenvalues_to_one():
 def data():
     rng = np.random.RandomState(0)
     classes = np.arange(300) % 3
-    X = (
-        rng.standard_normal((300, 4)) * np.array([1, 2, 0.5, 1])
-        + rng.standard_normal((3, 4))[classes]
-    )
+    X = rng.standard_normal((300, 4)) * np.array([1, 2, 0.5, 1])
+    X += rng.standard_normal((3, 4))[classes]
     return X, fit_class_models(X, classes)
 
 
-def test_mean_is_that_of_all_local_metrics(data):
-    X, models = data
-    M = local_metrics(bias_matrices(X, models))
-    assert_allclose(mean_local_metric(X, models), M.mean(axis=0), rtol=1e-9, atol=1e-10)
-    weights = np.random.RandomState(1).uniform(size=300)
-    expected = np.average(M, axis=0, weights=weights)
-    assert_allclose(mean_local_metric(X, models, weights), expected, rtol=1e-9, atol=1e-10)
-    expected = 0.6 * M.mean(axis=0) + 0.4 * np.eye(4)
-    assert_allclose(mean_local_metric(X, models, None, 0.4), expected, rtol=1e-9, atol=1e-10)
-
-
 @each("n", [1, 2, 15, 16, 17, 129, 300])
-def test_blocks_equal_one_pass(n, data, monkeypatch):
+def test_mean_is_that_of_all_local_metrics_in_any_blocks(n, data, monkeypatch):
     X, models = data
-    expected = local_metrics(bias_matrices(X[:n], models)).mean(axis=0)
-    assert_allclose(mean_local_metric(X[:n], models), expected, rtol=1e-9, atol=1e-10)
-    monkeypatch.setattr(module, "rows_per_block", lambda bytes_per_row: 7)
-    monkeypatch.setattr(module, "_MOST_PARTS", 3)
-    assert_allclose(mean_local_metric(X[:n], models), expected, rtol=1e-9, atol=1e-10)
+    X, weights = X[:n], np.random.RandomState(1).uniform(size=n)
+    M = local_metrics(bias_matrices(X, models))
+
+    for few_at_a_time in (False, True):
+        if few_at_a_time:
+            monkeypatch.setattr(module, "rows_per_block", lambda bytes_per_row: 7)
+            monkeypatch.setattr(module, "_MOST_PARTS", 3)
+        for options, expected in [
+            ((), M.mean(axis=0)),
+            ((weights,), np.average(M, axis=0, weights=weights)),
+            ((None, 0.4), 0.6 * M.mean(axis=0) + 0.4 * np.eye(4)),
+        ]:
+            assert_allclose(mean_local_metric(X, models, *options), expected, 1e-9, 1e-10)
 
 
 def test_memory_does_not_grow_with_a_matrix_for_every_row(data):

@@ -93,13 +93,11 @@ def test_printed_algorithm_is_the_same_for_a_slack_of_one_only():
     F, left, right, sign, _, B0 = problem = example()
     ones = np.ones(len(sign))
     Z = differences(problem)
-    printed = oracles.itml_as_printed(Z, sign, B0, 2.0, 9.0, slack=1.0, n_sweeps=2000)
-    found = project(F, left, right, sign, ones, B0, 2.0, 9.0, 1.0, tol=1e-14).B
-    assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
-    # Otherwise it is the problem of bounds divided by the slack.
-    printed = oracles.itml_as_printed(Z, sign, B0, 2.0, 9.0, slack=4.0, n_sweeps=2000)
-    found = project(F, left, right, sign, ones, B0, 0.5, 2.25, 1.0, tol=1e-14).B
-    assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
+    for slack in (1.0, 4.0):  # otherwise it is the problem of bounds divided by the slack
+        printed = oracles.itml_as_printed(Z, sign, B0, 2.0, 9.0, slack=slack, n_sweeps=2000)
+        bounds = 2.0 / slack, 9.0 / slack
+        found = project(F, left, right, sign, ones, B0, *bounds, 1.0, tol=1e-14).B
+        assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
 
 
 @each("slack", [0.3, 1.0, 4.0])
@@ -422,11 +420,9 @@ def _one(a, b, c):
 @each("slack", [0.1, 1.0, np.inf])
 def test_no_metric_is_zero_where_distances_cannot_follow(slack):
     F = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    empty = np.empty(0, dtype=int)
+    nothing = *[np.empty(0, dtype=int)] * 2, *[np.empty(0)] * 2
     for triplet in ((0, 1, 2), (0, 1, 3)):  # c lies between, or where a is
-        pairs = BoundedPairs(
-            empty, empty, np.empty(0), np.empty(0), 0.1, 1.0, slack, _one(*triplet)
-        )
+        pairs = BoundedPairs(*nothing, 0.1, 1.0, slack, _one(*triplet))
         found = logdet.project(F, pairs, np.eye(2))
         assert np.linalg.eigvalsh(found.B).min() > 0
         assert found.B[0, 0] < 1

@@ -72,9 +72,8 @@ def test_landmarks_have_unit_weights(name, dtype, rows):
 def test_embedding_is_the_weighted_sum_of_coordinates(name, rows):
     X, landmarks = rows
     extension = local(name, landmarks)
-    assert_allclose(
-        extension.embed(X, COORDINATES), weights(extension, X) @ COORDINATES, atol=1e-12
-    )
+    expected = weights(extension, X) @ COORDINATES
+    assert_allclose(extension.embed(X, COORDINATES), expected, atol=1e-12)
 
 
 @each("name", ["rbf", "linear", "cosine"])

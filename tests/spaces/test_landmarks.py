@@ -30,9 +30,8 @@ def X():
 @every_strategy
 @given(n=st.integers(1, 40), m=st.integers(1, 50), data=st.data())
 def test_landmarks_are_as_many_as_asked_distinct_sorted_and_include_the_given(strategy, n, m, data):
-    include = np.array(
-        sorted(data.draw(st.sets(st.integers(0, n - 1), max_size=n))), dtype=np.int64
-    )
+    given_rows = data.draw(st.sets(st.integers(0, n - 1), max_size=n))
+    include = np.array(sorted(given_rows), dtype=np.int64)
     copies = data.draw(st.integers(1, 5))  # some rows coincide
     X = np.random.RandomState(n).standard_normal((n, 2)).round(1)[np.arange(n) // copies]
     rows = choose(X, m, strategy, include=include)

@@ -199,11 +199,9 @@ def test_the_same_seed_gives_the_same_and_another_nearly_so(curve):
 
 
 def test_weights_of_any_size_and_index_type_do(curve):
-    W = curve
-    values, V = smoothest_functions(W, 6, random_state=0)
-    scaled = sp.csr_array(
-        (1e-9 * W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64)), shape=W.shape
-    )
+    W, (values, V) = curve, smoothest_functions(curve, 6, random_state=0)
+    places = W.indices.astype(np.int64), W.indptr.astype(np.int64)
+    scaled = sp.csr_array((1e-9 * W.data, *places), shape=W.shape)
     found, U = smoothest_functions(scaled, 6, random_state=0)
     assert_allclose(found, 1e-9 * values, rtol=1e-6, atol=1e-20)
     assert_allclose(np.abs((V * U).sum(axis=0)), 1, atol=1e-6)
