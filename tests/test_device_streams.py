@@ -269,8 +269,8 @@ def test_an_error_of_any_thread_is_raised_once(who, device, tmp_path, monkeypatc
                 raise Broken
             return made(pa, names, block)
 
-        made = parquet._batch
-        monkeypatch.setattr(parquet, "_batch", batch)
+        made = parquet._make_batch
+        monkeypatch.setattr(parquet, "_make_batch", batch)
     with pytest.raises(Broken):
         stream.write(tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())

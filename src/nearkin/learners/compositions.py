@@ -19,18 +19,17 @@ from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, raise_input_errors
 from nearkin.learners.base import MetricMixin, replace_state, stored_metric
 from nearkin.learners.explain import TaughtPart
+from nearkin.learners.fit_steps import call_once
 from nearkin.messages import collect_notices, hand_on, mute_categories
 from nearkin.pairs.answers import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, backends, validation
-from nearkin.rows.memo import call_once
 from nearkin.rows.scaling import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
 from nearkin.spaces.maps import Joined, Map, Transformed, compose
-from nearkin.storage.schema import estimator, floats, list_of
-from nearkin.storage.sklearn_schema import is_stored_transformer
+from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of
 
 # Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
 # a hundredth.

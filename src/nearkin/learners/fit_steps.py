@@ -17,19 +17,24 @@ A learner has three methods for them, none of which changes it:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from nearkin._types import Floats
+from nearkin.messages import Note, collect_notices, hand_on
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, backends
-from nearkin.rows.memo import call_once
 from nearkin.scores.verdicts import draw_examples
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
@@ -275,3 +280,83 @@ def _embedded(
 def host_doubles(coordinates: Any) -> Floats:
     """Bring coordinates of a few rows to the host, in float64."""
     return backends.to_numpy(coordinates).astype(np.float64, copy=False)
+
+
+# Steps that candidates of one fit share are done once, however deep in a chain or blend they are.
+Found = TypeVar("Found")
+# Arrays up to this many bytes are compared by what they hold, larger ones must be the same.
+_SMALL = 65536
+
+
+class _Done(NamedTuple):
+    """A result, with its notices and the states in which it left random generators."""
+
+    found: Any
+    notes: list[Note]
+    states: list[Any]
+    held: tuple[Any, ...]  # function and arguments, so that no other object gets their identity
+
+
+# Of this thread and block, as all that is in a context.
+_results: ContextVar[dict[Hashable, _Done] | None] = ContextVar("results", default=None)
+
+
+@contextmanager
+def keep_results() -> Iterator[None]:
+    """Memoise calls by :func:`call_once` until the block ends, in this thread."""
+    before = _results.set({})
+    try:
+        yield
+    finally:
+        _results.reset(before)
+
+
+def call_once(function: Callable[..., Found], *arguments: Any) -> Found:
+    """Call a pure function, or return its earlier result within :func:`keep_results`.
+
+    It may draw from a RandomState among its arguments, and notice things. Estimators are known by
+    their parameters, generators by their states, and small arrays by what they hold; anything else
+    must be the same object. Nobody may change them afterwards, nor the result.
+    """
+    results = _results.get()
+    if results is None:
+        return function(*arguments)
+    generators = [one for one in arguments if isinstance(one, np.random.RandomState)]
+    key = (function, *map(_key, arguments))
+    if key not in results:
+        with collect_notices() as notes:
+            found = function(*arguments)
+        states = [rng.get_state() for rng in generators]
+        results[key] = _Done(found, notes, states, (function, *arguments))
+    done = results[key]
+    hand_on(done.notes)
+    for rng, state in zip(generators, done.states, strict=True):
+        rng.set_state(state)
+    again: Found = done.found
+    return again
+
+
+def _key(argument: Any) -> Hashable:
+    """What an argument is known by."""
+    if isinstance(argument, BaseEstimator):
+        names = _parameters(type(argument))  # type: ignore[arg-type]
+        return type(argument), _content([getattr(argument, name) for name in names], argument)
+    if isinstance(argument, np.random.RandomState):
+        return _content(argument.get_state(), argument)
+    if isinstance(argument, np.ndarray) and argument.nbytes <= _SMALL:
+        return _content(argument, argument)
+    return id(argument)
+
+
+@cache
+def _parameters(kind: type[BaseEstimator]) -> list[str]:
+    """Names of the parameters of a class, which scikit-learn takes long to find."""
+    return list(kind._get_param_names())
+
+
+def _content(of: Any, argument: Any) -> Hashable:
+    """What an object holds, or the identity of the argument where that cannot be pickled."""
+    try:
+        return pickle.dumps(of)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return id(argument)

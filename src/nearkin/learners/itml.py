@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, host_doubles
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -26,7 +26,6 @@ from nearkin.learners.teachable import (
 )
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows import access
-from nearkin.rows.memo import call_once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,

@@ -23,6 +23,7 @@ from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, 
 from nearkin.learners.column_weights import groups_of_columns
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
+from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.geometry_aware import FewRowsWarning
 from nearkin.learners.selection import (
     EUCLIDEAN,
@@ -51,7 +52,6 @@ from nearkin.pairs.supervision import (
 )
 from nearkin.rows import access, backends
 from nearkin.rows.distances import centre, mean_row, middle
-from nearkin.rows.memo import keep_results
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense

@@ -18,7 +18,7 @@ from nearkin.learners.column_weights import ColumnWeights
 from nearkin.learners.compositions import Chain
 from nearkin.learners.cosine_metric import CosineMetric
 from nearkin.learners.euclidean import Euclidean
-from nearkin.learners.fit_steps import embed_by_pairs
+from nearkin.learners.fit_steps import call_once, embed_by_pairs
 from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.gmml import GMML
 from nearkin.learners.itml import ITML
@@ -33,7 +33,6 @@ from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_core
 from nearkin.rows.scaling import column_scales, find_differing_units
 from nearkin.scores.held_out import (

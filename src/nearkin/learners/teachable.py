@@ -19,6 +19,7 @@ from nearkin.learners.fit_steps import (
     Learned,
     Result,
     Taught,
+    call_once,
     find_space,
     host_doubles,
     learn_in_space,
@@ -29,7 +30,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, revise_evidence
 from nearkin.rows import access, backends, sparse
 from nearkin.rows.distances import centre, mean_row, middle
-from nearkin.rows.memo import call_once
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.rows.sparse import (
     are_all_equal,

@@ -33,8 +33,7 @@ from nearkin.pairs.closure import (
     sort_distinct,
 )
 from nearkin.pairs.labels import MOST_LISTED, draw_class_pairs, number_classes
-from nearkin.rows.ids import list_values
-from nearkin.rows.validation import refuse_non_tables
+from nearkin.rows.validation import list_values, refuse_non_tables
 
 __all__ = ["Conflict", "Pairs", "TripletCircle"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -15,7 +14,6 @@ from nearkin.errors import OutOfMemoryError
 from nearkin.rows import parallel as host_blocks
 from nearkin.rows.backends import (
     Parts,
-    Rows,
     add_parts,
     empty,
     evenly_spaced,
@@ -43,72 +41,29 @@ _SUMMED_ROWS = 65536
 MIDDLE_ROWS = 101
 
 
-@dataclass(frozen=True)
-class HeldRows:
-    """Rows in memory, on the host or a device, as :class:`nearkin.rows.backends.Rows`.
-
-    Attributes
-    ----------
-    X : array, sparse matrix, data frame or list
-    """
-
-    X: Any
-
-    def take(self, rows: NDArray[np.integer]) -> Any:
-        """Some rows by their numbers, in that order, where they are."""
-        X = self.X
-        if is_foreign(X):
-            return namespace(X).take(X, move_to(rows, X), axis=0)
-        frame = to_frame(X)
-        if frame is not None:
-            return frame[rows].to_native()
-        if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
-            X = X.tocsr()
-        return X[rows] if hasattr(X, "shape") else _safe_indexing(X, rows)
-
-    def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
-    ) -> Parts:
-        """``function`` of each block of rows, all results combined in their order."""
-        found = (
-            function(slice_rows(self.X, part), *(array[part] for array in aligned))
-            for part in host_blocks.split_range(self.X.shape[0], _SUMMED_ROWS)
-        )
-        return reduce(combine, found)
-
-    def mapped(self, function: Callable[[Any], Any], names: list[str]) -> Any:
-        """What the function makes of all rows, now."""
-        return function(self.X)
-
-
-def slice_rows(X: Any, rows: slice) -> Any:
-    """Consecutive rows of what memory holds; the array standard wants all axes to be named."""
-    return X[rows, ...] if is_foreign(X) else X[rows]
-
-
-def wrap_rows(X: Any) -> Rows:
-    """X as rows: itself if it is in a file or on other machines, or else what memory holds."""
-    rows: Rows = X if is_remote(X) else HeldRows(X)
-    return rows
-
-
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X, whatever it is, by their numbers on the host."""
-    return wrap_rows(X).take(rows)
+    """Some rows of X by their numbers, in that order, where X is."""
+    if is_remote(X):
+        return X.take(rows)
+    if is_foreign(X):
+        return namespace(X).take(X, move_to(rows, X), axis=0)
+    frame = to_frame(X)
+    if frame is not None:
+        return frame[rows].to_native()
+    if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
+        X = X.tocsr()
+    return X[rows] if hasattr(X, "shape") else _safe_indexing(X, rows)
 
 
 def take_to_host(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X, few enough for the host, as NumPy's (or sparse, if X is)."""
+    """Some rows of X, few enough for the host, as an array of NumPy, or sparse if X is."""
     return to_numpy(take(X, rows)) if is_foreign(X) else take(X, rows)
 
 
 def drawable(X: Any) -> int | NDArray[np.integer]:
-    """How many rows X has; the numbers of those that can be taken, where that is not all.
+    """Number of rows of X, or the numbers of those that can be taken, if X could be read only once.
 
-    It is not all of X where X could be read only once. NumPy's ``choice`` takes either.
+    NumPy's ``choice`` takes either.
     """
     if is_remote(X) and X.numbers is not None:
         return np.asarray(X.numbers)
@@ -116,7 +71,7 @@ def drawable(X: Any) -> int | NDArray[np.integer]:
 
 
 def drawable_numbers(X: Any) -> NDArray[np.integer]:
-    """The numbers of all rows that can be taken."""
+    """Numbers of all rows that can be taken."""
     found = drawable(X)
     return np.arange(found) if isinstance(found, int) else found
 
@@ -127,23 +82,31 @@ def reduce_rows(
     *aligned: NDArray[Any],
     combine: Callable[[Parts, Parts], Parts] = add_parts,
 ) -> Parts:
-    """What ``function`` gives for blocks of rows of X, whatever that is, combined.
+    """``function`` of each block of rows of X, and of entries aligned with them, combined in order.
 
-    See :meth:`nearkin.rows.backends.Rows.reduced`.
+    ``function`` gives a tuple of arrays, and ``combine``, associative, makes one of two of these.
     """
-    return wrap_rows(X).reduced(function, *aligned, combine=combine)
+    if is_remote(X):
+        parts: Parts = X.reduced(function, *aligned, combine=combine)
+        return parts
+
+    def rows_of(part: slice) -> Any:
+        return X[part, ...] if is_foreign(X) else X[part]  # the array standard names all axes
+
+    found = (
+        function(rows_of(part), *(array[part] for array in aligned))
+        for part in host_blocks.split_range(X.shape[0], _SUMMED_ROWS)
+    )
+    return reduce(combine, found)
 
 
 def map_rows(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
-    """X after a function of blocks of its rows: now if memory holds X, or else as it is read."""
-    return wrap_rows(X).mapped(function, names)
+    """X after a function of blocks of rows: now if memory holds X, else as it is read."""
+    return X.mapped(function, names) if is_remote(X) else function(X)
 
 
 def fill_by_blocks(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
-    """``part(rows)`` for blocks of rows, one below the other; NumPy's or foreign.
-
-    Beside the whole, one part is held at a time.
-    """
+    """Stack ``part(rows)`` of blocks of rows; memory for the result and one part."""
     whole = part(slice(0, min(size, n_rows)))
     if n_rows <= size:
         return whole
@@ -212,7 +175,7 @@ def _memory(X: Array) -> int:
 
 
 def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (d) and covariance (d, d) of the rows, not corrected for the mean, in float64.
+    """Mean (d) and covariance (d, d) of the rows, divided by n, in float64.
 
     O(n d²) time, and memory for a block of rows.
     """

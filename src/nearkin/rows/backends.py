@@ -1,4 +1,4 @@
-"""Tell host, device and remote rows apart, move arrays between them; the Rows protocol."""
+"""Tell host, device and remote rows apart, and move arrays between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from sklearn import get_config
 
 from nearkin._types import Floats
 from nearkin.errors import InputIndexError, InputTypeError, MissingPackageError
-
-# Rows wherever they are: what a learner needs of them, and what those elsewhere share.
-
 
 Parts = tuple[Any, ...]
 # Numbers that are centred at a time.
@@ -32,15 +29,9 @@ _REMEMBERED_BYTES = 2**26
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows.
+    """Consecutive rows from number ``start`` on.
 
-    Attributes
-    ----------
-    start : int
-        Number of the first.
-    rows : ndarray of shape (k, d)
-    carried : table of k rows or None
-        Columns that go along with them into written files.
+    ``carried`` is a table of as many rows, which goes along with them into written files.
     """
 
     start: int
@@ -51,33 +42,6 @@ class Block:
 def add_parts(a: Parts, b: Parts) -> Parts:
     """Sums of two results, part by part."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
-class Rows(Protocol):
-    """Rows wherever they are; :func:`nearkin.rows.access.wrap_rows` finds them for any X."""
-
-    def take(self, rows: NDArray[np.integer]) -> Any:
-        """Some rows by their numbers, in that order."""
-
-    def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
-    ) -> Parts:
-        """``function`` of each block of rows, all results combined.
-
-        Parameters
-        ----------
-        function : callable
-            Of a block of rows and as many entries of each aligned array; gives a tuple of arrays.
-        *aligned : ndarray of shape (n, ...)
-        combine : callable, default=added
-            Of two such tuples; associative.
-        """
-
-    def mapped(self, function: Callable[[Any], Any], names: list[str]) -> Any:
-        """The same rows after a function of blocks of them, whose columns have these names."""
 
 
 def block_moments(block: Floats) -> Parts:
@@ -91,6 +55,7 @@ def column_moments(block: Floats) -> Parts:
 
 
 def _squares(centered: Any) -> Any:
+    """Sums of squares of columns."""
     if isinstance(centered, np.ndarray):
         return np.einsum("ij,ij->j", centered, centered)
     return (centered * centered).sum(0)  # on a device
@@ -99,8 +64,6 @@ def _squares(centered: Any) -> Any:
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
     if not isinstance(block, np.ndarray):
-        # which knows of remote rows
-
         return device_moments(block, scatter)
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
@@ -131,18 +94,10 @@ def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
 
 
 class RemoteRows(ABC):
-    """Rows that are in files larger than memory, or on other machines: :class:`Rows` with a shape.
+    """Rows in files larger than memory, or on other machines.
 
-    Attributes
-    ----------
-    shape : (int, int)
-    dtype : float32 or float64
-    names : list of str or None
-        Of the columns.
-    numbers : int ndarray or None
-        Of the rows that can be taken; None for all.
-    device : str or None
-        Where functions of blocks find them; None for the host, as NumPy arrays.
+    ``numbers`` are those of the rows that can be taken, None for all. ``device`` is where functions
+    of blocks find them, None for NumPy arrays on the host.
     """
 
     shape: tuple[int, int]
@@ -163,37 +118,22 @@ class RemoteRows(ABC):
         *aligned: NDArray[Any],
         combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
-        """``function`` of each block of rows, all results combined."""
+        """``function`` of each block of rows and aligned entries, combined in their order.
+
+        ``function`` gives a tuple of arrays; ``combine``, associative, makes one of two of these.
+        """
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
         """The same rows after a function of blocks of them, which is called when they are read."""
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d) and covariance (d, d), not corrected for the mean.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import nearkin as nk
-        >>> rows = nk.open_rows([np.array([[0.0], [2.0]]), np.array([[4.0]])])
-        >>> rows.moments()
-        (array([2.]), array([[2.66666667]]))
-        """
+        """Mean (d) and covariance (d, d), divided by the number of rows."""
         n, mean, scatter = self.reduced(block_moments, combine=merge_moments)
         return mean, scatter / n
 
     def squared_deviations(self) -> float:
-        """Sum of squared distances from the mean.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import nearkin as nk
-        >>> rows = nk.open_rows([np.array([[0.0], [2.0]]), np.array([[4.0]])])
-        >>> rows.squared_deviations()
-        8.0
-        """
+        """Sum of squared distances from the mean."""
         return float(self.reduced(column_moments, combine=merge_moments)[2].sum())
 
     @property
@@ -265,30 +205,29 @@ Array = Any  # an array of torch or CuPy
 LIBRARIES = ("torch", "cupy")
 # Compute capabilities of devices made for scientific computing.
 _FAST_FLOAT64 = ("60", "70", "80", "90", "100")
-# Whether arrays of torch are here because the house has put them on their device itself.
-_of_the_house: ContextVar[bool] = ContextVar("of_the_house", default=False)
+# Whether arrays of torch are foreign because nearkin has put them on their device itself.
+_dispatch_forced: ContextVar[bool] = ContextVar("dispatch_forced", default=False)
 
 
 def is_foreign(X: Any) -> bool:
     """Whether X is an array of torch or CuPy, and scikit-learn's dispatch (or ours) is on."""
     if isinstance(X, np.ndarray) or library(X) is None:
         return False
-    return _of_the_house.get() or bool(get_config()["array_api_dispatch"])
+    return _dispatch_forced.get() or bool(get_config()["array_api_dispatch"])
 
 
 @contextmanager
 def force_dispatch() -> Iterator[None]:
     """Treat arrays of torch and CuPy as foreign in a block, whatever scikit-learn's setting.
 
-    For rows that the house itself has put on a device, and functions of its own: scikit-learn's
-    dispatch needs ``SCIPY_ARRAY_API=1`` before SciPy is imported, and neither SciPy nor
-    scikit-learn is given these rows.
+    For rows that nearkin has put on a device itself: scikit-learn's dispatch needs
+    ``SCIPY_ARRAY_API=1`` before SciPy is imported, and neither is given these rows.
     """
-    before = _of_the_house.set(True)
+    before = _dispatch_forced.set(True)
     try:
         yield
     finally:
-        _of_the_house.reset(before)
+        _dispatch_forced.reset(before)
 
 
 def is_remote(X: Any) -> bool:
@@ -350,15 +289,13 @@ def dtype_name(X: Array) -> str:
 
 
 def to_numpy(X: Any) -> NDArray[Any]:
-    """A small array on the host. Arrays of NumPy, and what it can read, as they are.
-
-    The only way out of a device: what passes here is copied.
-    """
+    """A small array on the host; arrays of NumPy, and what it can read, as they are."""
     refuse_stranded(X, "the array")
     return _copy_to_host(X)
 
 
 def _copy_to_host(X: Any) -> NDArray[Any]:
+    """A copy in NumPy, of an array on whatever device."""
     if library(X) == "torch":
         return np.asarray(X.detach().cpu().numpy())
     return np.asarray(X.get() if library(X) == "cupy" else X)
@@ -367,12 +304,7 @@ def _copy_to_host(X: Any) -> NDArray[Any]:
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
     """Copy a small array of the host to where ``like`` is.
 
-    Parameters
-    ----------
-    values : array-like
-    like : array
-    dtype : str, optional
-        That of ``like`` for floating-point numbers by default, int64 for whole ones.
+    By default floating-point numbers get the type of ``like``, and whole ones int64.
     """
     xp = namespace(like)
     values = np.asarray(values)
@@ -386,18 +318,15 @@ def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
 
 
 def to_host(X: Any) -> NDArray[Any]:
-    """Copy an array that a fitted learner keeps to the host, whether dispatch is on or not.
-
-    Sparse matrices and arrays of NumPy as they are.
-    """
+    """Copy an array that a fitted learner keeps to the host, whether dispatch is on or not."""
     found: NDArray[Any] = X if library(X) is None else _copy_to_host(X)
     return found
 
 
 def move_kept(kept: Any, X: Any) -> Array:
-    """Copy an array that a fitted learner keeps to where the rows X are.
+    """Copy an array that a fitted learner keeps to where the rows X are, in its own type.
 
-    It is copied if it is elsewhere, whether dispatch is on or not. Its type stays.
+    Whether dispatch is on or not.
     """
     if library(kept) == library(X) and (library(X) is None or kept.device == X.device):
         return kept
@@ -452,10 +381,7 @@ def has_fast_float64(X: Array) -> bool:
 
 
 def device_moments(block: Array, scatter: Callable[[Array], Array]) -> Parts:
-    """Number, mean, and scatter of centred rows: summed up on their device, and then at home.
-
-    Memory for the rows in float64, three times.
-    """
+    """As :func:`_moments` on the block's device; memory for its rows in float64, three times."""
     origin = widen(block[:1, :])  # equal rows now differ by exactly zero
     shifted = widen(block) - origin
     shift = namespace(block).mean(shifted, axis=0)

@@ -24,8 +24,6 @@ from nearkin.rows.backends import Parts, RememberingRows, add_parts
 from nearkin.rows.parallel import one_core
 from nearkin.rows.validation import check_dtype, require_finite_block
 
-# The cluster that dask would use, and whether its processes can run nearkin.
-
 
 def find_client(client: Any = None) -> Any:
     """The client that is given, or the one that dask would use; None for its local schedulers."""
@@ -104,12 +102,8 @@ _SOURCE = "X"
 class _Work:
     """What all tasks of a pass share; it is sent once, not with every task.
 
-    Attributes
-    ----------
-    starts : int ndarray or None
-        Numbers of the first rows of all chunks, and of all rows; None if they are not known.
-    function : callable or None
-        Of a block of rows and what is aligned with it.
+    ``starts`` are numbers of the first rows of all chunks, and of all rows, None if not known;
+    ``function`` is of a block of rows and what is aligned with it.
     """
 
     dtype: np.dtype[Any]
@@ -118,7 +112,7 @@ class _Work:
     starts: NDArray[np.int64] | None
     function: Callable[..., Any] | None = None
 
-    def checked(self, chunk: Any, number: int) -> Floats:
+    def check_chunk(self, chunk: Any, number: int) -> Floats:
         """Rows of a chunk as learners take them, or an error that says what is wrong where."""
         where = f"chunk {number} of {_SOURCE}"
         rows = np.asarray(chunk)
@@ -143,33 +137,40 @@ class _Work:
 # The workers run these. They change nothing, so that a lost worker's tasks can run again elsewhere.
 
 
-def _part(work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]) -> Parts:
+def _reduce_chunk(
+    work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]
+) -> Parts:
+    """What the function makes of a chunk and entries aligned with its rows."""
     assert work.function is not None
     with one_core():
-        rows = work.checked(chunk, number)
+        rows = work.check_chunk(chunk, number)
         found: Parts = work.function(rows, *(values.astype(dtype) for values, dtype in aligned))
     return found
 
 
-def _combined(combine: Callable[[Parts, Parts], Parts], *parts: Parts) -> Parts:
+def _combine_parts(combine: Callable[[Parts, Parts], Parts], *parts: Parts) -> Parts:
+    """Some results combined in their order."""
     with one_core():
         return functools.reduce(combine, parts)
 
 
-def _taken(work: _Work, chunk: Any, number: int, positions: NDArray[np.int64]) -> Floats:
-    return work.checked(chunk, number)[positions]
+def _take_of_chunk(work: _Work, chunk: Any, number: int, positions: NDArray[np.int64]) -> Floats:
+    """Rows of a chunk by their positions in it."""
+    return work.check_chunk(chunk, number)[positions]
 
 
-def _mapped(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]) -> Floats:
+def _map_chunk(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]) -> Floats:
+    """The rows of a chunk after the function."""
     assert work.function is not None
-    rows = work.checked(chunk, block_id[0])
+    rows = work.check_chunk(chunk, block_id[0])
     if len(rows) == 0:
         return np.empty((0, n_out), dtype=work.dtype)
     with one_core():
         return np.asarray(work.function(rows), dtype=work.dtype)
 
 
-def _frame_rows(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _partition_rows(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A partition of a data frame as an array, gaps as NaN."""
     return np.asarray(part.to_numpy(dtype=dtype, na_value=np.nan))
 
 
@@ -210,6 +211,14 @@ class DaskRows(RememberingRows):
     [[11.0], [0.0]]
     >>> Euclidean().fit(rows, pairs=Pairs([(0, 1)], [(0, 4)])).threshold_
     2.5
+    >>> rows.reduced(lambda block: (block.sum(axis=0),))
+    (array([66.]),)
+    >>> rows.mapped(lambda block: -block, names=["x"]).compute()[-1].tolist()
+    [-11.0]
+    >>> rows.moments()
+    (array([5.5]), array([[11.91666667]]))
+    >>> rows.squared_deviations()
+    143.0
     """
 
     _source = _SOURCE
@@ -219,7 +228,7 @@ class DaskRows(RememberingRows):
         if self._client is not None:
             check_processes(self._client)
         self._given = X
-        self._array, self._work = _opened(X, None)
+        self._array, self._work = _open_collection(X, None)
         self.dtype, self.names = self._work.dtype, self._work.names
 
     @property
@@ -237,7 +246,7 @@ class DaskRows(RememberingRows):
         """Numbers of the first rows of all chunks, and of all rows."""
         if self._work.starts is None and not is_dask_array(self._given):
             lengths = self._computed(self._given.map_partitions(len, enforce_metadata=False))[0]
-            self._array, self._work = _opened(self._given, lengths)
+            self._array, self._work = _open_collection(self._given, lengths)
         starts = self._work.starts
         if starts is None:
             raise InputError(
@@ -249,6 +258,7 @@ class DaskRows(RememberingRows):
 
     @cached_property
     def _chunks(self) -> list[Any]:
+        """The chunks, as tasks of their own."""
         return list(self._array.to_delayed().ravel())
 
     def __repr__(self) -> str:
@@ -256,17 +266,18 @@ class DaskRows(RememberingRows):
         return f"<DaskRows of {n} × {self.n_columns} {self.dtype} in {len(self._chunks)} chunks>"
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+        """Rows by their numbers, which increase, in as many graphs as their numbers need."""
         ends = np.searchsorted(wanted, self._starts)
-        work = _sent(self._work, self._client)
+        work = _share(self._work, self._client)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
         tasks: list[Any] = []
         size = 0
         for i in np.flatnonzero(np.diff(ends)).tolist():
-            positions = _narrowed(wanted[ends[i] : ends[i + 1]] - self._starts[i])
+            positions = _narrow(wanted[ends[i] : ends[i + 1]] - self._starts[i])
             if tasks and size + positions.nbytes > _GRAPH_BYTES:
                 found += self._computed(*tasks)
                 tasks, size = [], 0
-            tasks.append(_task(_taken, work, self._chunks[i], i, positions))
+            tasks.append(_task(_take_of_chunk, work, self._chunks[i], i, positions))
             size += positions.nbytes
         return np.concatenate([*found, *self._computed(*tasks)])
 
@@ -276,50 +287,32 @@ class DaskRows(RememberingRows):
         *aligned: NDArray[Any],
         combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
-        """``function`` of each chunk on the workers, all results combined there in their order.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> from nearkin.dask import DaskRows
-        >>> rows = DaskRows(da.arange(12.0, chunks=4).reshape(12, 1))
-        >>> rows.reduced(lambda block: (block.sum(axis=0),))
-        (array([66.]),)
-        """
+        """``function`` of each chunk on the workers, all results combined there in their order."""
         starts = self._starts
-        work = _sent(replace(self._work, function=function), self._client)
-        narrow = [(_narrowed(array), array.dtype) for array in aligned]
+        work = _share(replace(self._work, function=function), self._client)
+        narrow = [(_narrow(array), array.dtype) for array in aligned]
         totals = []
         for group in self._groups([array for array, _ in narrow]):
             parts = []
             for i in group:
                 rows = slice(*starts[i : i + 2])
                 along = [(array[rows], dtype) for array, dtype in narrow]
-                parts.append(_task(_part, work, self._chunks[i], i, *along))
-            totals.append(_tree(combine, parts))
+                parts.append(_task(_reduce_chunk, work, self._chunks[i], i, *along))
+            totals.append(_combine_all(combine, parts))
         if len(totals) > 1 and self._client is not None:
             totals = [self._client.persist(total) for total in totals]
-        found: Parts = self._computed(_tree(combine, totals))[0]
+        found: Parts = self._computed(_combine_all(combine, totals))[0]
         return found
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """A lazy dask array of the rows after a function of blocks of them.
-
-        Examples
-        --------
-        >>> import dask.array as da
-        >>> from nearkin.dask import DaskRows
-        >>> rows = DaskRows(da.arange(12.0, chunks=4).reshape(12, 1))
-        >>> rows.mapped(lambda block: -block, names=["x"]).compute()[-1].tolist()
-        [-11.0]
-        """
+        """A lazy dask array of the rows after a function of blocks of them."""
         work = replace(self._work, function=function)
         # In the graph if it fits, so that the result needs nothing but itself.
         client = self._client if _pickled_bytes(work) > _GRAPH_BYTES else None
         return da.map_blocks(
-            _mapped,
+            _map_chunk,
             self._array,
-            work=_sent(work, client),
+            work=_share(work, client),
             n_out=len(names),
             chunks=(self._array.chunks[0], (len(names),)),
             dtype=work.dtype,
@@ -342,6 +335,7 @@ class DaskRows(RememberingRows):
             yield group
 
     def _computed(self, *tasks: Any) -> tuple[Any, ...]:
+        """Results of tasks, brought to this process."""
         with explain_failures(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
@@ -384,7 +378,7 @@ def _number_type(dtype: Any) -> np.dtype[Any] | None:
     return found if isinstance(found, np.dtype) and found.kind in "biuf" else None
 
 
-def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
+def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     """An array in chunks of rows, and how they are read; the lengths are those of partitions."""
     names = None
     if is_dask_array(X):
@@ -408,7 +402,7 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
         if isinstance(X.columns[0], str):
             names = list(X.columns)
         meta = np.empty((0, len(types)), dtype=dtype)
-        X = X.map_partitions(_frame_rows, dtype, meta=meta)
+        X = X.map_partitions(_partition_rows, dtype, meta=meta)
         n_rows = (np.nan,) * X.npartitions if lengths is None else tuple(map(int, lengths))
         X._chunks = (n_rows, (len(types),))
     starts = None
@@ -417,11 +411,11 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     return X, _Work(dtype, names, int(X.shape[1]), starts)
 
 
-def _sent(work: _Work, client: Any) -> Any:
+def _share(work: _Work, client: Any) -> Any:
     """One task that gives what others share.
 
-    With a client it is sent to the scheduler now. The scheduler keeps it, so that a worker that is
-    lost takes nothing along; data scattered to workers would be gone.
+    With a client it is sent to the scheduler now, which keeps it: data scattered to workers would
+    be gone with a worker that is lost.
     """
     shared = dask.delayed(work, traverse=False, pure=False)
     if client is None:
@@ -431,20 +425,21 @@ def _sent(work: _Work, client: Any) -> Any:
 
 
 def _task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A task that calls a function."""
     return dask.delayed(function, pure=False)(*arguments)
 
 
-def _tree(combine: Callable[[Parts, Parts], Parts], parts: list[Any]) -> Any:
+def _combine_all(combine: Callable[[Parts, Parts], Parts], parts: list[Any]) -> Any:
     """Results combined in their order, a few to a task."""
     while len(parts) > 1:
         parts = [
-            _task(_combined, combine, *parts[i : i + _FAN_IN])
+            _task(_combine_parts, combine, *parts[i : i + _FAN_IN])
             for i in range(0, len(parts), _FAN_IN)
         ]
     return parts[0]
 
 
-def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
     """The same whole numbers in as few bytes as they need; other arrays as they are."""
     if array.dtype.kind != "i" or array.size == 0:
         return array
@@ -456,6 +451,7 @@ def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _pickled_bytes(what: Any) -> int:
+    """How large something is when it is sent."""
     buffers: list[Any] = []
     head = cloudpickle.dumps(what, protocol=5, buffer_callback=buffers.append)
     return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)

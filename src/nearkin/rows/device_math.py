@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,12 +31,13 @@ from nearkin.rows.backends import (
 from nearkin.rows.sparse import is_sparse
 from nearkin.rows.sparse import sparse_distances as sparse_distances
 
-# Kernels of our own on CUDA devices: whether they can run, and arrays as they read them.
-
-
 Found = TypeVar("Found")
 # Fewer rows are done sooner by functions that are there already.
 FEW_ROWS = 4096
+
+
+# Whether Triton could not compile a kernel in this process.
+_state = SimpleNamespace(broken=False)
 
 
 def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
@@ -55,6 +56,7 @@ def is_interpreted() -> bool:
 
 @cache
 def _is_there() -> bool:
+    """Whether torch and Triton are installed."""
     return find_spec("torch") is not None and find_spec("triton") is not None
 
 
@@ -126,14 +128,6 @@ def _on_its_stream(X: Any) -> Iterator[None]:
         number, stream = X.device.index or 0, nullcontext()
     with torch.cuda.device(number), stream:
         yield
-
-
-@dataclass
-class _State:
-    broken: bool = False
-
-
-_state = _State()
 
 
 Array = Any  # an array of NumPy, torch or CuPy
@@ -212,10 +206,9 @@ def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
 
 
 def clip(X: Array, least: float, most: float | None = None) -> Array:
-    """X with entries raised to ``least`` and lowered to ``most``.
+    """X with entries raised to ``least`` and lowered to ``most``, in the library's own words.
 
-    In the libraries' own words: the layer's ``clip`` goes by masks, which makes an accelerator wait
-    for each.
+    The clip of array_api_compat goes by masks, for each of which an accelerator waits.
     """
     return X.clip(least, most) if hasattr(X, "clip") else namespace(X).clip(X, least, most)
 
@@ -230,16 +223,9 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
 
 
 def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest of each row and their positions, in increasing order.
+    """The k smallest of each row (n, k) and their positions, in increasing order.
 
-    Parameters
-    ----------
-    values : array of shape (n, m)
-        May be overwritten.
-
-    Returns
-    -------
-    values, positions : arrays of shape (n, k)
+    ``values`` (n, m) may be overwritten.
     """
     xp = namespace(values)
     if library(values) == "torch" and (on_host(values) or k > _MOST_PASSES):
@@ -284,18 +270,10 @@ def replace_rows(X: Array, places: Array, values: Array) -> Array:
 def find_nearest_rows(
     A: Array, B: Array, k: int, *, skip_self: bool = False
 ) -> tuple[Array, Array]:
-    """Squared distances to, and row numbers of, the k nearest rows of B for each row of A.
+    """Squared distances to, and numbers of, the k nearest rows of B for each row of A, both (n, k).
 
-    Parameters
-    ----------
-    A, B : arrays of shape (n, q) and (m, q)
-    skip_self : bool
-        A is B, and a row is not its own neighbour.
-
-    Notes
-    -----
-    O(n m q) time; memory for a block of distances. They are in float64, and those of the k
-    nearest are computed again from differences.
+    With ``skip_self``, A is B, and a row is not its own neighbour. Distances of the nearest are
+    computed again from differences, in float64. O(n m q) time; memory for a block of distances.
     """
     if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and can_use_kernels(A, dtype_name(A)):
         found = try_kernels(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
@@ -319,7 +297,7 @@ def find_nearest_rows(
 
 
 def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
-    """The same by a fused search, with one more where a row is its own neighbour."""
+    """As :func:`find_nearest_rows`, by Triton: one more where a row is its own neighbour."""
     from nearkin.rows.triton_search import PRECISIONS, Search
 
     xp, wanted = namespace(A), k + skip_self
@@ -375,19 +353,9 @@ def gather(B: Array, positions: Array) -> Array:
 
 
 def solve_small_systems(matrices: Array, right: Array, least_pivot: float) -> Array:
-    """Solutions of many small positive definite systems, by Cholesky's factorisation.
+    """Solutions (k, n) of n positive definite systems (k, k, n), by Cholesky's factorisation.
 
-    Parameters
-    ----------
-    matrices : array of shape (k, k, n)
-        The systems along the last axis; only lower triangles are read.
-    right : array of shape (k, n)
-    least_pivot : float
-        Pivots are raised to this, against rounding.
-
-    Returns
-    -------
-    array of shape (k, n)
+    Only lower triangles are read. Pivots are raised to ``least_pivot``, against rounding.
     """
     xp = namespace(matrices)
     k = matrices.shape[0]

@@ -27,28 +27,16 @@ def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float6
 
 
 def rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
-    """Euclidean distance between A and B row by row, by blocks and without cancellation.
-
-    See :func:`squared_rowwise_distances`.
-    """
+    """Euclidean distance (n,) between A and B row by row; see :func:`squared_rowwise_distances`."""
     squared = squared_rowwise_distances(A, B, rows_A, rows_B)
     return backends.namespace(squared).sqrt(squared)
 
 
 def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
-    """Squared Euclidean distance between A and B row by row.
+    """Squared Euclidean distance (n,) between A and B row by row, from differences, by blocks.
 
-    Parameters
-    ----------
-    A, B : arrays or sparse matrices of shape (n_a, d) and (n_b, d)
-        Of one kind, in one place.
-    rows_A, rows_B : int array of shape (n,), optional
-        Numbers of the rows; all of them by default.
-
-    Returns
-    -------
-    array of shape (n,)
-        In float64 where that is known.
+    Arrays or sparse matrices of one kind, in one place; ``rows_A`` and ``rows_B`` number the rows,
+    all of them by default. In float64 where that is known.
     """
     if sparse_rows.is_sparse(A):
         rows_A = np.arange(A.shape[0]) if rows_A is None else rows_A
@@ -73,21 +61,11 @@ _FAR = 16.0
 
 
 def middle(X: Any, *, if_far: bool = False) -> Doubles:
-    """Median of each column over 101 evenly spaced rows, to centre rows by.
+    """Median (d) of each column over 101 evenly spaced rows, to centre rows by.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    if_far : bool, default=False
-        Give 0 for columns that are not far from it, beside how wide they are: rows of which none
-        is far need not be moved, which spares a copy. So it is for sparse rows in any case, which
-        moving fills up.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Entries of X, so that rows less it are exact where they are near. A few rows far out do not
-        move it, as they would move a mean.
+    Entries of X, so that rows less it are exact where they are near; a few rows far out do not move
+    it, as they would move a mean. With ``if_far`` 0 for columns that are not far from it, beside
+    how wide they are, which spares a copy; sparse rows in any case, which moving fills up.
     """
     n, d = X.shape
     if n == 0:
@@ -107,6 +85,7 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
 
 
 def _medians(rows: Floats, if_far: bool) -> Doubles:
+    """Medians of the columns of a few rows."""
     ordered = np.sort(rows, axis=0).astype(np.float64)
     found = ordered[len(rows) // 2]
     if not if_far:
@@ -135,10 +114,7 @@ def centre(X: Any, middle: Floats) -> Any:
 
 
 def mean_row(X: Any) -> Doubles:
-    """Mean of the rows of an array or a sparse matrix, in float64; of equal rows, exactly that row.
-
-    By blocks of rows.
-    """
+    """Mean of the rows, dense or sparse, in float64; of equal rows, exactly that row."""
     origin = middle(X)
 
     def sums(rows: Any) -> tuple[Doubles]:
@@ -149,16 +125,7 @@ def mean_row(X: Any) -> Doubles:
 
 
 def squared_distances(A: Any, B: Any) -> Any:
-    """Squared Euclidean distances between all rows of A and all rows of B, around B's middle.
-
-    Parameters
-    ----------
-    A, B : arrays or sparse matrices of shape (n_a, d) and (n_b, d)
-
-    Returns
-    -------
-    array of shape (n_a, n_b)
-    """
+    """Squared Euclidean distances (n_a, n_b) between all rows, by products around B's middle."""
     if backends.is_foreign(A):
         return device_math.squared_distances_around(A, B, access.column_medians(B))[0]
     return _squared_distances_and_lengths(A, B)[0]
@@ -179,6 +146,7 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
 
 
 def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Doubles]:
+    """Squared distances on the host, and squared lengths of the rows around B's middle."""
     origin = middle(B)
     A, B = centre(A, origin), centre(B, origin)
     own, others = squared_lengths(A), squared_lengths(B)
@@ -212,21 +180,10 @@ def class_sums(
     coordinates: Callable[[Any], Any] = lambda rows: rows,
     origins: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Sums of the rows of each class, and of their squares.
+    """Sums (n_classes, q) of the coordinates of the rows of each class, and of their squares.
 
-    Parameters
-    ----------
-    X : array of shape (n, d), sparse matrix or RemoteRows
-    classes : int ndarray of shape (n,)
-        Class number of each row; negative for rows that are left out.
-    coordinates : callable, optional
-        Of a block of rows; the rows themselves by default.
-    origins : ndarray of shape (n_classes, q), optional
-        What to subtract from the rows of each class first.
-
-    Returns
-    -------
-    sums, squares : ndarray of shape (n_classes, q), float64
+    Negative class numbers leave a row out. ``origins`` (n_classes, q) is subtracted from the rows
+    of each class first.
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
@@ -252,19 +209,10 @@ def within_scatters(
     weight: Floats,
     coordinates: Callable[[Any], Any] = lambda rows: rows,
 ) -> Floats:
-    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class.
+    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class, (k, q, q).
 
-    Parameters
-    ----------
-    X, classes, coordinates
-        As for :func:`class_sums`.
-    means : ndarray of shape (c, q)
-    weight : ndarray of shape (c, k)
-        k weights for the rows of each class: as many matrices are returned.
-
-    Returns
-    -------
-    ndarray of shape (k, q, q), float64
+    ``means`` is of shape (c, q) and ``weight`` (c, k): k weights for the rows of each class. All
+    else as for :func:`class_sums`.
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
@@ -281,16 +229,18 @@ def within_scatters(
 
 
 class _Sum:
-    """A sum that is made where its parts are."""
+    """A sum that is made on the device of its parts."""
 
     def __init__(self) -> None:
         self._total: Any = 0.0
 
     def add(self, part: Any) -> None:
+        """Add a part."""
         self._total = self._total + part
 
     @property
     def at_home(self) -> Floats:
+        """The sum, on the host."""
         return backends.to_numpy(self._total)
 
 
@@ -312,7 +262,7 @@ def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
 
 
 def _taken(values: Floats, own: Integers, like: Any) -> Any:
-    """What belongs to the class of each row, where the rows are."""
+    """Values of the class of each row, where the rows are."""
     there = backends.move_to(values, like)
     return backends.namespace(like).take(there, backends.move_to(own, like), axis=0)
 

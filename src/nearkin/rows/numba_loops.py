@@ -34,7 +34,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
     made: Any = njit(**options)(function)
     if made is not function:  # as where Numba is switched off
         with suppress(RuntimeError):  # no folder to keep it in
-            made._cache = _Kept(function)
+            made._cache = _RepairedCache(function)
         _made.append(made)
     return made
 
@@ -60,10 +60,12 @@ class _CheckedFile(IndexDataCacheFile):
     """A cache file with a digest, so that damage is noticed."""
 
     def _dump(self, obj: Any) -> bytes:
+        """Bytes of an object, with their digest at the end."""
         data = super()._dump(obj)
         return bytes(data + _digest(data))  # pickle reads to its own end
 
     def _load_data(self, name: str) -> Any:
+        """Compiled code from the file, unless it is damaged."""
         with open(self._data_path(name), "rb") as file:
             data = file.read()
         if data[-_DIGEST_BYTES:] != _digest(data[:-_DIGEST_BYTES]):
@@ -72,10 +74,11 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 def _digest(data: bytes) -> bytes:
+    """Digest of the content of a cache file."""
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
-class _Kept(FunctionCache):
+class _RepairedCache(FunctionCache):
     """A cache that compiles anew where a file cannot be read, and survives a full disk."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -25,6 +25,7 @@ class _CountedLimit:
     """Counts who wants BLAS in one thread; the last to leave restores its threads."""
 
     def __init__(self) -> None:
+        """Count from 0, also in a process that is forked."""
         self._lock = threading.Lock()
         self._wanted_by = 0
         self._before: list[int] = []
@@ -44,7 +45,7 @@ class _CountedLimit:
             self._wanted_by += 1
 
     def leave(self) -> None:
-        """Take it away, unless somebody else wants it still."""
+        """Take the limit away, unless somebody else wants it still."""
         with self._lock:
             self._wanted_by -= 1
             if self._wanted_by == 0:
@@ -59,6 +60,7 @@ def _blas() -> ThreadpoolController:
 
 @cache
 def _no_library() -> ThreadpoolController:
+    """A selection of no library, whose limit is that of BLAS beside it."""
     return _blas().select(user_api="openmp")
 
 
@@ -82,16 +84,7 @@ _blas_limit = _CountedLimit()
 def one_blas_thread(wanted: bool = True) -> Iterator[None]:
     """Keep BLAS to one thread, in the whole process, while this or another such block lasts.
 
-    Parameters
-    ----------
-    wanted : bool, default=True
-        Without, nothing is done: for what gains by threads from some size on.
-
-    Examples
-    --------
-    >>> from nearkin.rows.parallel import one_blas_thread
-    >>> with one_blas_thread():
-    ...     pass  # many small products
+    Unless it is not ``wanted``, as where products gain by threads from some size on.
     """
     if not wanted:
         yield
@@ -135,9 +128,8 @@ def split_range(n_rows: int, size: int) -> Iterator[slice]:
 def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None:
     """Call ``work`` on every block of rows, in as many threads as there are cores.
 
-    ``work`` must write to its own rows only, so that the result does not depend on the order.
-    BLAS runs single-threaded meanwhile: the blocks already keep all cores busy. Within
-    :func:`one_core` there is one thread, the caller's.
+    ``work`` must write to its own rows only, so that the result does not depend on the order. BLAS
+    has one thread meanwhile. Within :func:`one_core` all is done in the caller's thread.
     """
     slices = list(split_range(n_rows, size))
     helpers = 0 if len(slices) <= 1 or _on_one_core.get() else min(cpu_count(), len(slices)) - 1
@@ -146,10 +138,10 @@ def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None
             work(rows)
         return
     with one_blas_thread():
-        _Shared(work, slices).done_by(helpers)
+        _SharedBlocks(work, slices).work_with(helpers)
 
 
-class _Shared:
+class _SharedBlocks:
     """Blocks that several threads take one after the other, the first ones first."""
 
     def __init__(self, work: Callable[[slice], None], slices: list[slice]) -> None:
@@ -157,7 +149,8 @@ class _Shared:
         self._left = iter(enumerate(slices))
         self._errors: dict[int, BaseException] = {}
 
-    def _take(self) -> None:
+    def _take_blocks(self) -> None:
+        """Work on blocks until none is left, or one has failed."""
         for number, rows in self._left:
             try:
                 self._work(rows)
@@ -166,11 +159,11 @@ class _Shared:
             if self._errors:
                 return
 
-    def done_by(self, helpers: int) -> None:
+    def work_with(self, helpers: int) -> None:
         """Work with so many threads beside the caller's; of several errors raise the first."""
         pool = _threads(helpers)
-        started = [pool.submit(self._take) for _ in range(helpers)]
-        self._take()
+        started = [pool.submit(self._take_blocks) for _ in range(helpers)]
+        self._take_blocks()
         for helper in started:  # one that has not begun has nothing left to do
             if not helper.cancel():
                 helper.result()
@@ -204,21 +197,10 @@ _END: Any = object()
 
 
 def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
-    """The same items, made by a thread of its own while those before are in use.
+    """The same items, made by a thread of its own, up to ``most`` before they are asked for.
 
     An error comes where its item would have been. Once the result is closed, as at an error of who
     uses it, the thread finishes the item that it is at, closes the items, and is gone.
-
-    Parameters
-    ----------
-    most : int, default=1
-        How many wait at most; as many are in memory beside the one in use.
-
-    Examples
-    --------
-    >>> from nearkin.rows.parallel import prefetch
-    >>> list(prefetch(n**2 for n in range(4)))
-    [0, 1, 4, 9]
     """
     iterator, context = iter(items), copy_context()
     with ThreadPoolExecutor(1) as thread:
@@ -244,14 +226,8 @@ def map_ahead(
 ) -> Iterator[Made]:
     """``function`` of each item, in their order, in some threads at a time.
 
-    The items themselves are made in the thread of who asks for the results; as many as there are
-    threads, and one more, are in memory. Of several errors the one of the first item is raised.
-
-    Examples
-    --------
-    >>> from nearkin.rows.parallel import map_ahead
-    >>> list(map_ahead(abs, [-1, 2, -3], 2))
-    [1, 2, 3]
+    Items are made in the thread of who asks for the results; as many as there are threads, and one
+    more, are in memory. Of several errors the one of the first item is raised.
     """
     iterator = iter(items)
     waiting: deque[Future[Made]] = deque()
@@ -278,6 +254,7 @@ def map_ahead(
 
 
 def _cancel(waiting: Iterable[Future[Any]]) -> None:
+    """Cancel what has not begun."""
     for future in waiting:
         future.cancel()
 
@@ -292,6 +269,7 @@ def close_after(items: Any) -> Iterator[None]:
 
 
 def _close(items: Any) -> None:
+    """Close items if they are a generator's."""
     if hasattr(items, "close"):
         items.close()
 
@@ -304,20 +282,11 @@ _LOCK = threading.RLock()
 
 
 def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Function]:
-    """Compile a function when it is first called, for the types of its arguments, and keep that.
+    """Decorate a function so that Numba compiles it at its first call, and keeps that on disk.
 
-    The function does not hold Python's lock. Where no folder can be written, nothing is kept, and
-    every process compiles anew.
-
-    Parameters
-    ----------
-    fastmath : collection of str, optional
-        Liberties with floating point numbers, by LLVM's names; such as :data:`REORDER`.
-
-    Returns
-    -------
-    callable
-        A decorator.
+    ``fastmath`` are liberties with floating-point numbers, by LLVM's names; such as
+    :data:`REORDER`. The function does not hold Python's lock. Where no folder can be written,
+    nothing is kept, and every process compiles anew.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -357,16 +326,13 @@ class _Loop:
 
 
 def start_loading_numba() -> threading.Thread:
-    """Import Numba in a thread of its own, with all that loops need when they are first called.
+    """Import Numba in a thread, with all that loops need at first: half a second of a core."""
 
-    That takes half a second of a core, in which files can be read.
-    """
-    thread = threading.Thread(target=_imported, name="nearkin-compiled")
+    def load() -> None:
+        from nearkin.rows.numba_loops import load_numba
+
+        load_numba()
+
+    thread = threading.Thread(target=load, name="nearkin-compiled")
     thread.start()
     return thread
-
-
-def _imported() -> None:
-    from nearkin.rows.numba_loops import load_numba
-
-    load_numba()

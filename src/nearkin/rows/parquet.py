@@ -24,8 +24,6 @@ from nearkin.rows.validation import (
     rows_per_read,
 )
 
-# Parquet files and their columns: which are rows' features, and what numbers they hold.
-
 
 def import_pyarrow() -> Any:
     """The library that reads and writes Parquet files, or an error that says how to get it."""
@@ -105,6 +103,7 @@ def is_list(pa: Any, kind: Any) -> bool:
 
 
 def _is_number(pa: Any, kind: Any) -> bool:
+    """Whether values of a type of Arrow are numbers."""
     return bool(
         pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     )
@@ -128,28 +127,12 @@ _BUFFER_BYTES = 2**16
 
 
 class ParquetFiles:
-    """Rows of numbers in Parquet files.
+    """Rows of numbers in Parquet files: a file, a folder of files, or a pyarrow dataset.
 
-    Parameters
-    ----------
-    source : path or pyarrow dataset
-        A file, or a folder of files.
-    columns : list of str or None
-        To use, in this order; None for all but those carried along.
-    carry : list of str
-        To go along with the rows.
-    empty : callable, optional
-        Of numbers of rows and columns and a type: room for a block, whose columns are put one after
-        the other, in some threads. By default rows are.
-
-    Attributes
-    ----------
-    name : str
-        For messages.
-    dtype : float32 or float64
-        The former if all columns are.
-    names : list of str or None
-        None for one column of vectors.
+    ``columns`` are used in this order, by default all but those of ``carry``, which go along with
+    the rows. ``empty(n_rows, n_columns, dtype)`` makes room for a block whose columns are put one
+    after the other, in some threads; by default rows are. ``names`` is None for one column of
+    vectors, and ``name`` that of the file, for messages.
     """
 
     def __init__(
@@ -162,12 +145,13 @@ class ParquetFiles:
         pa = import_pyarrow()
         self._empty = empty
         self.name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the dataset"
-        self._dataset = _opened(pa, source, self.name)
+        self._dataset = _open_dataset(pa, source, self.name)
         self._columns = choose_features(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
         self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
         self._pieces = self._row_groups()
-        self._stamps = {path: _stamp(fragment) for path, fragment in self._files().items()}
+        files = {fragment.path: fragment for _, _, fragment in self._pieces}
+        self._stamps = {path: _stamp(fragment) for path, fragment in files.items()}
         self.n_rows = self._pieces[-1][1] if self._pieces else 0
         if self.n_rows == 0:
             raise InputError(f"{self.name} has no rows.")
@@ -192,6 +176,7 @@ class ParquetFiles:
         return map_ahead(self._block, batches, _FILLING_THREADS)
 
     def _block(self, numbered: tuple[int, Any]) -> Block:
+        """The numbers of a batch of Arrow, and what goes along with them."""
         start, batch = numbered
         carried = batch.select(self._carry) if self._carry else None
         return Block(start, self._matrix(batch, start), carried)
@@ -213,6 +198,7 @@ class ParquetFiles:
                 start += len(batch)
 
     def _readable_batches(self, fragment: Any) -> Iterator[Any]:
+        """Batches of a row group, or an error that names the file."""
         with explain_unreadable("Parquet", fragment.path):
             for batch in self._batches(fragment):
                 if self._carry:  # of which text may be no UTF-8
@@ -260,19 +246,21 @@ class ParquetFiles:
                     "fill or drop rows with missing numbers first."
                 )
         if self._is_vector:
-            rows = self._vectors(batch.column(self._columns[0]), start)
+            rows = self._read_vectors(batch.column(self._columns[0]), start)
             return require_finite_block(rows, start, self.name, self.names)
-        rows = self._columns_for_a_device(batch) if self._empty else self._rows_of_columns(batch)
+        rows = self._fill_columns(batch) if self._empty else self._fill_rows(batch)
         return require_finite_block(rows, start, self.name, self.names)
 
-    def _columns_for_a_device(self, batch: Any) -> Floats:
+    def _fill_columns(self, batch: Any) -> Floats:
+        """The numbers of a batch in room for a device."""
         assert self._empty is not None
         rows = self._empty(len(batch), self.n_columns, self.dtype)
         for j, name in enumerate(self._columns):
             rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
         return rows
 
-    def _rows_of_columns(self, batch: Any) -> Floats:
+    def _fill_rows(self, batch: Any) -> Floats:
+        """The numbers of a batch row by row, in pieces that stay in a core's cache."""
         rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
         if self._has_one_type:
             chosen = batch.select(self._columns)
@@ -287,7 +275,8 @@ class ParquetFiles:
                 rows[part, j] = column[part]
         return rows
 
-    def _vectors(self, column: Any, start: int) -> Floats:
+    def _read_vectors(self, column: Any, start: int) -> Floats:
+        """The numbers of a column of vectors."""
         where = f"column {self._columns[0]!r} of {self.name}"
         if hasattr(column, "value_lengths"):  # lists of any length
             lengths = column.value_lengths().to_numpy(zero_copy_only=False)
@@ -337,10 +326,8 @@ class ParquetFiles:
                     f"{expected} in other files of {self.name}: write all with one type."
                 )
 
-    def _files(self) -> dict[str, Any]:
-        return {fragment.path: fragment for _, _, fragment in self._pieces}
-
     def _width_of_vectors(self) -> int:
+        """How many numbers the vectors have."""
         kind = self._dataset.schema.field(self._columns[0]).type
         if import_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)
@@ -353,7 +340,8 @@ class ParquetFiles:
         return len(first[0])
 
 
-def _opened(pa: Any, source: Any, name: str) -> Any:
+def _open_dataset(pa: Any, source: Any, name: str) -> Any:
+    """A dataset of Parquet files, from that or a path."""
     if isinstance(source, str | os.PathLike):
         if not Path(source).exists():
             raise FileNotFoundError(f"there is no file {name!r}.")
@@ -385,7 +373,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
     Blocks of few rows share a row group: a file of many small ones is slow to read.
     """
     pa = import_pyarrow()
-    batches = (_batch(pa, names, block) for block in blocks)
+    batches = (_make_batch(pa, names, block) for block in blocks)
     first = next(batches, None)
     if first is None:
         raise InputError("there are no rows to write.")
@@ -412,7 +400,8 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
             writer.write_table(pa.Table.from_batches(waiting))
 
 
-def _batch(pa: Any, names: Sequence[str], block: Block) -> Any:
+def _make_batch(pa: Any, names: Sequence[str], block: Block) -> Any:
+    """A block as a batch of Arrow, with what goes along with it."""
     fields: list[Any] = []
     arrays: list[Any] = []
     if block.carried is not None:

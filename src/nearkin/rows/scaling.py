@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,6 @@ from nearkin.messages import is_heard, notice
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.backends import ROWS_FOR_UNITS, Parts, RemoteRows, add_parts, evenly_spaced
 from nearkin.rows.sparse import is_sparse
-
-# How wide the columns of a table are, and whether they have one unit.
-
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
@@ -51,27 +49,15 @@ _ORDER = -0.9
 
 
 def column_spreads(X: Any) -> Doubles:
-    """Standard deviations of columns whose outliers are cut back.
+    """Standard deviations (d) of columns whose outliers are cut back, in float64.
 
     First the 5 % largest and smallest entries are, and then those that lie more than twenty such
-    deviations from the median.
+    deviations from the median; where all but outliers are equal, none is. 0 for columns whose
+    entries differ by rounding at most, as those do whose spread is below 1e-12 of the median of
+    all.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or RemoteRows
-        At most 10 000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        In float64. The plain standard deviation where all but outliers are equal, as in columns
-        that are nearly always zero; 0 for columns whose entries differ by rounding at most, as
-        those do whose spread is below 1e-12 of the median of all that have some.
-
-    Notes
-    -----
-    Time O(min(n, 10 000) d), less for sparse rows; beside the rows looked at, memory for four
-    million numbers.
+    At most 10 000 evenly spaced rows are looked at. Time O(min(n, 10 000) d), less for sparse rows;
+    beside the rows looked at, memory for four million numbers.
     """
     X = _some_rows(X, MOST_ROWS)
     if backends.is_foreign(X):
@@ -89,15 +75,7 @@ def column_spreads(X: Any) -> Doubles:
 
 
 def drop_rounding(spreads: Doubles) -> Doubles:
-    """Spreads of columns, 0 where one is below 1e-12 of the median of those that are not 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.rows.scaling import drop_rounding
-    >>> drop_rounding(np.array([1.0, 3e-33, 0.0, 5.0]))
-    array([1., 0., 0., 5.])
-    """
+    """Spreads of columns, 0 where one is below 1e-12 of the median of those that are not 0."""
     wide = spreads[spreads > 0]
     # Of an even number the wider one in the middle: of two columns, one may be left of a constant.
     middle = np.sort(wide)[len(wide) // 2] if len(wide) else 0.0
@@ -135,15 +113,11 @@ class UnitsDiffer:
 
 
 def find_differing_units(X: Any) -> UnitsDiffer | None:
-    """Whether columns are in units that differ by more than 100, and which.
+    """Find the columns whose units differ most, if these differ by more than 100.
 
     None for pixels, counts, embeddings and all else that has one unit, for columns that are equally
-    wide, and for eight or more that grow narrower from first to last as principal components do.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or RemoteRows
-        At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
+    wide, and for eight or more that grow narrower from first to last as principal components do. At
+    most 2000 evenly spaced rows are looked at.
     """
     X = _some_rows(X, ROWS_FOR_UNITS)
     if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
@@ -179,18 +153,10 @@ def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
 
 
 def column_units(X: Any) -> Doubles:
-    """How far entries that are not their column's median reach from it.
+    """Distance (d) from each column's median within which nine tenths of its other entries lie.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or RemoteRows
-        At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        The distance within which nine tenths of these entries lie: 1 for columns of zeros and
-        ones, whichever is the rarer. 0 where fewer than five entries differ.
+    1 for columns of zeros and ones, whichever is the rarer; 0 where fewer than five entries differ
+    from the median. At most 2000 evenly spaced rows are looked at.
     """
     X = _some_rows(X, ROWS_FOR_UNITS)
     if backends.is_foreign(X):
@@ -232,7 +198,7 @@ def _by_blocks(X: Any, function: Any) -> Doubles:
 
 
 def _centred(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
-    """Columns less their medians, the power of two they were divided by, and what is rounding.
+    """Columns less their medians, the exponents they were divided by, and what is rounding.
 
     Powers of two change no digit, and bring the largest number to about 1: nothing overflows.
     """
@@ -251,6 +217,7 @@ def _tail(n: int) -> int:
 
 
 def _spreads(columns: NDArray[Any]) -> Doubles:
+    """As :func:`column_spreads`, of dense columns."""
     centred, exponents, rounding = _centred(columns)
     n = len(centred)
     low, high = _tail(n), n - 1 - _tail(n)
@@ -279,6 +246,7 @@ def _sparse_deviations(X: Any) -> Doubles:
 
 
 def _units(columns: NDArray[Any]) -> Doubles:
+    """As :func:`column_units`, of dense columns."""
     centred, exponents, rounding = _centred(columns)
     distances = np.abs(centred)
     distances[distances <= rounding] = 0.0
@@ -292,17 +260,19 @@ def _units(columns: NDArray[Any]) -> Doubles:
 
 
 def _within_unit(differing: Any) -> Any:
-    """The place, in sorted order, of the entry that says how far so many reach."""
+    """Place, in sorted order, of the entry within whose distance nine tenths of so many lie."""
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
 def _ordered(units: Doubles) -> bool:
+    """Whether units shrink from column to column, as those of principal components."""
     if len(units) < _FEWEST_COMPONENTS:
         return False
     return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
 
 
 def _home(found: Any) -> Doubles:
+    """Numbers of a device on the host, in float64."""
     return backends.to_numpy(found).astype(np.float64)
 
 
@@ -319,6 +289,7 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _foreign_spreads(X: Any) -> Any:
+    """As :func:`_spreads`, of rows on a device."""
     xp = backends.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     n = centred.shape[0]
@@ -333,6 +304,7 @@ def _foreign_spreads(X: Any) -> Any:
 
 
 def _foreign_units(X: Any) -> Any:
+    """As :func:`_units`, of rows on a device."""
     xp = backends.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     distances = xp.abs(centred)
@@ -365,20 +337,9 @@ class ScaleWarning(UserWarning):
 
 
 def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
-    """Checked rows as a learner sees them, their columns divided if that is wanted.
+    """Checked rows as a learner sees them, their columns divided by its ``column_scale_``.
 
-    Parameters
-    ----------
-    learner : estimator
-        With the parameter ``scale``.
-    X : array, sparse matrix or RemoteRows
-    reset : bool
-        Whether this is ``fit``, which sets ``column_scale_``: None with ``scale=False``.
-
-    Warns
-    -----
-    ScaleWarning
-        In ``fit`` with ``scale=False``, if units differ by more than 100.
+    With ``reset``, as in ``fit``, this is found first, or units that differ are warned of.
     """
     if reset:
         learner.column_scale_ = _column_scale(learner, X)
@@ -401,19 +362,7 @@ def divide_columns(X: Any, scale: Floats | None) -> Any:
 
 
 def fit_scaler(X: Any) -> StandardScaler:
-    """Fit a step of scikit-learn's that takes means away and divides by :func:`column_scales`.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d) or RowStream
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.rows.scaling import fit_scaler
-    >>> fit_scaler(np.array([[0.0, 0.0], [4.0, 1e-33]])).scale_
-    array([2., 1.])
-    """
+    """Fit a step of scikit-learn's that takes means away and divides by :func:`column_scales`."""
     scaler = StandardScaler()
     for block in X if backends.is_remote(X) else [X]:
         scaler.partial_fit(block)
@@ -437,6 +386,7 @@ def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
+    """The scale that a learner's ``fit`` finds; None where columns are not divided."""
     if hasattr(learner, "table_"):  # whose columns have one width
         return None
     if getattr(learner, "kernel", None) == "precomputed":
@@ -453,15 +403,11 @@ def _column_scale(learner: Any, X: Any) -> Floats | None:
     return None
 
 
-@dataclass(frozen=True)
-class _OfDivided:
-    """A function of blocks of rows, of the same rows divided."""
-
-    function: Callable[..., Any]
-    scale: Floats
-
-    def __call__(self, rows: Floats, *aligned: NDArray[Any]) -> Any:
-        return self.function(divide_columns(rows, self.scale), *aligned)
+def _call_with_divided(
+    function: Callable[..., Any], scale: Floats, rows: Floats, *aligned: NDArray[Any]
+) -> Any:
+    """What a function makes of a block of rows, its columns divided."""
+    return function(divide_columns(rows, scale), *aligned)
 
 
 class DividedRows(RemoteRows):
@@ -488,11 +434,13 @@ class DividedRows(RemoteRows):
         combine: Callable[[Parts, Parts], Parts] = add_parts,
     ) -> Parts:
         """``function`` of each block of rows, all results combined."""
-        return self._rows.reduced(_OfDivided(function, self._scale), *aligned, combine=combine)
+        return self._rows.reduced(
+            partial(_call_with_divided, function, self._scale), *aligned, combine=combine
+        )
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
         """The same rows after a function of blocks of them, which is called when they are read."""
-        return self._rows.mapped(_OfDivided(function, self._scale), names)
+        return self._rows.mapped(partial(_call_with_divided, function, self._scale), names)
 
     def moments(self) -> tuple[Floats, Floats]:
         """Mean (d) and covariance (d, d), not corrected for the mean."""
@@ -500,10 +448,10 @@ class DividedRows(RemoteRows):
         return mean / self._scale, covariance / np.multiply.outer(self._scale, self._scale)
 
     def squared_deviations(self) -> float:
-        """Sum of squared distances from the mean."""
+        """Sum of squared distances from the mean, by the moments where the rows have passed."""
         if self.numbers is None:
             return super().squared_deviations()
-        return float(self.shape[0] * np.trace(self.moments()[1]))  # the rows have passed
+        return float(self.shape[0] * np.trace(self.moments()[1]))
 
     @property
     def n_columns(self) -> int:

@@ -73,24 +73,10 @@ def project_if_wide(Z: Any, rng: np.random.RandomState) -> Any:
 
 
 def leading_axes(X: Any, random_state: Any) -> Floats | None:
-    """The axes along which sparse rows are seen; None if their columns are few enough.
+    """Leading right singular vectors (r, d) of sparse rows, r <= 300; None for d <= 300 columns.
 
-    Parameters
-    ----------
-    X : sparse matrix of shape (n, d)
-    random_state : int or RandomState
-        Starts the search for the axes.
-
-    Returns
-    -------
-    ndarray of shape (r, d) or None
-        r right singular vectors, orthonormal rows, at most 300: those of largest singular value of
-        20 000 rows at most, evenly spaced. None if d is at most 300.
-
-    Notes
-    -----
-    Time O(n r k) for k entries a row, and O((n + d) r²); memory for O((n + d) r) numbers, with n
-    no more than 20 000.
+    Of at most 20 000 evenly spaced rows. Time O(n r k) for k entries a row, and O((n + d) r²);
+    memory for O((n + d) r) numbers.
     """
     n, d = X.shape
     if d <= MOST_AXES:
@@ -108,7 +94,7 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
 
 
 def project_along(X: Any, axes: Floats | None) -> Doubles:
-    """Rows as an array: their columns, or what they are along axes; in float64."""
+    """Sparse rows as an array in float64: their coordinates along axes, or all their columns."""
     if axes is None:
         return np.asarray(X.toarray(), dtype=np.float64)
     return np.asarray(X.astype(np.float64) @ axes.T)
@@ -141,17 +127,10 @@ def squared_norms(X: Any) -> Floats:
 
 
 def sparse_distances(A: Any, B: Any) -> Floats:
-    """Euclidean distance between all rows of A and all rows of B.
+    """Euclidean distance between all rows of A and all rows of B, (n_a, n_b) in float64.
 
-    Parameters
-    ----------
-    A, B : sparse matrices of shape (n_a, d) and (n_b, d)
-
-    Returns
-    -------
-    ndarray of shape (n_a, n_b)
-        In float64. Products find them, and differences those of near rows, whose digits products
-        would lose: rows that are equal have distance 0.
+    By products, and by differences for near rows, whose digits products would lose: rows that are
+    equal have distance 0.
     """
     A, B = A.astype(np.float64), B.astype(np.float64)
     lengths = squared_norms(A)[:, None] + squared_norms(B)
@@ -163,13 +142,7 @@ def sparse_distances(A: Any, B: Any) -> Floats:
 
 
 def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Floats:
-    """Squared distance of sparse rows to each of some dense points, columns weighted.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        In float64; 0 where rounding decides.
-    """
+    """Squared distances (n, k) of sparse rows to dense points, columns weighted; 0 for rounding."""
     X = X.astype(np.float64)
     lengths = (X.multiply(X) @ weights)[:, None] + points**2 @ weights
     squared: Floats = lengths - 2 * (X @ (weights * points).T)
@@ -200,44 +173,11 @@ _LEAST_SPREAD = 1e-10
 def axes_of_wide_rows(
     X: Any, mean: Doubles, random_state: Any, most_directions: int = MOST_COLUMNS
 ) -> Doubles | None:
-    """The axes along which rows of very many columns are seen; None if there are few enough.
+    """Orthonormal axes (r, d) along which rows of very many columns are seen; None for d <= 1000.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    mean : ndarray of shape (d,)
-        Of its rows.
-    random_state : int or RandomState
-        Starts the search for leading axes.
-    most_directions : int, default=1000
-        Up to so many rows, all directions in which they differ are kept; beyond, the leading ones:
-        300, or this number if it is less.
-
-    Returns
-    -------
-    ndarray of shape (r, d) or None
-        Orthonormal rows. None if d is at most 1000.
-
-    Warns
-    -----
-    UserWarning
-        If something of the rows is lost.
-
-    Notes
-    -----
-    O(n² d) time and O(n d) memory for all directions; for r leading ones O(min(n, 2000) d r).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearkin.rows.sparse import axes_of_wide_rows
-    >>> X = np.random.default_rng(0).standard_normal((5, 2000))
-    >>> mean = X.mean(axis=0)
-    >>> axes = axes_of_wide_rows(X, mean, 0)
-    >>> axes.shape
-    (4, 2000)
-    >>> bool(np.allclose((X - mean) @ axes.T @ axes, X - mean))
-    True
+    Up to ``most_directions`` rows, all directions in which they differ; beyond, the leading ones of
+    2000 of them, 300 at most, with a notice of what is lost. O(n² d) time and O(n d) memory for all
+    directions; for r leading ones O(min(n, 2000) d r).
     """
     n, d = X.shape
     if d <= MOST_COLUMNS:
@@ -261,6 +201,7 @@ def axes_of_wide_rows(
 
 
 def _warn_of_loss(centred: Doubles, axes: Doubles) -> None:
+    """Say how much of the variance axes hold, unless that is all."""
     total = float((centred**2).sum())
     held = float(((centred @ axes.T) ** 2).sum())
     if held > (1 - _LEAST_SPREAD) * total:

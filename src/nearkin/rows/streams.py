@@ -46,10 +46,7 @@ SAMPLE_ROWS = 50_000
 class GatheredRows(RemoteRows):
     """Some rows of many, and the moments of all: what one pass leaves to learn from.
 
-    Attributes
-    ----------
-    numbers : int ndarray of shape (k,)
-        Of the rows that were kept.
+    ``numbers`` (k) are those of the rows that were kept.
     """
 
     def __init__(
@@ -126,6 +123,7 @@ class UniformSample:
             self._shrink()
 
     def _shrink(self) -> None:
+        """Keep the rows of the smallest lots."""
         numbers = np.concatenate([numbers for numbers, _ in self._parts])
         rows = np.concatenate([rows for _, rows in self._parts])
         if len(numbers) > self._size:
@@ -151,22 +149,15 @@ Tensor = Any
 
 
 class Feed:
-    """A device of torch that blocks of rows are sent to.
+    """A device of torch, ``"cuda"``, ``"cuda:1"`` or ``"cpu"``, that blocks of rows are sent to.
 
-    Parameters
-    ----------
-    device : str
-        ``"cuda"``, ``"cuda:1"`` or ``"cpu"``.
-
-    Notes
-    -----
-    Three blocks at most are on the device at a time, beside what a function makes of them, and
-    four in pinned memory, with as many results.
+    Three blocks at most are on the device at a time, beside what a function makes of them, and four
+    in pinned memory, with as many results.
     """
 
     def __init__(self, device: str) -> None:
-        self._torch = _torch()
-        self.device = _checked(self._torch, device)
+        self._torch = _import_torch()
+        self.device = _find_device(self._torch, device)
         self._is_cuda = self.device.type == "cuda"
 
     def empty(self, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
@@ -232,6 +223,7 @@ class Feed:
             return columns, self._mark(inward)
 
     def _arrived(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
+        """A block and its rows on the device, once they are there."""
         if there is not None:
             current = self._torch.cuda.current_stream(self.device)
             current.wait_event(there)
@@ -252,6 +244,7 @@ class Feed:
             return home, self._mark(outward)
 
     def _fetched(self, block: Block, columns: Tensor, home: Any) -> Block:
+        """A block with its result, once that is on the host."""
         if home is not None:
             home.synchronize()
         return replace(block, rows=columns.numpy().T)
@@ -261,29 +254,34 @@ class Feed:
         return self._torch.cuda.Stream(self.device) if self._is_cuda else None
 
     def _on(self, lane: Any) -> AbstractContextManager[Any]:
+        """Work in a stream of the device."""
         return nullcontext() if lane is None else self._torch.cuda.stream(lane)
 
     def _mark(self, lane: Any) -> Any:
+        """What says that the work of a stream up to now is done."""
         return None if lane is None else lane.record_event()
 
     def _current(self) -> AbstractContextManager[Any]:
+        """Work on this device."""
         return self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
 
 
 def copy_to_device(rows: Any, device: str) -> Any:
     """A copy of an array of the host on a device of torch."""
-    torch = _torch()
-    return torch.tensor(rows, device=_checked(torch, device))
+    torch = _import_torch()
+    return torch.tensor(rows, device=_find_device(torch, device))
 
 
-def _torch() -> Any:
+def _import_torch() -> Any:
+    """The library, or an error that says how to get it."""
     with explain_missing_package("rows on a device need torch", "torch"):
         import torch
     namespace(torch.empty(0))  # or what it needs besides
     return torch
 
 
-def _checked(torch: Any, device: str) -> Any:
+def _find_device(torch: Any, device: str) -> Any:
+    """A device by its name, or an error that says what there is."""
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):
@@ -317,19 +315,10 @@ _BLOCKS_AHEAD = 2
 class RowStream(RememberingRows):
     """Rows that are read block by block; :func:`nearkin.open_rows` makes one.
 
-    Learners that take it pass over the rows as often as they need, and hold a block at a time
-    beside the rows they learn from. ``transform`` gives another stream, which is computed as it is
-    read: iterate over it for blocks of rows, or let it :meth:`write` itself to a file.
-
-    Attributes
-    ----------
-    shape : (int, int)
-        Rows and columns.
-    dtype : float32 or float64
-    names : list of str or None
-        Of the columns.
-    device : str or None
-        Where blocks are worked on; None for the host.
+    Learners pass over them as often as they need, and hold a block at a time beside the rows they
+    learn from. ``transform`` gives another stream, which is computed as it is read: iterate over it
+    for blocks of rows, or let it :meth:`write` itself to a file. ``device`` is where blocks are
+    worked on, None for the host.
     """
 
     def __init__(
@@ -343,11 +332,11 @@ class RowStream(RememberingRows):
         source: str = "the rows",
         feed: Feed | None = None,
     ) -> None:
-        """A stream from a function.
+        """``read(wanted)`` goes through the blocks in order.
 
-        ``read(wanted)`` goes through the blocks in order; it may leave out blocks that have none of
-        the wanted rows, sorted numbers, if these are given. ``n_rows`` is None for blocks that can
-        be read only once. A ``feed`` brings blocks to a device, where functions of them work.
+        It may leave out blocks that have none of the wanted rows, sorted numbers, if these are
+        given. ``n_rows`` is None for blocks that can be read only once. A ``feed`` brings blocks to
+        a device, where functions of them work.
         """
         self._read = read
         self._n_rows = n_rows
@@ -371,6 +360,7 @@ class RowStream(RememberingRows):
         return self._n_rows
 
     def _why_not_known(self) -> str:
+        """Why the number of rows is not known."""
         return (
             f"{self._source} can be read only once, so that the number of rows is not known "
             "before. Give a list of blocks, or a function that returns a new iterable of them."
@@ -434,6 +424,7 @@ class RowStream(RememberingRows):
         return RowStream(**(now | changes))
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+        """Rows by their numbers, which increase."""
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
         n_found = 0
         if len(wanted):
@@ -466,6 +457,8 @@ class RowStream(RememberingRows):
     def _called(
         self, function: Callable[..., Parts], aligned: Sequence[NDArray[Any]]
     ) -> Generator[Parts]:
+        """What the function makes of each block and its aligned entries."""
+
         def entries(block: Block) -> list[NDArray[Any]]:
             return [array[block.start : block.start + len(block.rows)] for array in aligned]
 
@@ -514,19 +507,9 @@ class RowStream(RememberingRows):
     ) -> GatheredRows:
         """What a learner needs of blocks that can be read only once, in one pass.
 
-        Parameters
-        ----------
-        keep : row numbers, optional
-            Rows that are kept in any case: those named in pairs (``pairs.points``).
-        size : int, default=50 000
-            Rows drawn beside them, each with the same chance.
-        random_state : int, RandomState or None, default=None
-
-        Returns
-        -------
-        GatheredRows
-            To fit a learner to: its landmarks are of the rows that were kept, its means and
-            covariances those of all rows.
+        ``keep`` are numbers of rows that are kept in any case, such as those in pairs; ``size``
+        rows beside them are drawn, each with the same chance. Learners find landmarks among what
+        was kept; means and covariances are those of all rows.
         """
         from sklearn.utils import check_random_state  # for which files that are opened do not wait
 
@@ -558,22 +541,9 @@ class RowStream(RememberingRows):
     def write(self, path: StrPath, *, verbose: bool = False) -> Path:
         """Write all rows to a file, whole or not at all.
 
-        Parameters
-        ----------
-        path : path
-            ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array
-            of the rows alone.
-        verbose : bool, default=False
-            Show how far it is.
-
-        Returns
-        -------
-        Path
-
-        Notes
-        -----
-        Rows go to a file of another name, which is renamed in the end: an error or an interruption
-        leaves no file that looks complete, and an old file as it was.
+        ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array of
+        the rows alone. Rows go to a file of another name, which is renamed in the end: an error or
+        an interruption leaves no file that looks complete, and an old file as it was.
         """
         path = Path(path)
         if path.suffix not in (".parquet", ".npy"):
@@ -604,6 +574,7 @@ class RowStream(RememberingRows):
 def _write_npy(
     path: Path, shape: tuple[int, int], dtype: np.dtype[Any], blocks: Iterable[Block]
 ) -> None:
+    """Write blocks as one array in NumPy's format."""
     with open(path, "wb") as file:
         header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(file, header)
@@ -696,22 +667,22 @@ def open_stream(
 ) -> RowStream:
     """What :func:`open_rows` gives for all but dask collections."""
     if device is None:
-        return _opened(source, columns, carry, None)
-
+        return _open_on_host(source, columns, carry, None)
     feed = Feed(device)
-    return _opened(source, columns, carry, feed).on(feed)
+    return _open_on_host(source, columns, carry, feed).on(feed)
 
 
-def _opened(
+def _open_on_host(
     source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
 ) -> RowStream:
+    """A stream that works on the host, whose blocks suit the feed of a device, if there is one."""
     if isinstance(source, RowStream):
         _refuse_choice(columns, carry)
         return source
     if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
         _refuse_choice(columns, carry)
         return open_npy(source)
-    if isinstance(source, str | os.PathLike) or _is_arrow(source):
+    if isinstance(source, str | os.PathLike) or type(source).__module__.startswith("pyarrow"):
         files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
         return RowStream(
             files.read,
@@ -723,15 +694,17 @@ def _opened(
         )
     _refuse_choice(columns, carry)
     if isinstance(source, np.ndarray):
-        return _array_rows(source)
+        return _stream_array(source)
     if callable(source):
-        return _block_rows(lambda: _made_by(source), "the blocks that the function gives")
+        return _stream_blocks(
+            lambda: _call_for_blocks(source), "the blocks that the function gives"
+        )
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _block_rows(lambda: source, "the list of blocks")
+        return _stream_blocks(lambda: source, "the list of blocks")
     if isinstance(source, Iterator):
-        return _passing_rows(source)
+        return _stream_once(source)
     if isinstance(source, Iterable) and not hasattr(source, "shape"):
-        return _block_rows(lambda: source, "the blocks")
+        return _stream_blocks(lambda: source, "the blocks")
     raise InputTypeError(
         f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
         "pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, an "
@@ -740,12 +713,9 @@ def _opened(
 
 
 def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
+    """Raise if columns are chosen where they have no names."""
     if columns is not None or carry:
         raise InputError("columns and carry choose columns of Parquet files only.")
-
-
-def _is_arrow(source: Any) -> bool:
-    return type(source).__module__.startswith("pyarrow")
 
 
 def open_npy(path: StrPath) -> RowStream:
@@ -759,7 +729,7 @@ def open_npy(path: StrPath) -> RowStream:
         if _stamp(name) != found:
             raise InputError(f"{name} has changed since it was opened: open it again.")
 
-    return _array_rows(X, name, refuse_changed)
+    return _stream_array(X, name, refuse_changed)
 
 
 def map_array_file(path: StrPath, name: str) -> NDArray[Any]:
@@ -771,11 +741,13 @@ def map_array_file(path: StrPath, name: str) -> NDArray[Any]:
 
 
 def _stamp(name: str) -> tuple[int, int, int]:
+    """What differs once a file has been written anew."""
     status = os.stat(name)
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _made_by(function: Callable[[], Any]) -> Iterable[Any]:
+def _call_for_blocks(function: Callable[[], Any]) -> Iterable[Any]:
+    """Blocks that a function of the user's returns."""
     made = function()
     if not isinstance(made, Iterable) or hasattr(made, "shape"):
         raise InputTypeError(
@@ -784,7 +756,7 @@ def _made_by(function: Callable[[], Any]) -> Iterable[Any]:
     return made
 
 
-def _array_rows(
+def _stream_array(
     X: NDArray[Any], source: str = "the array", check: Callable[[], None] = lambda: None
 ) -> RowStream:
     """Rows of an array in memory or in a file, which ``check`` looks at before each pass."""
@@ -811,32 +783,29 @@ def _array_rows(
     return RowStream(read, n_rows=len(X), n_columns=X.shape[1], dtype=dtype, source=source)
 
 
-def _block_rows(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
+def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
     """Blocks that can be gone through again: once now, to count the rows and check them."""
-    n_rows, width, dtype = 0, None, None
-    for number, block in enumerate(make()):
-        rows = _checked_block(block, number, n_rows, width, dtype, source)
-        width, dtype = rows.shape[1], rows.dtype
-        n_rows += len(rows)
-    if width is None or n_rows == 0:
+    last = None
+    for last in _checked_blocks(make(), source):  # noqa: B007
+        pass
+    n_rows = 0 if last is None else last.start + len(last.rows)
+    if last is None or n_rows == 0:
         raise InputError(f"{source} has no rows.")
+    width, dtype = last.rows.shape[1], last.rows.dtype
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        start = 0
-        for number, block in enumerate(make()):
-            rows = _checked_block(block, number, start, width, dtype, source)
-            yield Block(start, rows)
-            start += len(rows)
+        return _checked_blocks(make(), source, width, dtype)
 
     return RowStream(read, n_rows=n_rows, n_columns=width, dtype=dtype, source=source)
 
 
-def _passing_rows(blocks: Iterator[Any]) -> RowStream:
+def _stream_once(given: Iterator[Any]) -> RowStream:
+    """Blocks that can be gone through only once."""
     source = "the iterator of blocks"
-    try:
-        first = _checked_block(next(blocks), 0, 0, None, None, source)
-    except StopIteration:
-        raise InputError(f"{source} has no rows.") from None
+    blocks = _checked_blocks(given, source)
+    first = next(blocks, None)
+    if first is None:
+        raise InputError(f"{source} has no rows.")
     left = [chain([first], blocks)]
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
@@ -845,32 +814,34 @@ def _passing_rows(blocks: Iterator[Any]) -> RowStream:
                 f"{source} has been read already, and can be read only once. Give a list of "
                 "blocks, or a function that returns a new iterable of them."
             )
-        start = 0
-        for number, block in enumerate(left.pop()):
-            rows = _checked_block(block, number, start, first.shape[1], first.dtype, source)
-            yield Block(start, rows)
-            start += len(rows)
+        yield from left.pop()
 
-    return RowStream(read, n_rows=None, n_columns=first.shape[1], dtype=first.dtype, source=source)
+    width, dtype = first.rows.shape[1], first.rows.dtype
+    return RowStream(read, n_rows=None, n_columns=width, dtype=dtype, source=source)
 
 
-def _checked_block(
-    block: Any, number: int, start: int, width: int | None, dtype: Any, source: str
-) -> Floats:
-    """A block in float32 or float64, as wide and of the same type as those before."""
-    given = np.asarray(block)
-    where = f"block {number} of {source}"
-    if given.ndim != 2 or given.shape[1] == 0:
-        raise InputError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
-    if width is not None and given.shape[1] != width:
-        raise InputError(
-            f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks must "
-            "have the same columns."
-        )
-    found = check_dtype(given.dtype, where)
-    if dtype is not None and found != dtype:
-        raise InputTypeError(
-            f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
-            "one type, for example with block.astype(numpy.float32)."
-        )
-    return require_finite_block(given.astype(found, copy=False), start, source)
+def _checked_blocks(
+    blocks: Iterable[Any], source: str, width: int | None = None, dtype: Any = None
+) -> Iterator[Block]:
+    """Blocks in float32 or float64, all as wide and of one type as said, or as the first."""
+    start = 0
+    for number, block in enumerate(blocks):
+        given = np.asarray(block)
+        where = f"block {number} of {source}"
+        if given.ndim != 2 or given.shape[1] == 0:
+            raise InputError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
+        if width is not None and given.shape[1] != width:
+            raise InputError(
+                f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks "
+                "must have the same columns."
+            )
+        found = check_dtype(given.dtype, where)
+        if dtype is not None and found != dtype:
+            raise InputTypeError(
+                f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks "
+                "in one type, for example with block.astype(numpy.float32)."
+            )
+        width, dtype = given.shape[1], found
+        rows = require_finite_block(given.astype(found, copy=False), start, source)
+        yield Block(start, rows)
+        start += len(rows)

@@ -62,25 +62,10 @@ class Plan(NamedTuple):
 class Points(NamedTuple):
     """Points to search among, as kernels read them.
 
-    Attributes
-    ----------
-    rows : tensor of shape (m, d)
-        As they were given.
-    center : tensor of shape (d,)
-    scale : float
-        What rows and points are moved and multiplied by.
-    grown : float
-        What they are multiplied by beside, a power of two, to be well within half precision.
-    tiles : float16 or float32 tensor of shape (a multiple of the tile, columns)
-        Prepared points times −2 in an order of their own, with zeros around them.
-    lengths : float32 tensor of shape (a multiple of the tile,)
-        Their squared lengths; beyond all numbers where there is no point.
-    order : int32 tensor of shape (m,)
-        Numbers of the points in ``tiles``.
-    reach : float
-        The length of the longest.
-    moved : float
-        How far rounding has moved any.
+    They are moved by ``center``, multiplied by ``scale``, and, to be well within half precision, by
+    ``grown``, a power of two. ``tiles`` has them times −2, in the ``order`` of its own and with
+    zeros around them; ``lengths`` their squared lengths, beyond all numbers where there is no
+    point. ``reach`` is the length of the longest, and ``moved`` how far rounding has moved any.
     """
 
     rows: torch.Tensor
@@ -102,16 +87,9 @@ class Points(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """What a search finds.
+    """Numbers (n, size) of the points on each row's list, in no order, and their squared distances.
 
-    Attributes
-    ----------
-    points : int32 tensor of shape (n, size)
-        Numbers of the points on each row's list, in no order.
-    squared : float32 tensor of shape (n, size)
-        Their squared distances, from differences.
-    limit : float32 tensor of shape (n,)
-        No other point is as near as this distance.
+    No other point is as near as the row's ``limit``.
     """
 
     points: torch.Tensor
@@ -135,16 +113,7 @@ def plan_search(d: int, precision: str) -> Plan:
 
 
 class Search:
-    """A search among some points.
-
-    Parameters
-    ----------
-    rows : float tensor of shape (m, d)
-        The points.
-    center : float64 tensor of shape (d,)
-    scale : float
-        What rows and points are moved and multiplied by before they are compared.
-    """
+    """Search among points (m, d), moved by ``center`` and multiplied by ``scale`` as rows are."""
 
     def __init__(self, rows: torch.Tensor, center: torch.Tensor, scale: float) -> None:
         self.rows = rows.contiguous()
@@ -187,12 +156,7 @@ class Search:
 def lay_out_points(
     rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str
 ) -> Points:
-    """Points for a search.
-
-    Parameters
-    ----------
-    center : float64 tensor of shape (d,)
-    """
+    """Points in tiles for a search; see :class:`Points`."""
     m, d = rows.shape
     plan = plan_search(d, precision)
     # Points that are near one another may be neighbours in the table too: they would share slots.
@@ -230,15 +194,8 @@ def lay_out_points(
 
 
 def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
-    """Lists of the nearest points of each row, with their distances.
+    """Lists of the ``size`` nearest points of each row, with their distances.
 
-    Parameters
-    ----------
-    size : int
-        Points on a list; no more than there are.
-
-    Notes
-    -----
     Memory: a copy of the rows, with columns filled up to a power of two.
     """
     n, d = X.shape

@@ -1,10 +1,10 @@
-"""Reject unusable X with a message that names the cells and contains code to fix them."""
+"""Check rows and ids; reject X with a message that names the cells and has code to mend them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from numbers import Real
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, TypeVar, cast
 
@@ -31,9 +31,6 @@ from nearkin.rows.backends import (
 )
 from nearkin.rows.sparse import is_sparse, to_canonical, to_dense
 
-# What is given as rows but cannot be learned from: what it is, where, and code that mends it.
-
-
 # Squares of larger numbers, and sums of these, may leave the range of their type.
 _LARGEST = {"float64": 1e150, "float32": 1e18}
 # BLAS sums up so many numbers in one thread.
@@ -58,7 +55,7 @@ def refuse_non_tables(X: Any, name: str = "X") -> None:
                 f"by {name}.astype(float).filled(float('nan')), and fill these in."
             )
         return
-    what, remedy = _no_table(X, name)
+    what, remedy = _describe_non_table(X, name)
     if what:
         raise InputTypeError(
             f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
@@ -69,14 +66,8 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
     """Refuse a data frame with columns that are not numbers, with code that encodes them.
 
     scikit-learn would name the first value that it cannot read, and take dates, categories that
-    are numbers and texts such as "7" for numbers without a word.
-
-    Parameters
-    ----------
-    learner : estimator, optional
-        That is given X.
-    fitted : bool
-        Whether it was fitted already, to numbers.
+    are numbers and texts such as "7" for numbers without a word. ``fitted`` is whether the learner
+    was fitted already, to numbers.
     """
     types = find_word_columns(X)
     if not types:
@@ -98,7 +89,7 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
         ]
     )
     raise InputError(
-        f"{found}Turn them into numbers first:\n\n{code}\n\n{_kept_together(learner, 'encoder')}"
+        f"{found}Turn them into numbers first:\n\n{code}\n\n{_transform_alike(learner, 'encoder')}"
     )
 
 
@@ -117,20 +108,10 @@ def find_word_columns(X: Any) -> dict[Any, str]:
 def refuse_gaps(
     X: Any, given: Any, name: str = "X", *, learner: Any = None, fitted: bool = False
 ) -> None:
-    """Refuse missing or infinite numbers, with their places and code that fills them in.
+    """Refuse missing or infinite numbers of X, with their places and code that fills them in.
 
-    Numbers whose squares would be infinite are refused, too.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of numbers
-        Checked but for that.
-    given : rows
-        As they came, perhaps with names of columns.
-    learner : estimator, optional
-        That is given X.
-    fitted : bool
-        Whether it was fitted already.
+    Numbers whose squares would be infinite are refused, too. ``given`` is X as it came, perhaps
+    with names of columns; ``fitted`` whether the learner was fitted already.
     """
     values: Any = X.data if is_sparse(X) else X
     if values.dtype.kind != "f":
@@ -160,21 +141,24 @@ def refuse_gaps(
         f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
         f"{few(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
     )
-    as_table = "" if to_frame(given) is None else _known_gaps(learner)
+    as_table = "" if to_frame(given) is None else _suggest_table(learner)
     if fitted:
         raise InputError(
             f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
             "leave these rows out. A nearkin.Chain with an imputer as its first step does so by "
             f"itself.{as_table}"
         )
-    code = _imputing(given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0])
+    code = _imputer_code(
+        given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0]
+    )
     raise InputError(
         f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
-        f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}{as_table}"
+        f"columns:\n\n{code}\n\n{_transform_alike(learner, 'imputer')}{as_table}"
     )
 
 
 def _refuse_overflow(X: Any, given: Any, name: str) -> None:
+    """Refuse finite numbers whose squares are infinite."""
     low, high = (
         to_dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0))
     )
@@ -229,8 +213,8 @@ def refuse_duplicate_names(X: Any) -> None:
         raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
 
 
-def _no_table(X: Any, name: str) -> tuple[str, str]:
-    """What X is, and what to do; two empty texts if it may be a table."""
+def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
+    """What X is, and what to do instead; two empty texts if it may be a table."""
     kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
     if isinstance(X, str | bytes | PathLike):
         return (
@@ -275,7 +259,7 @@ def _no_table(X: Any, name: str) -> tuple[str, str]:
 
 
 def _may_be_numbers(column: nw.Series[Any]) -> bool:
-    """Whether all are numbers, or missing; of Python objects, if NumPy can read them as numbers."""
+    """Whether a column has numbers or gaps only; of objects, if NumPy reads them as numbers."""
     if (
         column.dtype.is_numeric()
         or column.dtype == nw.Boolean
@@ -293,8 +277,8 @@ def _may_be_numbers(column: nw.Series[Any]) -> bool:
         return False
 
 
-def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:
-    """Code that fills in what is missing."""
+def _imputer_code(given: Any, *, infinite: bool, empty: bool) -> str:
+    """Code that fills in missing and infinite cells."""
     lines = ["from sklearn.impute import SimpleImputer"]
     if infinite and hasattr(given, "iloc"):
         lines += ["X = X.replace([float('inf'), -float('inf')], float('nan'))"]
@@ -310,7 +294,7 @@ def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:
     return _indented(lines)
 
 
-def _kept_together(learner: Any, transformer: str) -> str:
+def _transform_alike(learner: Any, transformer: str) -> str:
     """The end of a message: how new rows are transformed alike."""
     if learner is None:
         return f"and new rows by {transformer}.transform(X_new)."
@@ -321,7 +305,7 @@ def _kept_together(learner: Any, transformer: str) -> str:
     )
 
 
-def _known_gaps(learner: Any) -> str:
+def _suggest_table(learner: Any) -> str:
     """The end of a message: which learner takes a data frame with its gaps."""
     if not hasattr(learner, "pair_distance"):
         return ""
@@ -332,11 +316,12 @@ def _known_gaps(learner: Any) -> str:
 
 
 def _indented(lines: list[str]) -> str:
+    """Code as a message shows it."""
     return "\n".join(f"    {line}" for line in lines)
 
 
 def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rows and columns of bad cells, by rows."""
+    """Row and column (k, 2) of bad cells, row by row."""
     if not is_sparse(X):
         return np.argwhere(bad)
     whole = X.tocsr()
@@ -364,26 +349,12 @@ TAKE_SPARSE = (
 def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, wherever it is.
 
-    Parameters
-    ----------
-    learner : estimator
-        With ``_array_api = True`` if it takes foreign arrays, ``_remote = True`` if remote rows,
-        and ``_encoded(X, reset)`` if it makes numbers of tables.
-    X : array or RemoteRows
-    reset : bool
-        Whether this is ``fit``.
-    **options
-        Of ``validate_data``, such as ``y``.
-
-    Raises
-    ------
-    TypeError
-        If X is foreign and the learner does not take that, or of a type that is too coarse.
-    ValueError
-        If X is a data frame with columns that are not numbers.
+    ``reset`` is whether this is ``fit``. The learner has ``_array_api = True`` if it takes foreign
+    arrays, ``_remote = True`` if remote rows, and ``_encoded(X, reset)`` if it makes numbers of
+    tables; all else is refused.
     """
     if is_remote(X):
-        return _checked_remote(learner, X, reset=reset)
+        return _check_remote(learner, X, reset=reset)
     refuse_stranded(X)
     _refuse_unknown(X)
     refuse_non_tables(X)
@@ -397,28 +368,21 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
             _refuse_sparse(learner)
         X = to_canonical(X)
     if is_foreign(X):
-        X = _checked(learner, X)
+        X = _check_foreign(learner, X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
-        _refuse_gaps(X, X, learner=learner, fitted=not reset)
+        _refuse_unseen_gaps(X, X, learner=learner, fitted=not reset)
     with raise_input_errors():
         found = validate_data(learner, X, reset=reset, **options)
     if not is_array:
         rows = found[0] if isinstance(found, tuple) else found  # with y
-        _refuse_gaps(rows, X, learner=learner, fitted=not reset)
+        _refuse_unseen_gaps(rows, X, learner=learner, fitted=not reset)
     return found
 
 
 def check_input(X: Any, name: str = "X", **options: Any) -> Any:
-    """X as scikit-learn's ``check_array`` gives it, with errors as of :func:`validate_rows`.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or frame
-    **options
-        Of ``check_array``.
-    """
+    """X as scikit-learn's ``check_array`` gives it, with errors as of :func:`validate_rows`."""
     refuse_stranded(X, name)
     refuse_non_tables(X, name)
     refuse_words(X, name)
@@ -427,12 +391,13 @@ def check_input(X: Any, name: str = "X", **options: Any) -> Any:
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     with raise_input_errors():
         found = check_array(X, input_name=name, **options)
-    _refuse_gaps(found, X, name)
+    _refuse_unseen_gaps(found, X, name)
     return found
 
 
-def _refuse_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
-    if not (is_foreign(X) or get_config()["assume_finite"]):  # foreign ones are checked already
+def _refuse_unseen_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
+    """Refuse gaps, unless scikit-learn has looked for them or is told that there are none."""
+    if not (is_foreign(X) or get_config()["assume_finite"]):
         refuse_gaps(X, given, name, **context)
 
 
@@ -447,6 +412,7 @@ def _refuse_unknown(X: Any) -> None:
 
 
 def _refuse_sparse(learner: Any) -> None:
+    """Refuse sparse rows, and say what takes them."""
     kernel = getattr(learner, "kernel", None)
     if kernel == "precomputed":
         raise InputTypeError(
@@ -459,7 +425,8 @@ def _refuse_sparse(learner: Any) -> None:
     )
 
 
-def _checked(learner: Any, X: Array) -> Array:
+def _check_foreign(learner: Any, X: Array) -> Array:
+    """An array of torch or CuPy without its gradient, or an error if the learner takes no such."""
     if not getattr(learner, "_array_api", False):
         raise InputTypeError(
             f"{type(learner).__name__} takes NumPy arrays only, got one of {describe_place(X)}: "
@@ -473,7 +440,7 @@ def _checked(learner: Any, X: Array) -> Array:
     return X.detach() if library(X) == "torch" else X
 
 
-def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
+def _check_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
     """Check shape and names of remote rows; their numbers are checked as they are read."""
     name = type(learner).__name__
     if not getattr(learner, "_remote", False):
@@ -534,7 +501,7 @@ def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
 def require_finite_block(
     rows: Floats, start: int, where: str, names: Sequence[str] | None = None
 ) -> Floats:
-    """The same rows, or an error that says where a number is missing or infinite."""
+    """The rows themselves, or an error that says where a number is missing or infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(rows.sum())
     if suspicious and not np.isfinite(rows).all():
@@ -605,3 +572,87 @@ def to_rows(learner: Any, x: Any) -> Any:
     if library(x) is not None:
         return x[None, :]
     return x.reshape(1, -1) if hasattr(x, "reshape") else x
+
+
+Ids = NDArray[Any]  # int64, or object with str in it
+
+
+def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
+    """Ids of new rows: all int64, or all str in an object array, as those of ``earlier`` rows are.
+
+    None stands for row numbers, which go on from ``n_before``.
+    """
+    strings = earlier is not None and earlier.dtype.kind == "O"
+    if ids is None:
+        if strings:
+            raise InputError("ids are needed: those of earlier rows are strings.")
+        return np.arange(n_before, n_before + n_rows, dtype=np.int64)
+    array = _id_array(ids)
+    if array.shape != (n_rows,):
+        raise InputError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
+    if earlier is not None and strings != (array.dtype.kind == "O"):
+        kinds = ("strings", "integers") if strings else ("integers", "strings")
+        raise InputTypeError(
+            f"ids must be {kinds[0]}, as those of earlier rows are, not {kinds[1]}."
+        )
+    return array
+
+
+def _id_array(ids: Any) -> Ids:
+    """Ids as int64, or as str in an object array, where nothing is cut off."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
+        return ids.astype(np.int64)
+    names = list_values(ids)
+    kind = str if names and isinstance(names[0], str) else Integral
+    for row, name in enumerate(names):
+        if not isinstance(name, kind) or isinstance(name, bool):
+            raise InputTypeError(
+                f"ids[{row}] is {name!r}: ids must be all integers or all strings, and ids[0] is "
+                f"{names[0]!r}."
+            )
+    try:
+        return np.array(names, dtype=object if kind is str else np.int64)
+    except OverflowError:
+        raise InputError("ids must fit into 64 bits with a sign; make strings of them.") from None
+
+
+def list_values(values: Any) -> list[Any]:
+    """Values of a list, an array or a data frame's column, as plain Python has them."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series.to_list()
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def are_distinct(ids: Ids) -> bool:
+    """Whether all ids differ; memory for two numbers an id."""
+    numbers = ids
+    if ids.dtype.kind == "O":
+        numbers = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
+    ordered = np.sort(numbers)
+    if (ordered[1:] != ordered[:-1]).all():
+        return True
+    # Two texts may have one hash.
+    return ids.dtype.kind == "O" and len(set(ids)) == len(ids)
+
+
+def add_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
+    """Add ids to those known, a set that is changed in place; an error if one of them is not new.
+
+    Row numbers, as long as there is nothing else, are a range, which takes no memory.
+    """
+    if numbered and isinstance(known, range):
+        return range(len(known) + len(new))
+    names = new.tolist()
+    seen: dict[Any, int] = {}
+    for row, name in enumerate(names):
+        if name in known:
+            raise InputError(
+                f"ids[{row}] is {name!r}, which the index holds already: ids must differ. By "
+                "default they are row numbers, counted on."
+            )
+        if seen.setdefault(name, row) != row:
+            raise InputError(f"ids must differ, but {name!r} is both row {seen[name]} and {row}.")
+    known = set(known) if isinstance(known, range) else known
+    known.update(names)
+    return known

@@ -25,10 +25,16 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import check_count, find_first
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.backends import evenly_spaced
-from nearkin.rows.ids import Ids, add_new_ids, are_distinct, check_ids
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain
 from nearkin.rows.streams import copy_to_device
-from nearkin.rows.validation import refuse_gaps, refuse_non_tables
+from nearkin.rows.validation import (
+    Ids,
+    add_new_ids,
+    are_distinct,
+    check_ids,
+    refuse_gaps,
+    refuse_non_tables,
+)
 from nearkin.scores.verdicts import check_share
 from nearkin.search.duplicates import (
     MOST_NEIGHBORS,

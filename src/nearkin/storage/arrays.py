@@ -85,15 +85,8 @@ def make_printable(text: str) -> str:
 class Header:
     """What a file says of itself before its arrays.
 
-    Attributes
-    ----------
-    version : int
-    content : JSON value
-    digest : str
-    arrays : dict
-        For each array its dtype's name, its shape, and where its bytes begin and end.
-    size : int
-        Bytes of the whole file.
+    ``arrays`` has for each its dtype's name, its shape, and where its bytes begin and end; ``size``
+    is that of the whole file in bytes.
     """
 
     version: int
@@ -106,30 +99,10 @@ class Header:
 def write_arrays(
     path: StrPath, kind: str, version: int, arrays: Mapping[str, Array], content: Any
 ) -> None:
-    """Write a file, or leave what was there: never half of one.
+    """Write arrays and JSON, without NaN and infinities, to a file, or leave what was there.
 
-    Parameters
-    ----------
-    path : path
-        In a folder that exists.
-    kind : str
-        What the file is, such as ``"nearkin model"``.
-    version : int
-        Of its form.
-    arrays : dict of ndarray
-        Of truth values, whole numbers, float32 or float64.
-    content : JSON value
-        Without NaN and infinities.
-
-    Examples
-    --------
-    >>> import tempfile, numpy as np
-    >>> from nearkin.storage.arrays import read_arrays, write_arrays
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_arrays(f"{folder}/file", "example", 1, {"a": np.arange(3)}, {"unit": "m"})
-    ...     arrays, content = read_arrays(f"{folder}/file", "example", version=1)
-    >>> arrays["a"].tolist(), content
-    ([0, 1, 2], {'unit': 'm'})
+    ``kind`` is what the file is, such as ``"nearkin model"``, and ``version`` that of its form.
+    Arrays are of truth values, whole numbers, float32 or float64.
     """
     # The widest numbers first, so that all are aligned.
     names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
@@ -165,26 +138,7 @@ def write_arrays(
 
 
 def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array], Any]:
-    """Arrays and metadata of a file, all of it checked.
-
-    Parameters
-    ----------
-    path : path
-    kind : str
-        What the file must be.
-    version : int
-        Of its form: files of no other are read.
-
-    Returns
-    -------
-    arrays : dict of ndarray
-    content : JSON value
-
-    Raises
-    ------
-    StorageError
-        If the file is another kind of file, of another version, or damaged.
-    """
+    """Arrays and JSON of a file, all of it checked; StorageError if it is another or damaged."""
     with open(path, "rb") as file:
         header, digest = _read_header(file, path, kind, version)
         arrays = {}
@@ -205,13 +159,7 @@ def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array
 
 
 def read_header(path: StrPath, kind: str, version: int) -> Header:
-    """What a file says of itself. Its arrays are neither read nor checked.
-
-    Parameters
-    ----------
-    path, kind, version
-        As for :func:`read_arrays`.
-    """
+    """What a file says of itself. Its arrays are neither read nor checked."""
     with open(path, "rb") as file:
         return _read_header(file, path, kind, version)[0]
 
@@ -226,13 +174,7 @@ def read_kind(path: StrPath) -> str | None:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Value of a JSON text, without NaN, infinities and names given twice.
-
-    Raises
-    ------
-    ValueError
-        If it is no such text, or nested too deeply.
-    """
+    """Value of a JSON text; ValueError for NaN, infinities, a name given twice, or deep nesting."""
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
     except RecursionError as error:
@@ -274,7 +216,7 @@ def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tup
 
 
 def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
-    """Metadata and table of a header as they are, and the bytes of header and file."""
+    """Metadata and table of a header, unchecked, and the bytes of header and file."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _MOST_HEADER):
@@ -326,6 +268,7 @@ def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> St
 
 
 def _in_c_order(name: str, array: Array) -> Array:
+    """An array as it is stored: in C order and little-endian."""
     if array.dtype.name not in _CODES:
         raise StorageError(
             f"{name} has dtype {array.dtype}, which is not stored. Those that are: "
@@ -347,14 +290,17 @@ def _digest(metadata: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
 
 
 def _damaged(path: StrPath, what: str) -> StorageError:
+    """An error that says what is wrong with a file."""
     return StorageError(f"{os.fspath(path)} is damaged: {what}.")
 
 
 def _refuse_constant(name: str) -> None:
+    """Refuse NaN and infinities, which Python's reader takes."""
     raise InputError(f"{name} is no number of JSON")
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, in which no name is given twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InputError("a name is given twice")

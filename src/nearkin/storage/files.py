@@ -27,13 +27,7 @@ _NAMES = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
 class Ended(KeyboardInterrupt):
-    """The process has been told to end; it unwinds as after Ctrl-C.
-
-    Parameters
-    ----------
-    number : int
-        Of the signal.
-    """
+    """The process has been told to end by the signal ``number``; it unwinds as after Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -47,12 +41,6 @@ def end_tidily() -> Iterator[None]:
     So files that are half written go first. Signals that are ignored or that somebody else takes
     care of stay as they are, and so do all of them outside of the main thread, which is the only
     one that Python tells of signals.
-
-    Examples
-    --------
-    >>> from nearkin.storage.files import end_tidily
-    >>> with end_tidily():
-    ...     pass  # files are written
     """
     taken: list[int] = []
     came: list[int] = []
@@ -84,21 +72,9 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     there still, and nothing else. A file that is replaced keeps its permissions; a link stays one.
     What is no file, a named pipe or a device such as ``/dev/null``, is never replaced: all that was
     written goes through it in the end.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from nearkin.storage.files import whole_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "numbers.txt"
-    ...     with whole_file(path) as unfinished:
-    ...         _ = unfinished.write_text("1 2 3")
-    ...     path.read_text()
-    '1 2 3'
     """
     if is_written_through(path):
-        with _passed_through(path) as unfinished:
+        with _pass_through(path) as unfinished:
             yield unfinished
         return
     target = Path(os.path.realpath(path))
@@ -128,10 +104,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
 def is_written_through(path: StrPath) -> bool:
     """Whether a path is a named pipe or a device, which is written to as it is.
 
-    Raises
-    ------
-    OSError
-        If it is something that no file can be written to, such as a disk or a socket.
+    An OSError if no file can be written to it, as to a disk or a socket.
     """
     status = _status(path)
     if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
@@ -142,7 +115,7 @@ def is_written_through(path: StrPath) -> bool:
 
 
 @contextmanager
-def _passed_through(path: StrPath) -> Iterator[Path]:
+def _pass_through(path: StrPath) -> Iterator[Path]:
     """A temporary file whose content goes to a pipe or a device in the end."""
     with end_tidily(), tempfile.TemporaryDirectory(prefix="nearkin-") as folder:
         unfinished = Path(folder, "unfinished")
@@ -154,6 +127,7 @@ def _passed_through(path: StrPath) -> Iterator[Path]:
 
 
 def _status(path: StrPath) -> os.stat_result | None:
+    """What the system says of a path; None if nothing is there."""
     try:
         return os.stat(path)
     except OSError:
@@ -161,12 +135,14 @@ def _status(path: StrPath) -> os.stat_result | None:
 
 
 def _make(unfinished: Path, path: StrPath, *, private: bool) -> None:
+    """Make an empty file, which errors call by the path that was asked for."""
+
     def opened(name: str, flags: int) -> int:
         return os.open(name, flags, 0o600 if private else 0o666)
 
     try:
         open(unfinished, "xb", opener=opened).close()
-    except OSError as error:  # name the file that was asked for
+    except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
@@ -188,16 +164,7 @@ def is_formula(text: str) -> bool:
 
 
 def quote_formula(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
-
-    Examples
-    --------
-    >>> from nearkin.storage.files import quote_formula, unquote_formula
-    >>> quote_formula("=1+1"), quote_formula("-3.5"), quote_formula("a text")
-    ("'=1+1", '-3.5', 'a text')
-    >>> unquote_formula("'=1+1"), unquote_formula("'tis")
-    ('=1+1', "'tis")
-    """
+    """A text that no spreadsheet takes for a formula: one that it would gets a mark before it."""
     return MARK + text if is_formula(text) else text
 
 

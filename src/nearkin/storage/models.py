@@ -100,6 +100,7 @@ def read_table_kinds(state: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _answerer(said: dict[str, Any]) -> dict[str, Any]:
+    """What a report says of one person's answers."""
     rate = said["wrong"]["state"]
     return {
         "name": str(said["name"]),
@@ -109,6 +110,7 @@ def _answerer(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_left_out(value: Any) -> bool:
+    """Whether a value is, or holds, one that is not shown."""
     return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
 
 
@@ -155,6 +157,7 @@ def find_training_rows(
 
 
 def _shape(node: Any, header: Header) -> tuple[int, ...]:
+    """Shape of packed training rows."""
     if "sparse" in node:
         return tuple(int(n) for n in node["shape"])
     shape = header.arrays[node["array"]][1]
@@ -163,7 +166,7 @@ def _shape(node: Any, header: Header) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Trial:
-    """Scores of a model on held-out rows.
+    """Scores of a model, and of the Euclidean distance, on held-out rows.
 
     Attributes
     ----------
@@ -171,23 +174,16 @@ class Trial:
         "pairs", "triplets" or "labels".
     measure : str
     learned, euclidean : float
-        Of the model, and of the Euclidean distance.
     pairs, rows : int
-        How many pairs (or triplets) and rows it was judged by.
+        How many pairs (or triplets) and rows there were.
 
     Examples
     --------
-    >>> import tempfile
     >>> import nearkin as nk
-    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
     >>> trial = nk.model_file.Trial(
     ...     "pairs", "pair AUC", learned=0.9, euclidean=0.7, pairs=40, rows=80
     ... )
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     facts = nk.model_file.Facts(tested=[trial])
-    ...     nk.model_file.save(metric, f"{folder}/example.nearkin", facts=facts)
-    ...     info = nk.model_file.describe(f"{folder}/example.nearkin")
-    >>> info.tested == [trial]
+    >>> trial.learned > trial.euclidean
     True
     """
 
@@ -301,6 +297,7 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
 
 
 def _are_marks(found: Any) -> bool:
+    """Whether an array is marks of rows: increasing, and no more than are kept."""
     of_kind = found.dtype == np.uint32 and found.ndim == 1 and len(found) <= MOST_MARKS
     return bool(of_kind and (found[1:] > found[:-1]).all())
 
@@ -314,18 +311,16 @@ class ModelInfo:
     learner : str
     parameters : dict
         Values as JSON has them; learners and arrays as a text.
-    n_features : int
+    n_features, n_components : int
     feature_names : list of str or None
         None if there were none, or they were left out.
-    n_components : int
     learned_from : dict or None
-        How many rows, must-links, cannot-links, labels and classes there were; None if that is not
-        known.
+        Numbers of rows, must-links, cannot-links, labels and classes, if known.
     summary : dict
         Numbers and texts that were learned, ``threshold_`` among them.
     training_rows : dict
-        Where in the model rows of the training data are kept, as they are or as an earlier step
-        transforms them, such as landmarks: shapes by place.
+        Shapes of rows of the training data by their place in the model, such as landmarks, as they
+        are or as an earlier step transforms them.
     numbers : dict
         How many numbers there are of each type.
     size : int
@@ -337,7 +332,7 @@ class ModelInfo:
     n_marks : int
         How many rows it was learned from are marked, so that they are known again.
     kinds : dict or None
-        What the columns of the table hold that it was learned from, if that had words.
+        Kinds of the columns of the table that it was learned from, if that had words.
 
     Examples
     --------
@@ -375,12 +370,16 @@ class ModelInfo:
         if kept:
             kept += ". Landmarks are such rows: whoever has this file can read them."
         numbers = ", ".join(f"{n} of {dtype}" for dtype, n in self.numbers.items())
+        kinds = []
+        if self.kinds is not None:
+            shown = ", ".join(f"{name!r} ({kind})" for name, kind in self.kinds.items())
+            kinds = [f"table: {shown}"]
         names = "not kept" if self.feature_names is None else str(self.feature_names)
         lines = [
             f"{self.learner}({given})",
             f"from {self.n_features} columns to {self.n_components}",
             f"column names: {names}",
-            *self._kinds_shown(),
+            *kinds,
             f"learned from: {told}",
             f"learned: {learned}",
             f"rows of the training data: {kept or 'none'}",
@@ -390,20 +389,11 @@ class ModelInfo:
         ]
         return make_printable("\n".join(lines))
 
-    def _kinds_shown(self) -> list[str]:
-        if self.kinds is None:
-            return []
-        return ["table: " + ", ".join(f"{name!r} ({kind})" for name, kind in self.kinds.items())]
-
 
 def describe(path: StrPath) -> ModelInfo:
     """Describe the contents of a model file, without reading its arrays.
 
     What is said comes from the file's header, as it is: only :func:`load` checks it.
-
-    Parameters
-    ----------
-    path : path
 
     Raises
     ------
@@ -412,13 +402,12 @@ def describe(path: StrPath) -> ModelInfo:
 
     Examples
     --------
-    >>> import tempfile, nearkin
-    >>> metric = nearkin.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nearkin.Pairs([(0, 1)]))
+    >>> import tempfile, nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     metric.save(f"{folder}/example.nearkin")
-    ...     info = nearkin.storage.models.describe(f"{folder}/example.nearkin")
-    >>> info.learner, info.n_features, info.training_rows
-    ('RCA', 2, {})
+    ...     nk.model_file.describe(f"{folder}/example.nearkin").learner
+    'RCA'
     """
     header = read_header(path, KIND, VERSION)
     with _refusing(path):
@@ -448,6 +437,7 @@ def describe(path: StrPath) -> ModelInfo:
 
 
 def _model(content: Any) -> Any:
+    """The packed model of a file's content."""
     match content:
         case {"nearkin": str(), "model": dict(node), **rest} if rest.keys() <= {"tested"}:
             return node
@@ -457,20 +447,21 @@ def _model(content: Any) -> Any:
 
 
 def _tested(content: Any) -> list[Trial]:
+    """Trials that a file's content has, checked."""
     given = content.get("tested", []) if isinstance(content, dict) else []
     few = isinstance(given, list) and len(given) <= _MOST_TRIALS
-    if not few or not all(isinstance(test, dict) and _types(test) == _TRIAL for test in given):
+    if not few or not all(
+        isinstance(test, dict) and {name: type(value) for name, value in test.items()} == _TRIAL
+        for test in given
+    ):
         raise StorageError(
             "what it says of its test has not the form of a model file: it was damaged or changed."
         )
     return [Trial(**test) for test in given]
 
 
-def _types(values: dict[str, Any]) -> dict[str, type]:
-    return {name: type(value) for name, value in values.items()}
-
-
 def _told(counts: dict[str, Any]) -> str:
+    """Counts that are not 0, in words."""
     return ", ".join(f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
 
 

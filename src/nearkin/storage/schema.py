@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
@@ -45,17 +46,10 @@ _PER_COLUMN, _PER_ENTRY, _PER_PAIR = 6, 4, 6
 
 @dataclass(frozen=True)
 class Spec:
-    """What a value must be.
+    """What a value must be, in words, and a function that tells whether one is that.
 
-    Attributes
-    ----------
-    what : str
-        In words.
-    fits : callable
-        Whether a value is that, given sizes that are known; it adds those it meets.
-    may_be_absent : bool
-    training_rows : bool
-        Whether these are rows of the training data.
+    ``fits`` takes the sizes that are known, and adds those it meets. ``training_rows`` is whether
+    these are rows of the training data.
     """
 
     what: str
@@ -235,10 +229,12 @@ def maybe(part: Spec) -> Spec:
 
 
 def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number from 0 on."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _is_finite(value: Any) -> bool:
+    """Whether a value is an array of finite floating-point numbers."""
     is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
     return is_float and bool(np.isfinite(value).all())
 
@@ -257,6 +253,11 @@ def is_stored(cls: type) -> bool:
     if is_of_scikit_learn(cls):
         _register_transformers()
     return cls in _FIELDS
+
+
+def is_stored_transformer(step: Any) -> bool:
+    """Whether it is one of scikit-learn's transformers that can be stored."""
+    return is_of_scikit_learn(type(step)) and is_stored(type(step))
 
 
 def list_transformers() -> list[str]:
@@ -280,11 +281,64 @@ def find_class(name: str) -> type | None:
     return _CLASSES.get(name)
 
 
+@cache
 def _register_transformers() -> None:
-    """Import scikit-learn's, which take their time."""
-    from nearkin.storage import sklearn_schema
+    """Register scikit-learn's transformers that a stored Chain may contain.
 
-    del sklearn_schema
+    Their import takes its time. All of them take numbers only.
+    """
+    from sklearn.decomposition import PCA, TruncatedSVD
+    from sklearn.preprocessing import (
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        RobustScaler,
+        StandardScaler,
+    )
+
+    def transformer(cls: type, **fields: Spec) -> None:
+        names = maybe(words("d"))
+        stored(n_features_in_=size("d"), feature_names_in_=names, **fields)(cls)
+
+    per_column = floats("d")
+
+    transformer(
+        PCA,
+        n_components_=size("q"),
+        components_=floats("q d"),
+        mean_=per_column,
+        explained_variance_=floats("q"),
+        explained_variance_ratio_=numbers("q"),
+        singular_values_=floats("q"),
+        noise_variance_=real,
+        n_samples_=real,
+    )
+    transformer(
+        TruncatedSVD,
+        components_=floats("q d"),
+        explained_variance_=floats("q"),
+        explained_variance_ratio_=numbers("q"),
+        singular_values_=floats("q"),
+    )
+    transformer(
+        StandardScaler,
+        mean_=maybe(per_column),
+        var_=maybe(per_column),
+        scale_=maybe(per_column),
+        n_samples_seen_=real,
+    )
+    transformer(
+        MinMaxScaler,
+        min_=per_column,
+        scale_=per_column,
+        data_min_=per_column,
+        data_max_=per_column,
+        data_range_=per_column,
+        n_samples_seen_=real,
+    )
+    transformer(MaxAbsScaler, max_abs_=per_column, scale_=per_column, n_samples_seen_=real)
+    transformer(RobustScaler, center_=maybe(per_column), scale_=maybe(per_column))
+    transformer(Normalizer)
 
 
 def is_of_scikit_learn(cls: type) -> bool:
@@ -293,7 +347,7 @@ def is_of_scikit_learn(cls: type) -> bool:
 
 
 def check(cls: type, state: dict[str, Any], path: str) -> None:
-    """Whether all is there that a class keeps, nothing else, and of the right shape."""
+    """Raise unless all is there that a class keeps, nothing else, and of the right shape."""
     fields = _FIELDS[cls]
     unknown = set(state) - set(fields)
     if unknown:
@@ -325,18 +379,9 @@ class Packed:
 
 
 def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
-    """Take a value apart.
+    """Take a value of a stored class apart; StorageError says what in it cannot be stored.
 
-    Parameters
-    ----------
-    value : object of a class that is stored, or made of such
-    forget : tuple of str
-        Attributes to leave out.
-
-    Raises
-    ------
-    StorageError
-        If it holds something that cannot be stored; the message says where.
+    Attributes of the names in ``forget`` are left out.
     """
     packer = _Packer(forget)
     return Packed(packer.pack(value, ""), packer.arrays)
@@ -345,10 +390,7 @@ def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
 def unpack(packed: Packed) -> Any:
     """Put a value together again; nothing but classes that are stored can come of it.
 
-    Raises
-    ------
-    StorageError
-        If it is not whole, or not what the classes say.
+    StorageError if it is not whole, or not what the classes say.
     """
     unpacker = _Unpacker(packed.arrays)
     value = unpacker.unpack(packed.node, "", 0)
@@ -358,6 +400,8 @@ def unpack(packed: Packed) -> Any:
 
 
 class _Packer:
+    """Values taken apart, and the arrays that were met in them."""
+
     def __init__(self, forget: tuple[str, ...]) -> None:
         self.forget = forget
         self.arrays: dict[str, Array] = {}
@@ -366,6 +410,7 @@ class _Packer:
         self._is_parameter = False
 
     def pack(self, value: Any, path: str) -> Json:
+        """A value as JSON; ``path`` is its place, for messages."""
         if is_stored(type(value)):
             return self._object(value, path)
         if value is None or isinstance(value, bool | str) or type(value) is int:
@@ -387,6 +432,7 @@ class _Packer:
         raise StorageError(_why_not(value, path))
 
     def _object(self, value: Any, path: str) -> Json:
+        """An object of a stored class, with its parameters if it is an estimator."""
         cls = type(value)
         names = [name for name in fields_of(cls) if name not in self.forget]
         node: dict[str, Json] = {"class": cls.__name__}
@@ -406,17 +452,21 @@ class _Packer:
         return node
 
     def _named(self, values: dict[str, Any], path: str) -> Json:
+        """Values by name."""
         return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
     def _items(self, values: Any, path: str) -> Json:
+        """Values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
     def _array(self, value: Array, path: str) -> Json:
+        """An array, by the name of the first place it was met."""
         if id(value) not in self._met:
             self._met[id(value)] = (value, self._new_array(value, path))
         return self._met[id(value)][1]
 
     def _new_array(self, value: Array, path: str) -> Json:
+        """An array that was not met before; texts are in the JSON itself."""
         if value.ndim == 1 and value.dtype.kind in "OU":
             words = value.tolist()
             if not all(isinstance(word, str) for word in words):
@@ -435,12 +485,15 @@ class _Packer:
         return {"array": name, "order": "F"} if reverse else {"array": name}
 
     def _sparse(self, value: Any, path: str) -> Json:
+        """A sparse matrix by its three arrays."""
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
         node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
         return node | self._named(parts, path)
 
 
 class _Unpacker:
+    """Values put together from JSON and arrays, of which each must be used."""
+
     def __init__(self, arrays: dict[str, Array]) -> None:
         self.arrays = arrays
         self.used: set[str] = set()
@@ -449,6 +502,7 @@ class _Unpacker:
         self._padding = 0
 
     def unpack(self, node: Json, path: str, depth: int) -> Any:
+        """The value of a JSON node; ``depth`` bounds how deeply a forged file can nest."""
         if depth > _MOST_NESTED:
             raise StorageError("it is nested too deeply.")
         depth += 1
@@ -458,7 +512,9 @@ class _Unpacker:
             case list():
                 return self._items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
-                cls = _known(name, path, estimator=False)  # first: it brings its parts' classes
+                cls = _find_class_of(
+                    name, path, estimator=False
+                )  # first: it brings its parts' classes
                 values = self._named(state, path, depth)
                 check(cls, values, path)
                 return cls(**values)
@@ -468,7 +524,7 @@ class _Unpacker:
                 "state": dict(state),
                 **rest,
             } if not rest:
-                cls = _known(name, path, estimator=True)
+                cls = _find_class_of(name, path, estimator=True)
                 given = self._named(parameters, path, depth)
                 return self._estimator(cls, given, self._named(state, path, depth), path)
             case {"array": str(), **rest} if not rest:
@@ -501,20 +557,24 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
+        """Values in a list."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
+        """Values by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }
 
     def _array(self, name: str, path: str) -> Array:
+        """An array by its name."""
         if name not in self.arrays:
             raise StorageError(f"{path} refers to an array {name!r} that is not there.")
         self.used.add(name)
         return self.arrays[name]
 
     def _words(self, words: list[Any], dtype: str, path: str) -> Array:
+        """An array of texts, whose padding is bounded."""
         if not all(isinstance(word, str) for word in words):
             raise StorageError(f"{path} is not a list of texts.")
         if dtype == "object":
@@ -527,6 +587,7 @@ class _Unpacker:
     def _estimator(
         self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
     ) -> Any:
+        """An estimator with valid parameters and checked fitted attributes."""
         name = cls.__name__
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
@@ -557,7 +618,8 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value != usual[name].default}
 
 
-def _known(name: str, path: str, *, estimator: bool) -> type:
+def _find_class_of(name: str, path: str, *, estimator: bool) -> type:
+    """The class of that name, or an error."""
     cls = find_class(name)
     if cls is None or issubclass(cls, BaseEstimator) != estimator:
         raise StorageError(f"{path or 'the model'} is a {name!r}, which this nearkin cannot build.")
@@ -565,6 +627,7 @@ def _known(name: str, path: str, *, estimator: bool) -> type:
 
 
 def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:
+    """A sparse matrix of three arrays, checked."""
     kinds = [part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts]
     if kinds != ["f", "i", "i"] or min(shape) < 0:
         raise StorageError(f"{path} is not a sparse matrix.")
@@ -577,6 +640,7 @@ def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> A
 
 
 def _why_not(value: Any, path: str) -> str:
+    """Why a value cannot be stored, and what to do."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return (

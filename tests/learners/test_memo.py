@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nearkin import ITML
+from nearkin.learners.fit_steps import call_once, keep_results
 from nearkin.messages import Note, collect_notices, notice
-from nearkin.rows.memo import call_once, keep_results
 from tests.cases import each
 
 
