@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, TypeVar
-
-# What is noticed on the way, and who hears of it.
-
 
 # Packages whose calls are not the user's.
 _OURS = ("nearkin", "sklearn")
@@ -20,13 +18,7 @@ _OURS = ("nearkin", "sklearn")
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was noticed.
-
-    Attributes
-    ----------
-    category : type of Warning
-        What it is about.
-    """
+    """Something that was noticed, and what it is about."""
 
     text: str
     category: type[Warning] = UserWarning
@@ -56,16 +48,7 @@ def hand_on(notes: Iterable[Note]) -> None:
 
 @contextmanager
 def collect_notices() -> Iterator[list[Note]]:
-    """Collect what is noticed in a block, in this thread, instead of warning; each note once.
-
-    Examples
-    --------
-    >>> from nearkin.messages import notice, collect_notices
-    >>> with collect_notices() as notes:
-    ...     notice("all rows of X coincide.")
-    >>> notes
-    [Note(text='all rows of X coincide.', category=<class 'UserWarning'>)]
-    """
+    """Collect what is noticed in a block, in this thread, instead of warning; each note once."""
     notes: list[Note] = []
     before = _listener.set(notes)
     try:
@@ -111,16 +94,8 @@ def show_progress(
 ) -> Iterator[Item]:
     """Yield items, with a progress bar on standard error that is erased in the end.
 
-    Parameters
-    ----------
-    what : str
-        What is being done, a few words.
-    shown : bool, default=True
-        Without, nothing is printed.
-    total : int, optional
-        How much there is to do: the number of items by default, if that is known.
-    amount : callable, optional
-        How much of it an item is; 1 by default.
+    The bar says ``what`` is being done, in a few words, and how much of ``total`` is: the number of
+    items by default, if that is known. ``amount`` says how much of it an item is, 1 by default.
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
@@ -165,15 +140,11 @@ def hush(hushed: bool = True) -> None:
     _notes.hushed = hushed
 
 
-@dataclass
-class _Notes:
-    hushed: bool = False
-
-
-_notes = _Notes()
+_notes = SimpleNamespace(hushed=False)
 
 
 def _show(what: str, done: int, total: int | None) -> None:
+    """Draw the bar, or the number of items if their total is not known."""
     if total:
         full = min(_WIDTH, _WIDTH * done // total)
         bar = "━" * full + "╌" * (_WIDTH - full)
@@ -204,15 +175,7 @@ _FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
 
 @contextmanager
 def mute_third_party() -> Iterator[None]:
-    """Ignore all warnings of this thread in a block, for libraries that warn in vain.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from nearkin.messages import mute_third_party
-    >>> with mute_third_party():
-    ...     warnings.warn("Number of distinct clusters (2) found smaller than n_clusters (3).")
-    """
+    """Ignore all warnings of this thread in a block, for libraries that warn in vain."""
     _put_first()
     before = _is_silent.set(True)
     try:

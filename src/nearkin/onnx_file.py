@@ -9,8 +9,8 @@ will give. Numbers and NumPy arrays among the operands become constants.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +42,7 @@ from nearkin.spaces.maps import (
     Displaced,
     Identity,
     Joined,
+    Map,
     Scaled,
     ThroughLandmarks,
     Transformed,
@@ -138,9 +139,7 @@ def export(
             metadata[name] = repr(float(value))
     if hasattr(metric, "feature_names_in_") and not forget_names:
         metadata["feature_names"] = json.dumps(metric.feature_names_in_.tolist())
-    content = graph.model(
-        Z, int(metric.n_features_in_), int(metric.n_components_), __version__, metadata
-    )
+    content = graph.model(Z, int(metric.n_features_in_), int(metric.n_components_), metadata)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
 
@@ -149,10 +148,7 @@ def export(
 class Graph:
     """Operators in the order they were asked for, and the constants among their inputs.
 
-    Parameters
-    ----------
-    dtype : float64 or float32
-        Of all numbers between input and output, which are float32.
+    ``dtype`` is that of all numbers between input and output, which are float32.
     """
 
     dtype: DTypeLike
@@ -185,21 +181,9 @@ class Graph:
         return [Tensor(self, name) for name in results]
 
     def model(
-        self, Z: Tensor, n_columns: int, n_components: int, producer: str, metadata: dict[str, str]
+        self, Z: Tensor, n_columns: int, n_components: int, metadata: dict[str, str]
     ) -> bytes:
-        """The whole as the content of a file, checked.
-
-        Parameters
-        ----------
-        Z : Tensor of shape (n, n_components)
-            The graph's output.
-        n_columns : int
-            Of the input.
-        n_components : int
-        producer : str
-            Version of what makes the file.
-        metadata : dict of str
-        """
+        """The whole as the content of a file, checked; ``Z`` is the output."""
         onnx = _onnx()
         helper, single = onnx.helper, onnx.TensorProto.FLOAT
         nodes = [
@@ -220,7 +204,7 @@ class Graph:
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="nearkin",
-            producer_version=producer,
+            producer_version=__version__,
         )
         helper.set_model_props(model, metadata)
         if model.ByteSize() > _MOST_BYTES:
@@ -232,6 +216,33 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
+def _method(operator: str) -> Callable[..., Tensor]:
+    """A method of tensors that applies an operator to them and to its arguments."""
+
+    def apply(tensor: Tensor, *others: Operand) -> Tensor:
+        return tensor.graph.apply(operator, tensor, *others)
+
+    return apply
+
+
+def _reflected(operator: str) -> Callable[[Tensor, Operand], Tensor]:
+    """A method for what stands before a tensor, as a number may."""
+
+    def apply(tensor: Tensor, other: Operand) -> Tensor:
+        return tensor.graph.apply(operator, other, tensor)
+
+    return apply
+
+
+def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
+    """A method that reduces entries along an axis to one."""
+
+    def apply(tensor: Tensor, axis: int) -> Tensor:
+        return tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
+
+    return apply
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """What a graph will have computed at some place."""
@@ -240,55 +251,31 @@ class Tensor:
     name: str
     __array_ufunc__ = None  # NumPy leaves arithmetic with its arrays to the methods below
 
-    def __add__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Add", self, other)
+    __add__ = _method("Add")
+    __radd__ = _reflected("Add")
+    __sub__ = _method("Sub")
+    __rsub__ = _reflected("Sub")
+    __mul__ = _method("Mul")
+    __rmul__ = _reflected("Mul")
+    __truediv__ = _method("Div")
+    __pow__ = _method("Pow")
+    __matmul__ = _method("MatMul")
+    __gt__ = _method("Greater")
 
-    def __radd__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Add", other, self)
-
-    def __sub__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Sub", other, self)
-
-    def __mul__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Div", self, other)
-
-    def __pow__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Pow", self, other)
-
-    def __matmul__(self, other: Operand) -> Tensor:
-        return self.graph.apply("MatMul", self, other)
-
-    def __gt__(self, other: Operand) -> Tensor:
-        return self.graph.apply("Greater", self, other)
-
-    def where(self, yes: Operand, no: Operand) -> Tensor:
-        """One or the other, by what is true here."""
-        return self.graph.apply("Where", self, yes, no)
-
-    def larger(self, other: Operand) -> Tensor:
-        """The larger of two, entry by entry."""
-        return self.graph.apply("Max", self, other)
+    where = _method("Where")  # the one or the other, by what is true
+    larger = _method("Max")
+    sqrt = _method("Sqrt")
+    exp = _method("Exp")
+    abs = _method("Abs")
+    # Along an axis, which is left with length one.
+    sum = _reduction("ReduceSum")
+    mean = _reduction("ReduceMean")
+    min = _reduction("ReduceMin")
+    max = _reduction("ReduceMax")
 
     def clip(self, least: float, most: float = np.inf) -> Tensor:
         """Entries raised to the one and lowered to the other."""
         return self.graph.apply("Clip", self, least, most)
-
-    def sqrt(self) -> Tensor:
-        """Square roots."""
-        return self.graph.apply("Sqrt", self)
-
-    def exp(self) -> Tensor:
-        """Exponentials."""
-        return self.graph.apply("Exp", self)
 
     def one_minus_exp(self) -> Tensor:
         """``1 − exp(−x)`` with all its digits, small x included: ``2 t / (1 + t)``, t = tanh(x/2).
@@ -297,29 +284,6 @@ class Tensor:
         """
         t = self.graph.apply("Tanh", 0.5 * self)
         return 2.0 * t / (1.0 + t)
-
-    def abs(self) -> Tensor:
-        """Absolute values."""
-        return self.graph.apply("Abs", self)
-
-    def sum(self, axis: int, keep: bool = True) -> Tensor:
-        """Sums along an axis, which is left with length one."""
-        return self._reduced("ReduceSum", axis, keep)
-
-    def mean(self, axis: int) -> Tensor:
-        """Means along an axis, which is left with length one."""
-        return self._reduced("ReduceMean", axis, keep=True)
-
-    def min(self, axis: int) -> Tensor:
-        """Least entries along an axis, which is left with length one."""
-        return self._reduced("ReduceMin", axis, keep=True)
-
-    def max(self, axis: int) -> Tensor:
-        """Largest entries along an axis, which is left with length one."""
-        return self._reduced("ReduceMax", axis, keep=True)
-
-    def _reduced(self, operator: str, axis: int, keep: bool) -> Tensor:
-        return self.graph.apply(operator, self, np.array([axis]), keepdims=int(keep))
 
     def expanded(self, axis: int) -> Tensor:
         """The same with one more axis, of length one."""
@@ -372,6 +336,7 @@ def _number_of(dtype: DTypeLike) -> int:
 
 
 def _onnx() -> Any:
+    """The library, or an error that says how to get it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
@@ -380,146 +345,106 @@ def _onnx() -> Any:
     return onnx
 
 
-@singledispatch
-def _image(learned: Any, X: Tensor) -> Tensor:
+def _image(learned: Map, X: Tensor) -> Tensor:
     """What a map makes of rows."""
+    match learned:
+        case Identity():
+            return X
+        case Scaled():
+            return X / learned.scale
+        case Affine():
+            return (X if learned.origin is None else X - learned.origin) @ learned.matrix.T
+        case ThroughLandmarks():
+            return _extend(learned.extension, X, learned.coordinates)
+        case Displaced():
+            anchors = (learned.anchors - learned.origin) / learned.width
+            F = X - learned.origin
+            squared = _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)
+            return F + (-1.0 * squared).exp() @ learned.displacements
+        case UnitLength():
+            return _unit_rows(X)
+        case Transformed():
+            return _transform(learned.transformer, X)
+        case Composed():
+            for one in learned.maps:
+                X = _image(one, X)
+            return X
+        case Joined():
+            first, *others = (
+                _image(one, X) * factor
+                for one, factor in zip(learned.maps, learned.factors, strict=True)
+            )
+            return first.beside(*others, axis=1)
     raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 
-@_image.register
-def _(learned: Identity, X: Tensor) -> Tensor:
-    return X
+# scikit-learn's transformers that can be written in ONNX.
+_TRANSFORMERS = (
+    StandardScaler,
+    RobustScaler,
+    MinMaxScaler,
+    MaxAbsScaler,
+    Normalizer,
+    PCA,
+    TruncatedSVD,
+)
 
 
-@_image.register
-def _(learned: Scaled, X: Tensor) -> Tensor:
-    return X / learned.scale
-
-
-@_image.register
-def _(learned: Affine, X: Tensor) -> Tensor:
-    return (X if learned.origin is None else X - learned.origin) @ learned.matrix.T
-
-
-@_image.register
-def _(learned: ThroughLandmarks, X: Tensor) -> Tensor:
-    return _extended(learned.extension, X, learned.coordinates)
-
-
-@_image.register
-def _(learned: Displaced, X: Tensor) -> Tensor:
-    anchors = (learned.anchors - learned.origin) / learned.width
-    F = X - learned.origin
-    weights = (-1.0 * _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)).exp()
-    return F + weights @ learned.displacements
-
-
-@_image.register
-def _(learned: UnitLength, X: Tensor) -> Tensor:
-    return _unit_rows(X)
-
-
-@_image.register
-def _(learned: Transformed, X: Tensor) -> Tensor:
-    return _transformed(learned.transformer, X)
-
-
-@_image.register
-def _(learned: Composed, X: Tensor) -> Tensor:
-    for one in learned.maps:
-        X = _image(one, X)
-    return X
-
-
-@_image.register
-def _(learned: Joined, X: Tensor) -> Tensor:
-    first, *others = (
-        _image(one, X) * factor for one, factor in zip(learned.maps, learned.factors, strict=True)
-    )
-    return first.beside(*others, axis=1)
-
-
-@singledispatch
-def _transformed(transformer: Any, X: Tensor) -> Tensor:
-    """What a transformer makes of rows."""
-    known = (cls.__name__ for cls in _transformed.registry if cls is not object)
+def _transform(transformer: Any, X: Tensor) -> Tensor:
+    """What a transformer of scikit-learn's makes of rows."""
+    match transformer:
+        case StandardScaler():
+            if transformer.mean_ is not None and transformer.with_mean:
+                X = X - transformer.mean_
+            return X if transformer.scale_ is None else X / transformer.scale_
+        case RobustScaler():
+            X = X if transformer.center_ is None else X - transformer.center_
+            return X if transformer.scale_ is None else X / transformer.scale_
+        case MinMaxScaler():
+            X = X * transformer.scale_ + transformer.min_
+            return X.clip(*map(float, transformer.feature_range)) if transformer.clip else X
+        case MaxAbsScaler():
+            X = X / transformer.scale_
+            clips = getattr(transformer, "clip", False)  # since scikit-learn 1.8
+            return X.clip(-1.0, 1.0) if clips else X
+        case Normalizer(norm=norm):
+            if norm == "l2":
+                length = (X * X).sum(1).sqrt()
+            else:
+                length = X.abs().sum(1) if norm == "l1" else X.abs().max(1)
+            # As scikit-learn does, which takes very short rows for zero.
+            return X / (length > 10 * np.finfo(X.graph.dtype).eps).where(length, 1.0)
+        case PCA():
+            Z = (X - transformer.mean_) @ transformer.components_.T
+            if not transformer.whiten:
+                return Z
+            deviations = np.sqrt(transformer.explained_variance_)
+            return Z / np.maximum(deviations, np.finfo(deviations.dtype).eps)
+        case TruncatedSVD():
+            return X @ transformer.components_.T
     raise InputError(
         f"{type(transformer).__name__} cannot be written in ONNX. Of scikit-learn's transformers "
-        f"these can: {', '.join(known)}. Apply others to the rows beforehand."
+        f"these can: {', '.join(cls.__name__ for cls in _TRANSFORMERS)}. Apply others to the rows "
+        "beforehand."
     )
 
 
-@_transformed.register
-def _(scaler: StandardScaler, X: Tensor) -> Tensor:
-    X = X if scaler.mean_ is None or not scaler.with_mean else X - scaler.mean_
-    return X if scaler.scale_ is None else X / scaler.scale_
-
-
-@_transformed.register
-def _(scaler: RobustScaler, X: Tensor) -> Tensor:
-    X = X if scaler.center_ is None else X - scaler.center_
-    return X if scaler.scale_ is None else X / scaler.scale_
-
-
-@_transformed.register
-def _(scaler: MinMaxScaler, X: Tensor) -> Tensor:
-    X = X * scaler.scale_ + scaler.min_
-    return X.clip(*map(float, scaler.feature_range)) if scaler.clip else X
-
-
-@_transformed.register
-def _(scaler: MaxAbsScaler, X: Tensor) -> Tensor:
-    X = X / scaler.scale_
-    return X.clip(-1.0, 1.0) if getattr(scaler, "clip", False) else X  # since scikit-learn 1.8
-
-
-@_transformed.register
-def _(normalizer: Normalizer, X: Tensor) -> Tensor:
-    if normalizer.norm == "l2":
-        size = (X * X).sum(1).sqrt()
-    elif normalizer.norm == "l1":
-        size = X.abs().sum(1)
-    else:
-        size = X.abs().max(1)
-    # As scikit-learn does, which takes very short rows for zero.
-    return X / (size > 10 * np.finfo(X.graph.dtype).eps).where(size, 1.0)
-
-
-@_transformed.register
-def _(pca: PCA, X: Tensor) -> Tensor:
-    Z = (X - pca.mean_) @ pca.components_.T
-    if not pca.whiten:
-        return Z
-    deviations = np.sqrt(pca.explained_variance_)
-    return Z / np.maximum(deviations, np.finfo(deviations.dtype).eps)
-
-
-@_transformed.register
-def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
-    return X @ svd.components_.T
-
-
-@singledispatch
-def _extended(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
+def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
     """Weighted sums of the landmarks' coordinates."""
+    match extension:
+        case KernelExpansion():
+            return _kernel_values(_exportable(extension.landmarks), X) @ coordinates
+        case NystroemExtension(landmarks=landmarks, eigenvectors=V, eigenvalues=values):
+            means = landmarks.column_means
+            K = _kernel_values(_exportable(landmarks), X)
+            return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
+        case LocalExtension():
+            return _extend_locally(extension, X, coordinates)
     raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
 
 
-@_extended.register
-def _(extension: KernelExpansion, X: Tensor, coordinates: Floats) -> Tensor:
-    return _kernel_values(_exportable(extension.landmarks), X) @ coordinates
-
-
-@_extended.register
-def _(extension: NystroemExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    means = extension.landmarks.column_means
-    V, values = extension.eigenvectors, extension.eigenvalues
-    K = _kernel_values(_exportable(extension.landmarks), X)
-    return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
-
-
-@_extended.register
-def _(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
+def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
+    """Coordinates of rows as combinations of their nearest landmarks."""
     extension = LocalExtension(_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
     X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
@@ -607,11 +532,11 @@ def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
     nearest = e.min(1)
     farther = e > nearest
     ratio = farther.where((nearest / farther.where(e, 1.0)).sqrt(), 1.0)
-    weights = _solved(matrices, ratio, k) * ratio
+    weights = _solve(matrices, ratio, k) * ratio
     return weights / weights.sum(1)
 
 
-def _solved(matrices: Tensor, right: Tensor, k: int) -> Tensor:
+def _solve(matrices: Tensor, right: Tensor, k: int) -> Tensor:
     """Solutions (n, k) of positive definite systems (n, k, k), by Gauss and Jordan's elimination.
 
     In exact arithmetic no pivot is below the smallest eigenvalue, which is EPSILON at least.
@@ -641,23 +566,29 @@ class _Between:
     origin: Floats
 
     def squared_distances(self) -> Tensor:
+        """Squared distances (n, m) between rows and landmarks."""
         return _squared_distances(self.X - self.origin, self.rows - self.origin)
 
     def city_block_distances(self) -> Tensor:
+        """City block distances (n, m)."""
         return _city_block_distances(self.X, self.rows)
 
     def products(self, factor: float = 1.0) -> Tensor:
+        """Inner products (n, m), times a factor."""
         # Not times the product: onnxruntime makes such a factor part of it, in single precision.
         return self.X @ (factor * self.rows.T)
 
     def cosines(self) -> Tensor:
+        """Cosines (n, m)."""
         return _unit_rows(self.X) @ unit_rows(self.rows).T
 
     def exp(self, values: Tensor) -> Tensor:
+        """Exponentials."""
         return values.exp()
 
 
 def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
+    """Squared distances (n, m) to some rows, by products."""
     products = X @ (2 * rows.T)
     return ((X * X).sum(1) + (rows**2).sum(axis=1) - products).clip(0.0)
 
@@ -679,6 +610,7 @@ def _unit_rows(X: Tensor) -> Tensor:
 
 
 def _divided(X: Tensor, size: Tensor) -> Tensor:
+    """Rows divided by their sizes, those of size 0 as they are."""
     return X / (size > 0.0).where(size, 1.0)
 
 

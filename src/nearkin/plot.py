@@ -1,4 +1,7 @@
-"""Pictures: arrays in, Axes out. Needs matplotlib (``pip install nearkin[plot]``)."""
+"""Pictures: arrays in, Axes out. Needs matplotlib (``pip install nearkin[plot]``).
+
+``ax`` is where to draw, a new figure by default; ``title`` stands above it.
+"""
 
 from __future__ import annotations
 
@@ -68,17 +71,11 @@ def embedding(
         Labels; unknown ones are grey.
     pairs : Pairs, optional
         Must-links are drawn as solid lines, cannot-links as dashed ones.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-    title : str, optional
+    ax, title : matplotlib Axes and str, optional
     size : float, default=12
         Of the markers.
     legend : bool, default=False
         Say what colours and lines mean, of twelve classes at most.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -120,14 +117,13 @@ def embedding(
                 ax.add_collection(lines)
     if legend and (y is not None or pairs is not None):
         ax.legend(fontsize=8, loc="best")
-    if title:
-        ax.set_title(title, fontsize=10)
     ax.tick_params(labelsize=7)
     ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
-    return ax
+    return _titled(ax, title)
 
 
 def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
+    """What a legend calls a class."""
     if number < 0:
         return None if y is None else "unknown"
     return str(np.asarray(y)[np.argmax(classes == number)])
@@ -218,15 +214,10 @@ def motion(
         are shown.
     y : array of shape (n,), optional
         Labels; unknown ones are grey.
-    ax : matplotlib Axes, optional
-    title : str, optional
+    ax, title : matplotlib Axes and str, optional
     size : float, default=12
         Of the markers, which are where points are now.
     legend : bool, default=False
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------
@@ -310,12 +301,7 @@ def kernel_matrix(
         Such as ``metric.kernel_matrix(X)``.
     y : array of shape (n,), optional
         Labels: rows are put in their order, and lines are drawn between classes.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -334,9 +320,7 @@ def kernel_matrix(
             ax.axhline(border, color="white", linewidth=1)
     ax.imshow(K, cmap="viridis", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _titled(ax, title)
 
 
 def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -346,12 +330,7 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     ----------
     metric : fitted KernelBeta
         Or a chain or pipeline with such a last step.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -384,12 +363,7 @@ def distances(
         Distances; either may be empty.
     threshold : float, optional
         Distance up to which two rows are called the same: a line.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -421,8 +395,7 @@ def calibration(
         What ``metric.chance_same(A, B)`` says of pairs; several things that were said, by name.
     same : bool array of shape (k,)
         What is true of them.
-    ax : matplotlib Axes, optional
-    title : str, optional
+    ax, title : matplotlib Axes and str, optional
 
     Returns
     -------
@@ -477,12 +450,7 @@ def course(
         Names of the axes.
     log : bool, default=False
         Whether numbers are spaced by their ratios.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -521,12 +489,7 @@ def estimates(
         ``answerers_`` of a fitted :class:`nearkin.MetricLearner`: how often each is wrong.
     x : str, optional
         What the figures are.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -545,9 +508,7 @@ def estimates(
     ax.set_yticks(range(len(found)), list(found)[::-1], fontsize=9)
     ax.set_ylim(-0.5, len(found) - 0.5)
     ax.set_xlabel(f"{x or ''} (with 90 % interval)".strip())
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _titled(ax, title)
 
 
 def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -558,13 +519,8 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     report : SelectionReport
         ``report_`` of a fitted :class:`nearkin.MetricLearner`; or that learner itself, or a chain
         or pipeline that ends in it.
-    ax : matplotlib Axes, optional
-    title : str, optional
-        The reason for the choice by default.
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
+        The title is the reason for the choice by default.
 
     Examples
     --------
@@ -596,13 +552,8 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     report : GroupingReport
         ``report_`` of fitted :class:`nearkin.Clusters`, or these themselves. The number that was
         chosen is marked, and its 90 % interval is shaded.
-    ax : matplotlib Axes, optional
-    title : str, optional
-        What was chosen by default.
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
+        The title is what was chosen by default.
 
     Examples
     --------
@@ -652,8 +603,7 @@ def tree(
     names : sequence of n str, optional
         Of the rows, to stand below the tree; of rows that must-links put together at the start,
         that of the first.
-    ax : matplotlib Axes, optional
-    title : str, optional
+    ax, title : matplotlib Axes and str, optional
 
     Returns
     -------
@@ -705,9 +655,7 @@ def tree(
     shown = [2**power for power in range(int(np.log2(n_leaves)) + 1)]
     ax.set_yticks([np.log2(n_leaves) - np.log2(number) for number in shown], shown)
     ax.set_ylabel("groups")
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _titled(ax, title)
 
 
 def importances(
@@ -721,12 +669,7 @@ def importances(
         With ``importances``; or a mapping of str to such shares.
     most : int, default=12
         Columns that are drawn, the largest shares first.
-    ax : matplotlib Axes, optional
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib Axes
+    ax, title : matplotlib Axes and str, optional
 
     Examples
     --------
@@ -738,9 +681,7 @@ def importances(
     names = sorted(shares, key=lambda name: -shares[name])[: check_count(most, "most", least=1)]
     ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _titled(ax, title)
 
 
 def explanation(
@@ -761,9 +702,8 @@ def explanation(
         Height and width, if the columns are pixels of a picture, row by row.
     most : int, default=12
         Columns that are drawn, the largest parts first.
-    ax : matplotlib Axes, optional
-    title : str, optional
-        How far apart the two are by default.
+    ax, title : matplotlib Axes and str, optional
+        The title is how far apart the two are by default.
 
     Returns
     -------
@@ -801,17 +741,23 @@ def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axe
     return ax
 
 
-def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
-    """With the names of both axes, a legend, and a title if there is one."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    ax.legend(fontsize=8)
+def _titled(ax: Axes, title: str | None) -> Axes:
+    """With a title, if there is one."""
     if title:
         ax.set_title(title, fontsize=10)
     return ax
 
 
+def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
+    """With the names of both axes, a legend, and a title if there is one."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.legend(fontsize=8)
+    return _titled(ax, title)
+
+
 def _axes(ax: Axes | None) -> Axes:
+    """Where to draw: what is given, or a new figure."""
     if ax is not None:
         return ax
     new: Axes = _pyplot().subplots(layout="constrained")[1]
@@ -836,6 +782,7 @@ def _grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArra
 
 
 def _pyplot() -> Any:
+    """matplotlib, or an error that says how to get it."""
     with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt

@@ -8,7 +8,7 @@ many rows as make learners take the ways that they take with many.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -47,16 +47,7 @@ Job = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """What was done.
-
-    Attributes
-    ----------
-    n_compiled : int
-        Loops that were not there yet, each counted for every combination of types.
-    seconds : float
-    folder : Path
-        Below which they are kept.
-    """
+    """How many loops were not there yet, one for each combination of types, and their folder."""
 
     n_compiled: int
     seconds: float
@@ -66,19 +57,8 @@ class Compiled:
 def warm_up(*, verbose: bool = False) -> Compiled:
     """Compile the loops of learners, searches and record matching, as far as they are not there.
 
-    Parameters
-    ----------
-    verbose : bool, default=False
-        Show a bar on standard error.
-
-    Returns
-    -------
-    Compiled
-
-    Raises
-    ------
-    InputError
-        If nothing that is compiled can be kept.
+    ``verbose`` shows a bar on standard error. An InputError if nothing that is compiled can be
+    kept.
     """
     from nearkin.rows.numba_loops import count_compiled, find_cache_folder
 
@@ -123,15 +103,18 @@ def _rows(n: int, dtype: DTypeLike) -> tuple[Floats, Ints]:
 
 
 def _pairs(group: Ints) -> Pairs:
+    """Pairs of rows by their groups."""
     return Pairs.from_labels(group, n_pairs=60, random_state=0)
 
 
 def _many_rows(dtype: DTypeLike) -> None:
+    """Kernels of many rows, with landmarks searched by pivots."""
     X, group = _rows(_MANY, dtype)
     KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0).fit(X, pairs=_pairs(group)).transform(X)
 
 
 def _kernels(dtype: DTypeLike) -> None:
+    """All kernels, and the extension of Nyström."""
     X, group = _rows(_FEW, dtype)
     for kernel in ("linear", "poly", "cosine", "laplacian"):
         learner = KernelBeta(n_landmarks=60, kernel=kernel, random_state=0)
@@ -141,31 +124,25 @@ def _kernels(dtype: DTypeLike) -> None:
 
 
 def _streams(dtype: DTypeLike) -> None:
+    """Rows read from files."""
     X, group = _rows(_FEW, dtype)
-    with TemporaryDirectory(prefix="nearkin") as name:
-        for path in _written(X, Path(name)):
-            rows = open_rows(path)
-            learner = KernelBeta(n_landmarks=60, random_state=0).fit(rows, pairs=_pairs(group))
-            for _ in learner.transform(rows):
+    rows: Any = open_rows(X)
+    with TemporaryDirectory(prefix="nearkin") as folder:
+        for ending in ("npy", "parquet") if find_spec("pyarrow") else ("npy",):
+            stream = open_rows(rows.write(f"{folder}/rows.{ending}"))
+            learner = KernelBeta(n_landmarks=60, random_state=0).fit(stream, pairs=_pairs(group))
+            for _ in learner.transform(stream):
                 pass
 
 
-def _written(X: Floats, folder: Path) -> Iterator[Path]:
-    """Files with these rows."""
-    np.save(folder / "rows.npy", X)
-    yield folder / "rows.npy"
-    if find_spec("pyarrow"):
-        rows: Any = open_rows(X)
-        rows.write(folder / "rows.parquet")
-        yield folder / "rows.parquet"
-
-
 def _neighbors(dtype: DTypeLike) -> None:
+    """Approximate search."""
     X, _ = _rows(10 * _FEW, dtype)
     NeighborIndex(search="approximate", random_state=0).add(X).query(X[:_FEW])
 
 
 def _learner(name: str, dtype: DTypeLike) -> None:
+    """A learner with labels."""
     X, group = _rows(_FEW, dtype)
     learner = getattr(nearkin, name)()
     if "random_state" in learner.get_params():
@@ -174,6 +151,7 @@ def _learner(name: str, dtype: DTypeLike) -> None:
 
 
 def _triplets() -> None:
+    """Triplets."""
     X, group = _rows(_FEW, np.float64)
     first, second = np.flatnonzero(group == 0)[:2]
     other = np.flatnonzero(group != 0)[:60]
@@ -183,6 +161,7 @@ def _triplets() -> None:
 
 
 def _graphs() -> None:
+    """Graphs of neighbours, searched exactly and approximately."""
     # One piece, with more rows than have all their eigenvectors found.
     X, group = np.random.RandomState(0).normal(size=(10 * _FEW, 2)), np.arange(10 * _FEW) % 2
     for search in ("exact", "approximate"):
@@ -191,12 +170,14 @@ def _graphs() -> None:
 
 
 def _clusters_and_classes() -> None:
+    """Clusters and classes."""
     X, group = _rows(_FEW, np.float64)
     MPCKMeans(_GROUPS, n_init=1, random_state=0).fit(X, pairs=_pairs(group))
     EnergyClassifier().fit(X, group).predict(X)
 
 
 def _records() -> None:
+    """Record matching."""
     from nearkin.records.matcher import RecordMatcher
 
     table, person = make_records(_FEW, random_state=0)

@@ -512,9 +512,8 @@ class _Unpacker:
             case list():
                 return self._items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
-                cls = _find_class_of(
-                    name, path, estimator=False
-                )  # first: it brings its parts' classes
+                # First the class, whose import brings those of its parts.
+                cls = _find_class_of(name, path, estimator=False)
                 values = self._named(state, path, depth)
                 check(cls, values, path)
                 return cls(**values)
