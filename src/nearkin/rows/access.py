@@ -13,6 +13,8 @@ from sklearn.utils import _safe_indexing
 from nearkin.errors import OutOfMemoryError
 from nearkin.rows import parallel as host_blocks
 from nearkin.rows.backends import (
+    Combine,
+    OfBlock,
     Parts,
     add_parts,
     empty,
@@ -77,10 +79,7 @@ def drawable_numbers(X: Any) -> NDArray[np.integer]:
 
 
 def reduce_rows(
-    X: Any,
-    function: Callable[..., Parts],
-    *aligned: NDArray[Any],
-    combine: Callable[[Parts, Parts], Parts] = add_parts,
+    X: Any, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
 ) -> Parts:
     """``function`` of each block of rows of X, and of entries aligned with them, combined in order.
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from nearkin._types import Floats
 from nearkin.errors import InputIndexError, InputTypeError, MissingPackageError
 
 Parts = tuple[Any, ...]
+# What gives parts of a block of rows and of entries aligned with them; and one of two parts.
+OfBlock: TypeAlias = Callable[..., Parts]
+Combine: TypeAlias = Callable[[Parts, Parts], Parts]
 # Numbers that are centred at a time.
 _PIECE_NUMBERS = 2**18
 # Rows that are looked at to see in which units columns are: what most learners do first.
@@ -113,10 +116,7 @@ class RemoteRows(ABC):
 
     @abstractmethod
     def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
+        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """``function`` of each block of rows and aligned entries, combined in their order.
 

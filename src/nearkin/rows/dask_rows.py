@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nearkin._types import Floats
 from nearkin._version import __version__
 from nearkin.errors import ClusterError, InputError, InputTypeError, few
-from nearkin.rows.backends import Parts, RememberingRows, add_parts
+from nearkin.rows.backends import Combine, OfBlock, Parts, RememberingRows, add_parts
 from nearkin.rows.parallel import one_core
 from nearkin.rows.validation import check_dtype, require_finite_block
 
@@ -148,7 +148,7 @@ def _reduce_chunk(
     return found
 
 
-def _combine_parts(combine: Callable[[Parts, Parts], Parts], *parts: Parts) -> Parts:
+def _combine_parts(combine: Combine, *parts: Parts) -> Parts:
     """Some results combined in their order."""
     with one_core():
         return functools.reduce(combine, parts)
@@ -282,10 +282,7 @@ class DaskRows(RememberingRows):
         return np.concatenate([*found, *self._computed(*tasks)])
 
     def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
+        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """``function`` of each chunk on the workers, all results combined there in their order."""
         starts = self._starts
@@ -429,7 +426,7 @@ def _task(function: Callable[..., Any], *arguments: Any) -> Any:
     return dask.delayed(function, pure=False)(*arguments)
 
 
-def _combine_all(combine: Callable[[Parts, Parts], Parts], parts: list[Any]) -> Any:
+def _combine_all(combine: Combine, parts: list[Any]) -> Any:
     """Results combined in their order, a few to a task."""
     while len(parts) > 1:
         parts = [

@@ -17,7 +17,15 @@ from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
 from nearkin.messages import is_heard, notice
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.backends import ROWS_FOR_UNITS, Parts, RemoteRows, add_parts, evenly_spaced
+from nearkin.rows.backends import (
+    ROWS_FOR_UNITS,
+    Combine,
+    OfBlock,
+    Parts,
+    RemoteRows,
+    add_parts,
+    evenly_spaced,
+)
 from nearkin.rows.sparse import is_sparse
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
@@ -377,12 +385,8 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     found = find_differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
-        notice(f"{describe_units(found, names)}. {remedy}", ScaleWarning)
-
-
-def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
-    """Which columns differ, by how much, and what that does to distances."""
-    return f"{found.describe(names)}, so that distances hardly see the latter"
+        reaches = found.describe(names)
+        notice(f"{reaches}, so that distances hardly see the latter. {remedy}", ScaleWarning)
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
@@ -428,10 +432,7 @@ class DividedRows(RemoteRows):
         return np.asarray(divide_columns(self._rows.take(rows), self._scale))
 
     def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
+        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """``function`` of each block of rows, all results combined."""
         return self._rows.reduced(

@@ -20,6 +20,8 @@ from nearkin.errors import InputError, InputIndexError, InputTypeError, explain_
 from nearkin.messages import show_progress
 from nearkin.rows.backends import (
     Block,
+    Combine,
+    OfBlock,
     Parts,
     RememberingRows,
     RemoteRows,
@@ -77,10 +79,7 @@ class GatheredRows(RemoteRows):
         return self._rows[places]
 
     def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
+        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """Not possible: the rows have passed."""
         raise InputError(
@@ -199,7 +198,8 @@ class Feed:
 
     def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
         """What a function makes of rows on the device, which are foreign to it."""
-        with force_dispatch(), self._current():
+        here = self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
+        with force_dispatch(), here:
             return function(rows, *aligned)
 
     def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
@@ -220,7 +220,7 @@ class Feed:
         """Columns on their way to the device, and what says that they are there."""
         with self._on(inward):
             columns = self._torch.from_numpy(rows.T).to(self.device, non_blocking=True)
-            return columns, self._mark(inward)
+            return columns, None if inward is None else inward.record_event()
 
     def _arrived(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
         """A block and its rows on the device, once they are there."""
@@ -241,7 +241,7 @@ class Feed:
             home = self._torch.empty(columns.shape, dtype=columns.dtype, pin_memory=True)
             home.copy_(columns, non_blocking=True)
             columns.record_stream(outward)
-            return home, self._mark(outward)
+            return home, outward.record_event()
 
     def _fetched(self, block: Block, columns: Tensor, home: Any) -> Block:
         """A block with its result, once that is on the host."""
@@ -256,14 +256,6 @@ class Feed:
     def _on(self, lane: Any) -> AbstractContextManager[Any]:
         """Work in a stream of the device."""
         return nullcontext() if lane is None else self._torch.cuda.stream(lane)
-
-    def _mark(self, lane: Any) -> Any:
-        """What says that the work of a stream up to now is done."""
-        return None if lane is None else lane.record_event()
-
-    def _current(self) -> AbstractContextManager[Any]:
-        """Work on this device."""
-        return self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
 
 
 def copy_to_device(rows: Any, device: str) -> Any:
@@ -437,10 +429,7 @@ class RowStream(RememberingRows):
         return out
 
     def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = add_parts,
+        self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """``function`` of each block of rows, all results combined in their order.
 
@@ -454,9 +443,7 @@ class RowStream(RememberingRows):
             raise InputError(f"{self._source} has no rows.")
         return total
 
-    def _called(
-        self, function: Callable[..., Parts], aligned: Sequence[NDArray[Any]]
-    ) -> Generator[Parts]:
+    def _called(self, function: OfBlock, aligned: Sequence[NDArray[Any]]) -> Generator[Parts]:
         """What the function makes of each block and its aligned entries."""
 
         def entries(block: Block) -> list[NDArray[Any]]:
@@ -607,14 +594,14 @@ def open_rows(
         Columns of a Parquet file to use, in this order; all by default but what was the index of a
         data frame of pandas.
     carry : list of str, optional
-        Columns of a Parquet file that are not rows' features but go along with them into files
-        written from the stream, such as an id.
+        Columns of a Parquet file that are no features but go along into files written from the
+        stream, such as an id.
     client : distributed.Client, optional
         Of a dask collection; the one that dask would use by default.
     device : str, optional
-        Where ``fit`` sums over rows and ``transform`` maps them: ``"cuda"``, ``"cuda:1"`` or
-        ``"cpu"``, devices of torch (needs torch and scikit-learn 1.7). NumPy on the host by
-        default. Rows go there block by block, and may be more than it holds.
+        Where ``fit`` sums over rows and ``transform`` maps them, block by block: ``"cuda"``,
+        ``"cuda:1"`` or ``"cpu"``, devices of torch (needs torch and scikit-learn 1.7). NumPy on the
+        host by default.
 
     Returns
     -------
@@ -666,10 +653,9 @@ def open_stream(
     device: str | None = None,
 ) -> RowStream:
     """What :func:`open_rows` gives for all but dask collections."""
-    if device is None:
-        return _open_on_host(source, columns, carry, None)
-    feed = Feed(device)
-    return _open_on_host(source, columns, carry, feed).on(feed)
+    feed = None if device is None else Feed(device)
+    rows = _open_on_host(source, columns, carry, feed)
+    return rows if feed is None else rows.on(feed)
 
 
 def _open_on_host(

@@ -235,11 +235,10 @@ def save(
     >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     nk.model_file.save(metric, f"{folder}/example.nearkin")
-    ...     nk.model_file.load(f"{folder}/example.nearkin")
-    RCA()
     """
     packed = pack(metric, ("feature_names_in_", "vector_column_") if forget_names else ())
-    _try(metric, "this metric cannot be stored", sum(a.nbytes for a in packed.arrays.values()))
+    n_bytes = sum(array.nbytes for array in packed.arrays.values())
+    _embed_a_row(metric, "this metric cannot be stored", n_bytes)
     content: dict[str, Any] = {"nearkin": __version__, "model": packed.node}
     arrays = dict(packed.arrays)
     if facts is not None and facts.marks is not None:
@@ -279,20 +278,19 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
     >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     metric.save(f"{folder}/example.nearkin")
-    ...     nk.model_file.load_with_facts(f"{folder}/example.nearkin")
-    (RCA(), Facts(marks=None, tested=[]))
+    ...     metric, facts = nk.model_file.load_with_facts(f"{folder}/example.nearkin")
     """
     arrays, content = read_arrays(path, KIND, VERSION)
     with _refusing(path):
         marks = arrays.pop(_MARKS, None)
         if marks is not None and not _are_marks(marks):
             raise StorageError(f"{_MARKS!r} are no marks of rows.")
-        facts = Facts(marks, _tested(content))
-        metric = unpack(Packed(_model(content), arrays))
+        facts = Facts(marks, _read_trials(content))
+        metric = unpack(Packed(_find_model(content), arrays))
         if not hasattr(metric, "threshold_"):
             raise StorageError("it holds no fitted learner.")
         del content
-        _try(metric, "it does not fit together", os.path.getsize(path))
+        _embed_a_row(metric, "it does not fit together", os.path.getsize(path))
     return metric, facts
 
 
@@ -365,7 +363,7 @@ class ModelInfo:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         learned = ", ".join(f"{name} = {value!r}" for name, value in self.summary.items())
-        told = "not known" if self.learned_from is None else _told(self.learned_from)
+        told = "not known" if self.learned_from is None else _list_counts(self.learned_from)
         kept = "; ".join(f"{shape[0]} in {place}" for place, shape in self.training_rows.items())
         if kept:
             kept += ". Landmarks are such rows: whoever has this file can read them."
@@ -411,7 +409,7 @@ def describe(path: StrPath) -> ModelInfo:
     """
     header = read_header(path, KIND, VERSION)
     with _refusing(path):
-        node = _model(header.content)
+        node = _find_model(header.content)
         state = node["state"]
         names = state.get("feature_names_in_")
         numbers: dict[str, int] = {}
@@ -430,13 +428,13 @@ def describe(path: StrPath) -> ModelInfo:
             size=header.size,
             format_version=header.version,
             nearkin_version=str(header.content["nearkin"]),
-            tested=_tested(header.content),
+            tested=_read_trials(header.content),
             n_marks=header.arrays[_MARKS][1][0] if _MARKS in header.arrays else 0,
             kinds=read_table_kinds(state),
         )
 
 
-def _model(content: Any) -> Any:
+def _find_model(content: Any) -> Any:
     """The packed model of a file's content."""
     match content:
         case {"nearkin": str(), "model": dict(node), **rest} if rest.keys() <= {"tested"}:
@@ -446,7 +444,7 @@ def _model(content: Any) -> Any:
     )
 
 
-def _tested(content: Any) -> list[Trial]:
+def _read_trials(content: Any) -> list[Trial]:
     """Trials that a file's content has, checked."""
     given = content.get("tested", []) if isinstance(content, dict) else []
     few = isinstance(given, list) and len(given) <= _MOST_TRIALS
@@ -460,12 +458,12 @@ def _tested(content: Any) -> list[Trial]:
     return [Trial(**test) for test in given]
 
 
-def _told(counts: dict[str, Any]) -> str:
+def _list_counts(counts: dict[str, Any]) -> str:
     """Counts that are not 0, in words."""
     return ", ".join(f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
 
 
-def _try(metric: Any, otherwise: str, size: int) -> None:
+def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
     """Embed a row of zeros, of a table one of gaps: whatever does not fit together shows.
 
     What would take much more memory than its size in bytes is left to the first use, as it was
@@ -484,31 +482,28 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
     row: Any = np.full((1, int(metric.n_features_in_)), np.nan if of_gaps else 0.0)
     if has_sparse_rows(metric):
         row = sp.csr_array(row)
+
+    def try_on(method: Any, rows: Any) -> Any:
+        try:
+            return method(rows)
+        except Exception as error:
+            raise StorageError(f"{otherwise}: {error}") from error
+
     # scikit-learn warns of rows without names of columns, which new rows may well have.
     with mute_third_party(), np.errstate(all="ignore"):
         if (table := getattr(metric, "table_", None)) is not None:
-            _try_table(table, metric.n_features_in_, otherwise)
+            found = try_on(table.transform, np.full((1, int(table.n_features_in_)), np.nan))
+            if found.shape != (1, metric.n_features_in_):
+                made = found.shape[1]
+                raise StorageError(f"{otherwise}: of its table it makes {made} numbers a row.")
         # Without rows that were kept there are no neighbours.
         keeps_rows = getattr(metric, "_known", row).shape[0] > 0
         for name in ("_embedded", *(("predict", "kneighbors") if keeps_rows else ())):
             if not hasattr(metric, name):
                 continue
-            try:
-                found: NDArray[Any] = getattr(metric, name)(row)
-            except Exception as error:
-                raise StorageError(f"{otherwise}: {error}") from error
+            found = try_on(getattr(metric, name), row)
             if name == "_embedded" and found.shape != (1, metric.n_components_):
                 raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
-
-
-def _try_table(table: Any, width: int, otherwise: str) -> None:
-    """Encode a row of gaps."""
-    try:
-        found = table.transform(np.full((1, int(table.n_features_in_)), np.nan))
-    except Exception as error:
-        raise StorageError(f"{otherwise}: {error}") from error
-    if found.shape != (1, width):
-        raise StorageError(f"{otherwise}: of its table it makes {found.shape[1]} numbers a row.")
 
 
 @contextmanager

@@ -102,32 +102,31 @@ def size(letter: str) -> Spec:
     )
 
 
-def floats(letters: str) -> Spec:
-    """Finite numbers in an array of this shape, one letter for each axis."""
+def _array(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
+    """Spec of an array of this shape, one letter for each axis, which holds what it should."""
     return Spec(
-        f"an array of finite numbers of shape ({letters})",
-        lambda value, sizes: _is_finite(value) and _has_shape(value, letters, sizes),
+        f"an array of {what} of shape ({letters})",
+        lambda value, sizes: (
+            isinstance(value, np.ndarray) and holds(value) and _has_shape(value, letters, sizes)
+        ),
     )
+
+
+def floats(letters: str) -> Spec:
+    """Finite numbers in an array of this shape."""
+    return _array("finite numbers", letters, _is_finite)
 
 
 def positive_floats(letters: str) -> Spec:
     """Finite numbers above 0 in an array of this shape."""
-    return Spec(
-        f"an array of finite positive numbers of shape ({letters})",
-        lambda value, sizes: floats(letters).fits(value, sizes) and bool((value > 0).all()),
+    return _array(
+        "finite positive numbers", letters, lambda value: _is_finite(value) and (value > 0).all()
     )
 
 
 def numbers(letters: str) -> Spec:
     """Numbers that nothing is computed from, so that they may be infinite or NaN."""
-    return Spec(
-        f"an array of numbers of shape ({letters})",
-        lambda value, sizes: (
-            isinstance(value, np.ndarray)
-            and value.dtype.kind == "f"
-            and _has_shape(value, letters, sizes)
-        ),
-    )
+    return _array("numbers", letters, lambda value: value.dtype.kind == "f")
 
 
 def ints(letters: str, below: str | None = None) -> Spec:
@@ -146,18 +145,12 @@ def ints(letters: str, below: str | None = None) -> Spec:
 
 def labels(letters: str) -> Spec:
     """Class labels: an array of numbers or words."""
-    return Spec(
-        f"an array of labels of shape ({letters})",
-        lambda value, sizes: isinstance(value, np.ndarray) and _has_shape(value, letters, sizes),
-    )
+    return _array("labels", letters, lambda value: True)
 
 
 def words(letters: str) -> Spec:
-    """A list of texts."""
-    return Spec(
-        f"an array of texts of shape ({letters})",
-        lambda value, sizes: labels(letters).fits(value, sizes) and value.dtype.kind in "OU",
-    )
+    """An array of texts."""
+    return _array("texts", letters, lambda value: value.dtype.kind in "OU")
 
 
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
@@ -185,30 +178,29 @@ def one_word_of(*values: str) -> Spec:
     return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
 
 
+def _all_of(kind: type, part: Spec, values: Callable[[Any], Any] = iter) -> Spec:
+    """Spec of a list, tuple or dict whose values are all of one kind."""
+    return Spec(
+        f"a {kind.__name__}, each {part.what}",
+        lambda value, sizes: (
+            isinstance(value, kind) and all(part.fits(v, sizes) for v in values(value))
+        ),
+    )
+
+
 def list_of(part: Spec) -> Spec:
     """A list, all of one kind."""
-    return Spec(
-        f"a list, each {part.what}",
-        lambda value, sizes: isinstance(value, list) and all(part.fits(v, sizes) for v in value),
-    )
+    return _all_of(list, part)
 
 
 def many(part: Spec) -> Spec:
     """A tuple, all of one kind."""
-    return Spec(
-        f"a tuple, each {part.what}",
-        lambda value, sizes: isinstance(value, tuple) and all(part.fits(v, sizes) for v in value),
-    )
+    return _all_of(tuple, part)
 
 
 def dict_of(part: Spec) -> Spec:
     """Values by name, all of one kind."""
-    return Spec(
-        f"a dict, each {part.what}",
-        lambda value, sizes: (
-            isinstance(value, dict) and all(part.fits(v, sizes) for v in value.values())
-        ),
-    )
+    return _all_of(dict, part, dict.values)
 
 
 def tuple_of(*parts: Spec) -> Spec:
