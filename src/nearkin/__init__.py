@@ -167,6 +167,7 @@ __all__ = sorted({*_HOMES, *_MODULES} - {"dask"})  # which is an extra
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     elif name in _MODULES:
@@ -178,6 +179,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _import_learner(name: str) -> None:
+    """Import a class that model files may name."""
     if name in {"TableEncoder", "RecordMatcher", *(learner.name for learner in LEARNERS)}:
         __getattr__(name)
 

@@ -61,8 +61,7 @@ def make_xor(
     Returns
     -------
     X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,)
-        0 or 1.
+    y : ndarray of shape (n_samples,), of 0 and 1
 
     Examples
     --------
@@ -98,8 +97,7 @@ def make_three_normal(
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-        0, 1 or 2.
+    y : ndarray of shape (n_samples,), of 0, 1 and 2
 
     Examples
     --------
@@ -149,8 +147,8 @@ def make_records(
     Returns
     -------
     table : dict of str to ndarray of shape (n_records,)
-        Texts by the name of their column, in random order of records, None where they are missing:
-        what ``pandas.DataFrame`` and ``polars.DataFrame`` take.
+        Texts by the name of their column, None where they are missing: what ``pandas.DataFrame``
+        and ``polars.DataFrame`` take. Records are in random order.
     entity : int64 ndarray of shape (n_records,)
         Who each record is about.
 
@@ -192,6 +190,7 @@ def _copied(n_people: int, n_copies: int, most: int, rng: np.random.RandomState)
 
 
 def _people(n: int, rng: np.random.RandomState) -> Table:
+    """So many people, each with all cells."""
     given = _some(_made_of(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
     surname = _some(_made_of(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
     streets = _made_of(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
@@ -224,6 +223,7 @@ def _made_of(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
 
 
 def _some(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
+    """So many words, drawn by :func:`_places`."""
     return np.asarray(words[_places(len(words), n, rng, skew)])
 
 
@@ -268,6 +268,7 @@ def _typo(text: str, rng: np.random.RandomState) -> str:
 
 
 def _left_out(text: str, rng: np.random.RandomState) -> None:
+    """Nothing: the cell is empty."""
     del text, rng
 
 

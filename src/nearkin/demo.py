@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-# Of the groups that were found, and of the columns of records.
 # Questions about records, after which it is learned from the answers.
 _AT_A_TIME = 10
+# What is shown of records: so many groups, without these columns.
 _GROUPS_SHOWN = 4
 _COLUMNS_LEFT_OUT = ("postcode", "phone")
 
@@ -104,12 +104,14 @@ class _RbfKernel:
     """The kernel's own metric, nothing learned, in its leading 50 directions."""
 
     def fit(self, X: Floats, *, pairs: Pairs) -> _RbfKernel:
+        """Find the directions; pairs are not looked at."""
         n_components = min(50, len(X) - 1)
         self._map = KernelPCA(n_components, kernel="rbf", gamma=resolve_gamma("mean", X))
         self._map.fit(X)
         return self
 
     def transform(self, X: Floats) -> Floats:
+        """Coordinates along the directions."""
         return np.asarray(self._map.transform(X))
 
 
@@ -178,6 +180,7 @@ def right_pairs(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tup
 
 
 def _pairs_within(labels: NDArray[np.integer]) -> int:
+    """Number of pairs of rows in one group."""
     size = np.unique(labels, return_counts=True)[1]
     return int((size * (size - 1) // 2).sum())
 

@@ -63,13 +63,9 @@ def raise_input_errors() -> Iterator[None]:
 
 @contextmanager
 def explain_missing_package(what: str, extra: str) -> Iterator[None]:
-    """Say which extra of nearkin brings a package, if an import in the block does not find it.
+    """Say which ``extra`` of nearkin brings a package that an import in the block does not find.
 
-    Parameters
-    ----------
-    what : str
-        Who needs which package, such as "pictures need matplotlib".
-    extra : str
+    ``what`` says who needs which, such as "pictures need matplotlib".
     """
     try:
         yield

@@ -152,7 +152,7 @@ def side_by_side(
     size: float = 18,
     legend: bool = True,
 ) -> NDArray[Any]:
-    """The same rows in several spaces, a panel for each, such as before and after learning.
+    """The same rows in several spaces, a panel for each in a new figure.
 
     Parameters
     ----------
@@ -167,11 +167,6 @@ def side_by_side(
         Of the markers.
     legend : bool, default=True
         Say below what colours and lines mean, of twelve classes at most.
-
-    Returns
-    -------
-    ndarray of matplotlib Axes
-        Of a new figure, in the order of the spaces.
 
     Examples
     --------
@@ -260,11 +255,6 @@ def pictures(
         Pictures beside each other.
     axes : array of matplotlib Axes, optional
         Where to draw, one for each row; a new figure by default.
-
-    Returns
-    -------
-    ndarray of matplotlib Axes
-        One for each picture.
 
     Examples
     --------

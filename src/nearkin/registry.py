@@ -14,18 +14,9 @@ from dataclasses import dataclass
 class Learner:
     """Where a learner is, and what it is called elsewhere.
 
-    Attributes
-    ----------
-    name : str
-        Of its class.
-    module : str
-        Its file in ``nearkin.learners``.
-    command : str or None
-        What the command line calls it; None if it has no such name.
-    sparse : bool
-        Whether it learns from sparse rows.
-    elsewhere : bool
-        Whether it learns from rows that are elsewhere: in files, streams and on clusters of Dask.
+    Its class ``name`` is in ``module`` of ``nearkin.learners``; ``command`` is what the command
+    line calls it, if it does. ``sparse`` is whether it learns from sparse rows, ``elsewhere`` from
+    files, streams and clusters of Dask.
     """
 
     name: str

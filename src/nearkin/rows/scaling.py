@@ -385,8 +385,12 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     found = find_differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
-        reaches = found.describe(names)
-        notice(f"{reaches}, so that distances hardly see the latter. {remedy}", ScaleWarning)
+        notice(f"{describe_units(found, names)}. {remedy}", ScaleWarning)
+
+
+def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
+    """Which columns differ, by how much, and what that does to distances."""
+    return f"{found.describe(names)}, so that distances hardly see the latter"
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
