@@ -21,20 +21,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-import nearkin
-from nearkin import (
-    ITML,
-    RCA,
-    Blend,
-    Chain,
-    Euclidean,
-    KernelA,
-    KernelBeta,
-    MetricLearner,
-    NeighborIndex,
-    Pairs,
-    SelectionWarning,
-)
+import nearkin as nk
 from nearkin.onnx_file import export
 from tests.cases import each
 from tests.common.learners import LEARNERS, example, fitted
@@ -110,7 +97,7 @@ def test_every_learner(learner, data, run):
 
 def test_no_number_of_a_graph_is_rounded_by_a_fusion(run):
     X = np.array([[-1.75], [1.0], [0.5], [2.25], [2.5], [1.625]])
-    metric = KernelBeta(kernel="poly", degree=2, gamma=1 / 3, random_state=0).fit(
+    metric = nk.KernelBeta(kernel="poly", degree=2, gamma=1 / 3, random_state=0).fit(
         X, [0, 1, 1, 0, 0, 1]
     )
     rows = X[-1:] + 2.0**-8  # near a landmark, of whose distance few digits are left
@@ -123,13 +110,13 @@ def test_rows_equally_far_from_many_landmarks(kernel, dtype, run):
     along = np.float32([0.1, 0.7, 0.3]).astype(np.float64)
     X, X_new = np.arange(60.0)[:, None] * along, np.arange(0, 40, 0.5)[:, None] * along
     X, X_new = (rows.astype(np.float32).astype(dtype) for rows in (X, X_new))
-    metric = KernelA(kernel=kernel, random_state=0).fit(X, np.arange(60) % 2)
+    metric = nk.KernelA(kernel=kernel, random_state=0).fit(X, np.arange(60) % 2)
     assert_same_image(run(metric, X_new), metric, X_new)
 
 
 @each("kernel", KERNELS)
 @each("extension", ["local", "nystroem"])
-@each("learner", [KernelBeta(random_state=0), ITML(random_state=0)])
+@each("learner", [nk.KernelBeta(random_state=0), nk.ITML(random_state=0)])
 def test_every_kernel(kernel, extension, learner, data, run):
     X, pairs, X_new = data
     metric = clone(learner).set_params(
@@ -144,7 +131,7 @@ def test_every_kernel(kernel, extension, learner, data, run):
 @each("kernel", KERNELS)
 def test_a_landmark_is_at_its_place(kernel, data, run):
     X, pairs, _ = data
-    metric = KernelBeta(kernel=kernel, random_state=0).fit(X, pairs=pairs)
+    metric = nk.KernelBeta(kernel=kernel, random_state=0).fit(X, pairs=pairs)
     scale = np.abs(metric.embedding_).max()
     assert_allclose(run(metric, X), metric.embedding_, atol=1e-6 * scale)
 
@@ -153,15 +140,15 @@ def test_a_landmark_is_at_its_place(kernel, data, run):
 def test_other_numbers_of_neighbors(n_neighbors, data, run):
     X, pairs, X_new = data
     X, pairs = X[:16], pairs.restrict(np.arange(16))
-    metric = KernelBeta(n_neighbors=n_neighbors, n_iter=2, random_state=0).fit(X, pairs=pairs)
+    metric = nk.KernelBeta(n_neighbors=n_neighbors, n_iter=2, random_state=0).fit(X, pairs=pairs)
     assert_same_image(run(metric, X_new), metric, X_new)
 
 
 def test_wide_data_far_from_the_origin(run):
     rng = np.random.default_rng(0)
     X = np.round(1000 + 8 * rng.normal(size=(300, 40)), 3).astype(np.float32).astype(np.float64)
-    pairs = Pairs.from_labels(rng.integers(3, size=200), 80, random_state=0)
-    for learner in (KernelBeta(n_landmarks=50, random_state=0), ITML(random_state=0)):
+    pairs = nk.Pairs.from_labels(rng.integers(3, size=200), 80, random_state=0)
+    for learner in (nk.KernelBeta(n_landmarks=50, random_state=0), nk.ITML(random_state=0)):
         metric = learner.fit(X[:200], pairs=pairs)
         assert_same_image(run(metric, X[200:]), metric, X[200:])
 
@@ -189,16 +176,18 @@ def test_wide_data_far_from_the_origin(run):
 )
 def test_every_transformer_that_is_stored(transformer, data, run):
     X, pairs, X_new = data
-    metric = Chain([transformer, RCA()]).fit(X, pairs=pairs)
+    metric = nk.Chain([transformer, nk.RCA()]).fit(X, pairs=pairs)
     rows = np.concatenate([X_new, 4 * X_new, np.zeros((1, 3))])
     assert_same_image(run(metric, rows), metric, rows)
 
 
 def test_compositions_within_compositions(data, run):
     X, pairs, X_new = data
-    kernel = KernelBeta(n_landmarks=20, random_state=0)
-    blend = Blend([kernel, Chain([PCA(2), ITML(random_state=0)]), Euclidean()], weights=[1, 2, 0.5])
-    metric = Chain([StandardScaler(), blend, KernelBeta(n_iter=2, random_state=0)])
+    kernel = nk.KernelBeta(n_landmarks=20, random_state=0)
+    blend = nk.Blend(
+        [kernel, nk.Chain([PCA(2), nk.ITML(random_state=0)]), nk.Euclidean()], weights=[1, 2, 0.5]
+    )
+    metric = nk.Chain([StandardScaler(), blend, nk.KernelBeta(n_iter=2, random_state=0)])
     metric.fit(X, pairs=pairs)
     assert_same_image(run(metric, X_new), metric, X_new)
 
@@ -206,16 +195,16 @@ def test_compositions_within_compositions(data, run):
 def test_metric_learner_with_principal_axes(run):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 60)).astype(np.float32).astype(np.float64)
-    pairs = Pairs.from_labels(rng.integers(2, size=100), 40, random_state=0)
-    metric = MetricLearner(time_budget=0, random_state=0)
-    with pytest.warns(SelectionWarning):
+    pairs = nk.Pairs.from_labels(rng.integers(2, size=100), 40, random_state=0)
+    metric = nk.MetricLearner(time_budget=0, random_state=0)
+    with pytest.warns(nk.SelectionWarning):
         metric.fit(X[:100], pairs=pairs)
     assert_same_image(run(metric, X[100:]), metric, X[100:])
 
 
 def test_metrics_of_sparse_and_of_float32_rows(data, run):
     X, pairs, X_new = data
-    metric = KernelBeta(n_landmarks=20, random_state=0)
+    metric = nk.KernelBeta(n_landmarks=20, random_state=0)
     dense = clone(metric).fit(X, pairs=pairs)
     assert_same_image(run(metric.fit(sp.csr_array(X), pairs=pairs), X_new), dense, X_new)
     single = clone(metric).fit(X.astype(np.float32), pairs=pairs)
@@ -225,8 +214,8 @@ def test_metrics_of_sparse_and_of_float32_rows(data, run):
 
 def test_equal_landmarks(data, run):
     X, pairs, X_new = data
-    pairs = Pairs(pairs.must_link, pairs.cannot_link)
-    metric = KernelBeta(random_state=0).fit(np.concatenate([X, X[:20]]), pairs=pairs)
+    pairs = nk.Pairs(pairs.must_link, pairs.cannot_link)
+    metric = nk.KernelBeta(random_state=0).fit(np.concatenate([X, X[:20]]), pairs=pairs)
     assert_same_image(run(metric, X), metric, X)
     assert np.isfinite(run(metric, X_new)).all()
 
@@ -243,7 +232,7 @@ def test_float32_inside(learner, data, run):
 
 def test_distances_and_verdicts_from_a_file_alone(data, run, tmp_path):
     X, pairs, X_new = data
-    metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    metric = nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
     Z = run(metric, X_new)
     threshold = float(onnx_metadata(tmp_path / "metric.onnx")["threshold"])
     assert threshold == metric.threshold_
@@ -251,8 +240,8 @@ def test_distances_and_verdicts_from_a_file_alone(data, run, tmp_path):
         assert float(onnx_metadata(tmp_path / "metric.onnx")[name]) == getattr(metric, f"{name}_")
     same = np.linalg.norm(Z[:15] - Z[15:], axis=1) <= threshold
     assert_array_equal(same, metric.same(X_new[:15], X_new[15:]))
-    _, expected = NeighborIndex(metric).add(X).query(X_new, 3)
-    _, found = NeighborIndex().add(run(metric, X)).query(Z, 3)
+    _, expected = nk.NeighborIndex(metric).add(X).query(X_new, 3)
+    _, found = nk.NeighborIndex().add(run(metric, X)).query(Z, 3)
     assert_array_equal(found, expected)
 
 
@@ -263,11 +252,11 @@ def onnx_metadata(path):
 def test_what_the_file_says(data, tmp_path):
     X, pairs, _ = data
     frame = pd.DataFrame(X, columns=["width", "height", "área"])
-    metric = ITML(random_state=0).fit(frame, pairs=pairs)
+    metric = nk.ITML(random_state=0).fit(frame, pairs=pairs)
     path = tmp_path / "metric.onnx"
     export(metric, path)
     meta = onnx_metadata(path)
-    assert (meta["nearkin"], meta["learner"]) == (nearkin.__version__, "ITML")
+    assert (meta["nearkin"], meta["learner"]) == (nk.__version__, "ITML")
     assert json.loads(meta["feature_names"]) == ["width", "height", "área"]
     [given], [made] = session(path).get_inputs(), session(path).get_outputs()
     assert (given.name, given.type, given.shape) == ("X", "tensor(float)", ["n", 3])
@@ -276,26 +265,26 @@ def test_what_the_file_says(data, tmp_path):
     export(metric, path, forget_names=True)
     assert "feature_names" not in onnx_metadata(path)
     assert b"height" not in path.read_bytes()
-    export(ITML(random_state=0).fit(X, pairs=pairs), path)
+    export(nk.ITML(random_state=0).fit(X, pairs=pairs), path)
     assert "feature_names" not in onnx_metadata(path)
 
 
 def test_the_same_metric_gives_the_same_file(data, tmp_path):
     X, pairs, _ = data
-    metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    metric = nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
     for name in "ab":
         export(metric, tmp_path / name)
     metric.save(tmp_path / "model.nearkin")
-    export(nearkin.load(tmp_path / "model.nearkin"), tmp_path / "c")
+    export(nk.load(tmp_path / "model.nearkin"), tmp_path / "c")
     assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
 
 
 def refusals(data):
     X, pairs, _ = data
-    by_function = KernelBeta(kernel=lambda A, B: rbf_kernel(A, B), random_state=0)
-    by_values = ITML(kernel="precomputed", random_state=0)
-    nystroem = KernelBeta(kernel="precomputed", extension="nystroem", random_state=0)
-    ranks = Chain([QuantileTransformer(n_quantiles=10), RCA()])
+    by_function = nk.KernelBeta(kernel=lambda A, B: rbf_kernel(A, B), random_state=0)
+    by_values = nk.ITML(kernel="precomputed", random_state=0)
+    nystroem = nk.KernelBeta(kernel="precomputed", extension="nystroem", random_state=0)
+    ranks = nk.Chain([QuantileTransformer(n_quantiles=10), nk.RCA()])
     return [
         (by_function.fit(X, pairs=pairs), "a kernel that is a function.*kernel='rbf'"),
         (by_values.fit(rbf_kernel(X), pairs=pairs), "a kernel that is precomputed"),
@@ -311,17 +300,17 @@ def test_what_is_refused_leaves_no_file(data, tmp_path):
         with pytest.raises(ValueError, match=message):
             export(metric, tmp_path / "metric.onnx")
     with pytest.raises(NotFittedError):
-        export(RCA(), tmp_path / "metric.onnx")
+        export(nk.RCA(), tmp_path / "metric.onnx")
     with pytest.raises(ValueError, match="precision='float16': use one of"):
-        export(RCA().fit(X, pairs=pairs), tmp_path / "metric.onnx", precision="float16")
+        export(nk.RCA().fit(X, pairs=pairs), tmp_path / "metric.onnx", precision="float16")
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError, match="There is no folder"):
-        export(RCA().fit(X, pairs=pairs), tmp_path / "none" / "metric.onnx")
+        export(nk.RCA().fit(X, pairs=pairs), tmp_path / "none" / "metric.onnx")
 
 
 def test_without_onnx_it_says_what_to_install(data, tmp_path, monkeypatch):
     X, pairs, _ = data
-    metric = RCA().fit(X, pairs=pairs)
+    metric = nk.RCA().fit(X, pairs=pairs)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'nearkin\[onnx\]'"):
         export(metric, tmp_path / "metric.onnx")

@@ -49,15 +49,15 @@ def test_every_row_is_worked_on_once(n_rows, size):
     assert_array_equal(visits, np.ones(n_rows))
 
 
-def blas_threads():
-    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+def threads_of(user_api):
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == user_api}
 
 
 def test_blas_is_single_threaded_meanwhile():
     seen = []
     with threadpool_limits(limits=2, user_api="blas"):
-        run_in_blocks(lambda rows: seen.append(blas_threads()), 20, 10)
-        assert blas_threads() == {2}
+        run_in_blocks(lambda rows: seen.append(threads_of("blas")), 20, 10)
+        assert threads_of("blas") == {2}
     assert seen == [{1}, {1}]
 
 
@@ -67,8 +67,8 @@ def test_on_one_core_blocks_run_in_the_thread_of_the_caller(monkeypatch):
     with threadpool_limits(limits=2, user_api="blas"):
         with one_core():
             run_in_blocks(lambda rows: seen.append(threading.get_ident()), 100, 10)
-            assert blas_threads() == {1}
-        assert blas_threads() == {2}
+            assert threads_of("blas") == {1}
+        assert threads_of("blas") == {2}
     assert seen == 10 * [threading.get_ident()]
 
 
@@ -112,10 +112,6 @@ def test_a_forked_child_has_threads_of_its_own(monkeypatch):
         except BaseException:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def threads_of(user_api):
-    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == user_api}
 
 
 @pytest.fixture

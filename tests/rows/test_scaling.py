@@ -104,43 +104,29 @@ def test_rare_entries_have_the_unit_of_frequent_ones() -> None:
     np.testing.assert_array_equal(column_units(X), [3, 3, 0])
 
 
-@each(
-    "rows",
-    [
-        load_iris().data,
-        load_digits().data,
-        load_digits().data / 16,
-        load_digits().data[:100],
-        StandardScaler().fit_transform(load_wine().data),
-        StandardScaler().fit_transform(rng().lognormal(sigma=np.arange(0.1, 3), size=(500, 3))),
-        PCA().fit_transform(load_digits().data),
-        PCA().fit_transform(load_wine().data),
-        counts(),
-        sparse.csr_array(counts()),
-        np.eye(20)[rng().integers(20, size=300)],
-        rng().normal(size=(100, 30)) * rng().lognormal(size=30),
-        np.ones((10, 3)),
-        np.arange(3.0)[:, np.newaxis],
-    ],
-    ids=[
-        "iris",
-        "digits",
-        "scaled-digits",
-        "few-digits",
-        "standardised-wine",
-        "standardised-tails",
-        "components",
-        "wine-components",
-        "counts",
-        "sparse-counts",
-        "one-hot",
-        "embedding",
-        "constant",
-        "one-column",
-    ],
-)
-def test_one_unit(rows: np.ndarray) -> None:
-    assert find_differing_units(rows) is None
+ONE_UNIT = {
+    "iris": load_iris().data,
+    "digits": load_digits().data,
+    "scaled-digits": load_digits().data / 16,
+    "few-digits": load_digits().data[:100],
+    "standardised-wine": StandardScaler().fit_transform(load_wine().data),
+    "standardised-tails": StandardScaler().fit_transform(
+        rng().lognormal(sigma=np.arange(0.1, 3), size=(500, 3))
+    ),
+    "components": PCA().fit_transform(load_digits().data),
+    "wine-components": PCA().fit_transform(load_wine().data),
+    "counts": counts(),
+    "sparse-counts": sparse.csr_array(counts()),
+    "one-hot": np.eye(20)[rng().integers(20, size=300)],
+    "embedding": rng().normal(size=(100, 30)) * rng().lognormal(size=30),
+    "constant": np.ones((10, 3)),
+    "one-column": np.arange(3.0)[:, np.newaxis],
+}
+
+
+@each("name", ONE_UNIT)
+def test_one_unit(name: str) -> None:
+    assert find_differing_units(ONE_UNIT[name]) is None
 
 
 def test_wine_has_several_units() -> None:

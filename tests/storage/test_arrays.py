@@ -1,6 +1,4 @@
 import json
-import os
-import stat
 
 import numpy as np
 import pytest
@@ -208,41 +206,6 @@ def test_a_file_is_replaced_whole_or_not_at_all(path, monkeypatch):
         monkeypatch.undo()
         assert path.read_bytes() == before
         assert list(path.parent.iterdir()) == [path]
-
-
-def test_disk_full(path, monkeypatch):
-    monkeypatch.setattr(array_file.os, "fsync", lambda _: os.write(-1, b""))
-    with pytest.raises(OSError, match="descriptor"):
-        write_arrays(path, "example", 3, {}, None)
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_link_stays_a_link(path):
-    link = path.with_name("link")
-    link.symlink_to(path)
-    write_arrays(link, "example", 3, {}, "new")
-    assert link.is_symlink()
-    assert read(path)[1] == "new"
-
-
-def test_permissions_are_those_of_any_new_file(path):
-    plain = path.with_name("plain")
-    plain.touch()
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-
-
-def test_places_that_cannot_be_written_to(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"There is no folder .*none; make it first"):
-        write_arrays(tmp_path / "none" / "f", "example", 1, {}, None)
-    with pytest.raises(IsADirectoryError, match="A folder, not a file"):
-        write_arrays(tmp_path, "example", 1, {}, None)
-
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied", "a name of no interest")
-
-    monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(PermissionError, match=r"Permission denied: '.*wanted'"):
-        write_arrays(tmp_path / "wanted", "example", 1, {}, None)
 
 
 def test_places_that_cannot_be_read(tmp_path):

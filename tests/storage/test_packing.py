@@ -28,9 +28,6 @@ def test_values_keep_their_type(value):
     found = through(value)
     assert found == value
     assert type(found) is type(value)
-
-
-def test_nan():
     assert np.isnan(through(float("nan")))
 
 
