@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,28 +173,21 @@ class Feed:
         self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
     ) -> Iterator[Block]:
         """Blocks with what a function on the device makes of their rows, back on the host."""
-        outward = self._lane()
-        leaving: deque[tuple[Block, Tensor, Any]] = deque()
+        outward = self._new_stream()
         with closing(self.sent(blocks)) as all_sent:
-            for block, rows in all_sent:
-                leaving.append((block, *self._fetching(self.call(function, rows), outward)))
-                if len(leaving) > 1:
-                    yield self._fetched(*leaving.popleft())
-            while leaving:
-                yield self._fetched(*leaving.popleft())
+            leaving = (
+                (block, *self._start_fetching(self.call(function, rows), outward))
+                for block, rows in all_sent
+            )
+            yield from starmap(self._finish_fetching, _lag(leaving))
 
     def sent(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
         """Blocks, with their rows on the device; the next one is on its way meanwhile."""
-        inward = self._lane()
-        coming: deque[tuple[Block, Tensor, Any]] = deque()
+        inward = self._new_stream()
         with close_after(blocks):
-            for block in blocks:
-                block = replace(block, rows=self._landed(block.rows))
-                coming.append((block, *self._sending(block.rows, inward)))
-                if len(coming) > 1:
-                    yield self._arrived(*coming.popleft())
-            while coming:
-                yield self._arrived(*coming.popleft())
+            laid_out = (replace(block, rows=self._lay_out(block.rows)) for block in blocks)
+            coming = ((block, *self._start_sending(block.rows, inward)) for block in laid_out)
+            yield from starmap(self._finish_sending, _lag(coming))
 
     def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
         """What a function makes of rows on the device, which are foreign to it."""
@@ -208,21 +201,23 @@ class Feed:
             (_, there), *_ = self.sent([Block(0, rows)])
             return to_numpy(self.call(function, there))
 
-    def _landed(self, rows: Floats) -> Floats:
+    def _lay_out(self, rows: Floats) -> Floats:
         """Rows as :meth:`empty` makes room for them, copied unless they are."""
         if rows.flags.f_contiguous and rows.flags.writeable:
             return rows
-        landed = self.empty(len(rows), rows.shape[1], rows.dtype)
-        landed[...] = rows
-        return landed
+        copied = self.empty(len(rows), rows.shape[1], rows.dtype)
+        copied[...] = rows
+        return copied
 
-    def _sending(self, rows: Floats, inward: Any) -> tuple[Tensor, Any]:
+    def _start_sending(self, rows: Floats, inward: Any) -> tuple[Tensor, Any]:
         """Columns on their way to the device, and what says that they are there."""
-        with self._on(inward):
-            columns = self._torch.from_numpy(rows.T).to(self.device, non_blocking=True)
-            return columns, None if inward is None else inward.record_event()
+        columns = self._torch.from_numpy(rows.T)
+        if inward is None:
+            return columns, None
+        with self._torch.cuda.stream(inward):
+            return columns.to(self.device, non_blocking=True), inward.record_event()
 
-    def _arrived(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
+    def _finish_sending(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
         """A block and its rows on the device, once they are there."""
         if there is not None:
             current = self._torch.cuda.current_stream(self.device)
@@ -231,31 +226,40 @@ class Feed:
         # A copy, so that no function can write to rows of the host.
         return block, columns.T.clone(memory_format=self._torch.contiguous_format)
 
-    def _fetching(self, result: Tensor, outward: Any) -> tuple[Tensor, Any]:
+    def _start_fetching(self, result: Tensor, outward: Any) -> tuple[Tensor, Any]:
         """Columns of a result on their way home, and what says that they are there."""
         columns = result.T.contiguous()
         if outward is None:
             return columns, None
         outward.wait_stream(self._torch.cuda.current_stream(self.device))
-        with self._on(outward):
+        with self._torch.cuda.stream(outward):
             home = self._torch.empty(columns.shape, dtype=columns.dtype, pin_memory=True)
             home.copy_(columns, non_blocking=True)
             columns.record_stream(outward)
             return home, outward.record_event()
 
-    def _fetched(self, block: Block, columns: Tensor, home: Any) -> Block:
+    def _finish_fetching(self, block: Block, columns: Tensor, home: Any) -> Block:
         """A block with its result, once that is on the host."""
         if home is not None:
             home.synchronize()
         return replace(block, rows=columns.numpy().T)
 
-    def _lane(self) -> Any:
+    def _new_stream(self) -> Any:
         """A stream of work of its own; None on the host, which has but one."""
         return self._torch.cuda.Stream(self.device) if self._is_cuda else None
 
-    def _on(self, lane: Any) -> AbstractContextManager[Any]:
-        """Work in a stream of the device."""
-        return nullcontext() if lane is None else self._torch.cuda.stream(lane)
+
+Item = TypeVar("Item")
+
+
+def _lag(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, each only once the next one has been made."""
+    waiting: deque[Item] = deque()
+    for item in items:
+        waiting.append(item)
+        if len(waiting) > 1:
+            yield waiting.popleft()
+    yield from waiting
 
 
 def copy_to_device(rows: Any, device: str) -> Any:
