@@ -104,7 +104,11 @@ def show_progress(
     try:
         for item in items:
             if shown:
-                _show(what, done, total)
+                bar, of_total = "", ""
+                if total:
+                    full = min(_WIDTH, _WIDTH * done // total)
+                    bar, of_total = f"{'━' * full}{'╌' * (_WIDTH - full)} ", f"/{total}"
+                tell(f"\r{what} {bar}{done}{of_total}")
                 written = True
             yield item
             done += amount(item)
@@ -143,16 +147,6 @@ def hush(hushed: bool = True) -> None:
 _notes = SimpleNamespace(hushed=False)
 
 
-def _show(what: str, done: int, total: int | None) -> None:
-    """Draw the bar, or the number of items if their total is not known."""
-    if total:
-        full = min(_WIDTH, _WIDTH * done // total)
-        bar = "━" * full + "╌" * (_WIDTH - full)
-        tell(f"\r{what} {bar} {done}/{total}")
-    else:
-        tell(f"\r{what} {done}")
-
-
 _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 
@@ -176,17 +170,12 @@ _FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
 @contextmanager
 def mute_third_party() -> Iterator[None]:
     """Ignore all warnings of this thread in a block, for libraries that warn in vain."""
-    _put_first()
+    filters: Any = warnings.filters
+    if not filters or filters[0] is not _FILTER:  # pytest, for one, puts its own before it
+        # In one step, so that no thread sees the list without it.
+        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]
     before = _is_silent.set(True)
     try:
         yield
     finally:
         _is_silent.reset(before)
-
-
-def _put_first() -> None:
-    """Put our filter first again: pytest, for one, puts its own before it."""
-    filters: Any = warnings.filters
-    if not filters or filters[0] is not _FILTER:
-        # In one step, so that no thread sees the list without it.
-        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]

@@ -98,9 +98,8 @@ def export(
     and so does one whose kernel values overflow.
 
     The file's metadata have the version of nearkin (``nearkin``), the ``learner``, its
-    ``threshold``, up to which two rows are the same, the ``sharpness`` and ``far_sharpness`` of
-    their probability, the ``prevalence`` that it supposes, and ``feature_names`` as JSON. Its
-    constants are what the metric needs: **landmarks are rows of the training data**.
+    ``threshold``, ``sharpness``, ``far_sharpness`` and ``prevalence``, and ``feature_names`` as
+    JSON. Its constants are what the metric needs: **landmarks are rows of the training data**.
 
     Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k
     neighbours: give some thousand rows at a time. With the laplacian kernel the graph has seven
@@ -605,13 +604,10 @@ def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
 
 def _unit_rows(X: Tensor) -> Tensor:
     """Rows of length one, rows of zeros as they are; entries of any size are safe to square."""
-    X = _divided(X, X.abs().max(1))
-    return _divided(X, (X * X).sum(1).sqrt())
-
-
-def _divided(X: Tensor, size: Tensor) -> Tensor:
-    """Rows divided by their sizes, those of size 0 as they are."""
-    return X / (size > 0.0).where(size, 1.0)
+    for measure in (lambda X: X.abs().max(1), lambda X: (X * X).sum(1).sqrt()):
+        size = measure(X)
+        X = X / (size > 0.0).where(size, 1.0)
+    return X
 
 
 def __dir__() -> list[str]:

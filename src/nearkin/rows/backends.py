@@ -66,8 +66,12 @@ def _squares(centered: Any) -> Any:
 
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
-    if not isinstance(block, np.ndarray):
-        return device_moments(block, scatter)
+    if not isinstance(block, np.ndarray):  # on a device, with memory for thrice its rows
+        origin = widen(block[:1, :])
+        shifted = widen(block) - origin
+        shift = namespace(block).mean(shifted, axis=0)
+        mean = to_numpy(origin[0, :] + shift)
+        return block.shape[0], mean, to_numpy(scatter(shifted - shift))
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
     def of_piece(start: int) -> Parts:
@@ -378,11 +382,3 @@ def has_fast_float64(X: Array) -> bool:
     else:
         return on_host(X)
     return capability in _FAST_FLOAT64
-
-
-def device_moments(block: Array, scatter: Callable[[Array], Array]) -> Parts:
-    """As :func:`_moments` on the block's device; memory for its rows in float64, three times."""
-    origin = widen(block[:1, :])  # equal rows now differ by exactly zero
-    shifted = widen(block) - origin
-    shift = namespace(block).mean(shifted, axis=0)
-    return block.shape[0], to_numpy(origin[0, :] + shift), to_numpy(scatter(shifted - shift))

@@ -244,7 +244,7 @@ class DaskRows(RememberingRows):
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
         """Numbers of the first rows of all chunks, and of all rows."""
-        if self._work.starts is None and not is_dask_array(self._given):
+        if self._work.starts is None and not isinstance(self._given, da.Array):
             lengths = self._computed(self._given.map_partitions(len, enforce_metadata=False))[0]
             self._array, self._work = _open_collection(self._given, lengths)
         starts = self._work.starts
@@ -337,11 +337,6 @@ class DaskRows(RememberingRows):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
 
-def is_dask_array(X: Any) -> bool:
-    """Whether X is a dask array, which data frames and series are not."""
-    return isinstance(X, da.Array)
-
-
 def is_dask(X: Any) -> bool:
     """Whether X is a dask array, data frame or series."""
     # Of the class: an object of dask.delayed has any attribute.
@@ -378,7 +373,7 @@ def _number_type(dtype: Any) -> np.dtype[Any] | None:
 def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     """An array in chunks of rows, and how they are read; the lengths are those of partitions."""
     names = None
-    if is_dask_array(X):
+    if isinstance(X, da.Array):
         if X.ndim != 2 or X.shape[1] == 0:
             raise InputError(f"rows must have shape (n, d), got {X.shape}.")
         dtype = check_dtype(X.dtype, _SOURCE)

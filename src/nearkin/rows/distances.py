@@ -188,15 +188,16 @@ def class_sums(
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
         z, own = _of_known_class(block, number, coordinates)
-        sums, squares = _Sum(), _Sum()
+        sums: Any = 0.0
+        squares: Any = 0.0
         for rows in _pieces(z, 8 * (n_classes + 3 * z.shape[1])):
             piece = backends.widen(z[rows, :])
             if origins is not None:
-                piece = piece - _taken(origins, own[rows], piece)
+                piece = piece - _values_of_class(origins, own[rows], piece)
             members = _indicator(own[rows], n_classes, piece)
-            sums.add(members @ piece)
-            squares.add(members @ (piece * piece))
-        return sums.at_home, squares.at_home
+            sums = sums + members @ piece
+            squares = squares + members @ (piece * piece)
+        return backends.to_numpy(sums), backends.to_numpy(squares)
 
     sums, squares = access.reduce_rows(X, of_block, classes)
     return sums, squares
@@ -217,31 +218,16 @@ def within_scatters(
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
         z, own = _of_known_class(block, number, coordinates)
-        totals = [_Sum() for _ in weight.T]
+        totals: list[Any] = [0.0 for _ in weight.T]
         for rows in _pieces(z, 40 * z.shape[1]):
             piece = backends.widen(z[rows, :])
-            centered = piece - _taken(means, own[rows], piece)
-            for total, weights in zip(totals, weight.T, strict=True):
-                total.add((_taken(weights, own[rows], piece)[:, None] * centered).T @ centered)
-        return (np.stack([total.at_home for total in totals]),)
+            centered = piece - _values_of_class(means, own[rows], piece)
+            for j, weights in enumerate(weight.T):
+                weighted = _values_of_class(weights, own[rows], piece)[:, None] * centered
+                totals[j] = totals[j] + weighted.T @ centered
+        return (np.stack([backends.to_numpy(total) for total in totals]),)
 
     return np.asarray(access.reduce_rows(X, of_block, classes)[0])
-
-
-class _Sum:
-    """A sum that is made on the device of its parts."""
-
-    def __init__(self) -> None:
-        self._total: Any = 0.0
-
-    def add(self, part: Any) -> None:
-        """Add a part."""
-        self._total = self._total + part
-
-    @property
-    def at_home(self) -> Floats:
-        """The sum, on the host."""
-        return backends.to_numpy(self._total)
 
 
 def _of_known_class(
@@ -261,7 +247,7 @@ def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
     )
 
 
-def _taken(values: Floats, own: Integers, like: Any) -> Any:
+def _values_of_class(values: Floats, own: Integers, like: Any) -> Any:
     """Values of the class of each row, where the rows are."""
     there = backends.move_to(values, like)
     return backends.namespace(like).take(there, backends.move_to(own, like), axis=0)

@@ -54,7 +54,9 @@ def choose_features(
         if isinstance(value, str):
             raise InputTypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
     known = list(schema.names)
-    left_out = {*carry, *_pandas_index(schema)}
+    # What was the index of a data frame are names of rows.
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    left_out = {*carry, *(column for column in index if isinstance(column, str))}
     chosen = [c for c in known if c not in left_out] if columns is None else list(columns)
     for column in [*chosen, *carry]:
         if column not in known:
@@ -68,12 +70,6 @@ def choose_features(
         if twice:
             raise InputError(f"column {twice[0]!r} is named twice.")
     return chosen
-
-
-def _pandas_index(schema: Any) -> list[str]:
-    """Columns that were the index of a data frame: names of rows, not features."""
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [column for column in index if isinstance(column, str)]
 
 
 def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:

@@ -133,8 +133,11 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     units = drop_rounding(column_units(X))
     known = np.flatnonzero(units)
     ratio = ratio_of_spreads(units)
-    if len(known) < 2 or ratio <= MOST_RATIO or _ordered(units[known]):
+    if len(known) < 2 or ratio <= MOST_RATIO:
         return None
+    if len(known) >= _FEWEST_COMPONENTS:
+        if spearmanr(np.arange(len(known)), units[known]).statistic <= _ORDER:
+            return None
     if ratio_of_spreads(column_spreads(X)[known]) <= _ONE_SCALE:
         return None
     widest, narrowest = known[units[known].argmax()], known[units[known].argmin()]
@@ -270,13 +273,6 @@ def _units(columns: NDArray[Any]) -> Doubles:
 def _within_unit(differing: Any) -> Any:
     """Place, in sorted order, of the entry within whose distance nine tenths of so many lie."""
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
-
-
-def _ordered(units: Doubles) -> bool:
-    """Whether units shrink from column to column, as those of principal components."""
-    if len(units) < _FEWEST_COMPONENTS:
-        return False
-    return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
 
 
 def _home(found: Any) -> Doubles:

@@ -196,18 +196,12 @@ def axes_of_wide_rows(
     wanted = min(_LEADING_AXES, most_directions, len(centred), d)
     _, values, axes = randomized_svd(centred, wanted, n_iter=2, random_state=random_state)
     axes = axes[values > _LEAST_SPREAD * values[0]]
-    _warn_of_loss(centred, axes)
-    return np.asarray(axes)
-
-
-def _warn_of_loss(centred: Doubles, axes: Doubles) -> None:
-    """Say how much of the variance axes hold, unless that is all."""
     total = float((centred**2).sum())
     held = float(((centred @ axes.T) ** 2).sum())
-    if held > (1 - _LEAST_SPREAD) * total:
-        return
-    notice(
-        f"X has {axes.shape[1]} columns, more than {MOST_COLUMNS}, and is seen along {len(axes)} "
-        f"axes, which hold {held / total:.0%} of its variance. Give fewer columns, such as "
-        "scikit-learn's PCA or SelectKBest leave, to choose what is kept.",
-    )
+    if held <= (1 - _LEAST_SPREAD) * total:
+        notice(
+            f"X has {d} columns, more than {MOST_COLUMNS}, and is seen along {len(axes)} axes, "
+            f"which hold {held / total:.0%} of its variance. Give fewer columns, such as "
+            "scikit-learn's PCA or SelectKBest leave, to choose what is kept.",
+        )
+    return np.asarray(axes)

@@ -548,7 +548,11 @@ class RowStream(RememberingRows):
                 amount=lambda block: len(block.rows),
             )
             if path.suffix == ".npy":
-                _write_npy(unfinished, self.shape, self.dtype, blocks)
+                header = {"descr": self.dtype.str, "fortran_order": False, "shape": self.shape}
+                with open(unfinished, "wb") as file:
+                    np.lib.format.write_array_header_2_0(file, header)
+                    for block in blocks:
+                        file.write(np.ascontiguousarray(block.rows).data)
             else:
                 names = self.names or [f"x{i}" for i in range(self._n_columns)]
                 write_parquet(unfinished, names, blocks)
@@ -560,17 +564,6 @@ class RowStream(RememberingRows):
         if not blocks:
             raise InputError(f"{self._source} has no rows.")
         return np.concatenate(blocks)
-
-
-def _write_npy(
-    path: Path, shape: tuple[int, int], dtype: np.dtype[Any], blocks: Iterable[Block]
-) -> None:
-    """Write blocks as one array in NumPy's format."""
-    with open(path, "wb") as file:
-        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(file, header)
-        for block in blocks:
-            file.write(np.ascontiguousarray(block.rows).data)
 
 
 def open_rows(

@@ -363,7 +363,9 @@ class ModelInfo:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         learned = ", ".join(f"{name} = {value!r}" for name, value in self.summary.items())
-        told = "not known" if self.learned_from is None else _list_counts(self.learned_from)
+        counts = {} if self.learned_from is None else self.learned_from
+        said = (f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
+        told = "not known" if self.learned_from is None else ", ".join(said)
         kept = "; ".join(f"{shape[0]} in {place}" for place, shape in self.training_rows.items())
         if kept:
             kept += ". Landmarks are such rows: whoever has this file can read them."
@@ -456,11 +458,6 @@ def _read_trials(content: Any) -> list[Trial]:
             "what it says of its test has not the form of a model file: it was damaged or changed."
         )
     return [Trial(**test) for test in given]
-
-
-def _list_counts(counts: dict[str, Any]) -> str:
-    """Counts that are not 0, in words."""
-    return ", ".join(f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
 
 
 def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
