@@ -604,10 +604,10 @@ def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
 
 def _unit_rows(X: Tensor) -> Tensor:
     """Rows of length one, rows of zeros as they are; entries of any size are safe to square."""
-    for measure in (lambda X: X.abs().max(1), lambda X: (X * X).sum(1).sqrt()):
-        size = measure(X)
-        X = X / (size > 0.0).where(size, 1.0)
-    return X
+    largest = X.abs().max(1)
+    X = X / (largest > 0.0).where(largest, 1.0)
+    length = (X * X).sum(1).sqrt()
+    return X / (length > 0.0).where(length, 1.0)
 
 
 def __dir__() -> list[str]:

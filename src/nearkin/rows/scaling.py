@@ -135,9 +135,9 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     ratio = ratio_of_spreads(units)
     if len(known) < 2 or ratio <= MOST_RATIO:
         return None
-    if len(known) >= _FEWEST_COMPONENTS:
-        if spearmanr(np.arange(len(known)), units[known]).statistic <= _ORDER:
-            return None
+    place = np.arange(len(known))
+    if len(place) >= _FEWEST_COMPONENTS and spearmanr(place, units[known]).statistic <= _ORDER:
+        return None
     if ratio_of_spreads(column_spreads(X)[known]) <= _ONE_SCALE:
         return None
     widest, narrowest = known[units[known].argmax()], known[units[known].argmin()]
