@@ -75,13 +75,13 @@ def test_a_trial_is_of_the_job_s_kind_and_no_larger(learner, n):
 
 
 def test_rows_that_are_made_up_have_clusters_and_pairs():
-    X, known = job(nk.GMML(), 500, 12, 40).made_up()
+    X, known = job(nk.GMML(), 500, 12, 40).make_rows()
     assert X.shape == (500, 12)
     assert len(known["pairs"].points) == 80
     assert len(known["pairs"].must_link) == len(known["pairs"].cannot_link) == 20
-    crowded = job(nk.GMML(), 100, 12, 300).made_up()[1]["pairs"]
+    crowded = job(nk.GMML(), 100, 12, 300).make_rows()[1]["pairs"]
     assert len(crowded.must_link) + len(crowded.cannot_link) == 300
-    assert len(np.unique(job(nk.LMNN(), 500, by_labels=True).made_up()[1]["y"])) == 10
+    assert len(np.unique(job(nk.LMNN(), 500, by_labels=True).make_rows()[1]["y"])) == 10
 
 
 def test_time_is_a_constant_and_a_part_that_grows():
@@ -95,13 +95,13 @@ def test_time_is_a_constant_and_a_part_that_grows():
 def test_an_estimate_is_of_the_jobs_asked_for(monkeypatch):
     """A second for each row of a fit, a tenth of it for each row of a transform."""
     learner = SimpleNamespace(transform=lambda X: X if len(X) == 2 else len(X) / 10)
-    monkeypatch.setattr(estimates, "_timed", lambda call: call())
+    monkeypatch.setattr(estimates, "_time_call", lambda call: call())
     monkeypatch.setattr(
-        estimates, "_timed_fit", lambda trial: (float(trial.n), learner, np.ones((trial.n, 10)))
+        estimates, "_time_fit", lambda trial: (float(trial.n), learner, np.ones((trial.n, 10)))
     )
     trial = job(nk.GMML(), 10**6)
     for jobs, seconds in ((["fit"], 10**6), (["transform"], 10**5), (["fit", "transform"], 1.1e6)):
-        found, columns = estimates._foretell(trial, jobs)
+        found, columns = estimates._extrapolate_jobs(trial, jobs)
         assert list(found) == jobs
         assert sum(found.values()) == pytest.approx(seconds)
         assert columns == 10

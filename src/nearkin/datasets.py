@@ -169,8 +169,8 @@ def make_records(
     rng = check_random_state(random_state)
     n_people = max(n_records - int(duplicates * n_records), 1)
     n_people = max(n_people, -(-n_records // (1 + most_copies)))
-    people = _people(n_people, rng)
-    original = _copied(n_people, n_records - n_people, most_copies, rng)
+    people = _make_people(n_people, rng)
+    original = _draw_originals(n_people, n_records - n_people, most_copies, rng)
     copies = {name: values[original].copy() for name, values in people.items()}
     _spoil(copies, mistakes, rng)
     order = rng.permutation(n_records)
@@ -180,8 +180,8 @@ def make_records(
     return table, np.concatenate([np.arange(n_people), original])[order]
 
 
-def _copied(n_people: int, n_copies: int, most: int, rng: np.random.RandomState) -> Any:
-    """Who is copied: some people, each once to so many times."""
+def _draw_originals(n_people: int, n_copies: int, most: int, rng: np.random.RandomState) -> Any:
+    """Draw who is copied: some people, each once to so many times."""
     often = rng.randint(1, most + 1, size=n_people)
     if often.sum() < n_copies:
         often[:] = most
@@ -189,20 +189,20 @@ def _copied(n_people: int, n_copies: int, most: int, rng: np.random.RandomState)
     return who[:n_copies].astype(np.int64)
 
 
-def _people(n: int, rng: np.random.RandomState) -> Table:
-    """So many people, each with all cells."""
-    given = _some(_made_of(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
-    surname = _some(_made_of(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
-    streets = _made_of(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
+def _make_people(n: int, rng: np.random.RandomState) -> Table:
+    """Make so many people, with all cells."""
+    given = _draw_words(_make_words(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
+    surname = _draw_words(_make_words(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
+    streets = _make_words(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
     streets = streets + " " + rng.choice(np.array(_WAYS, dtype=object), len(streets))
     house = rng.geometric(0.02, size=n).astype(str).astype(object)
-    towns = _made_of(rng, 1500, _STARTS, _MIDDLES, _ENDS_OF_TOWNS)
-    town = _places(len(towns), n, rng, 0.6)
+    towns = _make_words(rng, 1500, _STARTS, _MIDDLES, _ENDS_OF_TOWNS)
+    town = _draw_places(len(towns), n, rng, 0.6)
     days = rng.randint(-18_000, 14_000, size=n).astype("datetime64[D]")
     return {
         "given_name": given,
         "surname": surname,
-        "street": house + " " + _some(streets, n, rng, 0.3),
+        "street": house + " " + _draw_words(streets, n, rng, 0.3),
         "town": towns[town],
         "postcode": (10_000 + 53 * town + rng.randint(0, 4, size=n)).astype(str).astype(object),
         "born": days.astype(str).astype(object),
@@ -210,8 +210,8 @@ def _people(n: int, rng: np.random.RandomState) -> Table:
     }
 
 
-def _made_of(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
-    """So many words of different syllables, or as many as there are."""
+def _make_words(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
+    """Make so many words of syllables, or as many as differ."""
     syllables = [np.array(part.split(), dtype=object) for part in parts]
     total = int(np.prod([len(part) for part in syllables]))
     number = rng.permutation(total)[:count]
@@ -222,12 +222,12 @@ def _made_of(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
     return words
 
 
-def _some(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
-    """So many words, drawn by :func:`_places`."""
-    return np.asarray(words[_places(len(words), n, rng, skew)])
+def _draw_words(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
+    """Draw so many words, by :func:`_draw_places`."""
+    return np.asarray(words[_draw_places(len(words), n, rng, skew)])
 
 
-def _places(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
+def _draw_places(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
     """Draw from so many, the k-th as often as :math:`k^{-skew}`."""
     up_to = np.cumsum(np.arange(1, count + 1) ** -skew)
     return np.searchsorted(up_to, rng.uniform(0, up_to[-1], size=n)).clip(max=count - 1)
@@ -253,7 +253,7 @@ def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
 
 
 def _typo(text: str, rng: np.random.RandomState) -> str:
-    """A letter or digit changed, added, left out, or swapped with the next."""
+    """Change, add or leave out a letter or digit, or swap it with the next."""
     place = int(rng.randint(len(text)))
     others = _DIGITS if text[place].isdigit() else _LETTERS
     other = others[int(rng.randint(len(others)))]
@@ -267,13 +267,13 @@ def _typo(text: str, rng: np.random.RandomState) -> str:
     return text[:place] + other + text[place + 1 :]
 
 
-def _left_out(text: str, rng: np.random.RandomState) -> None:
-    """Nothing: the cell is empty."""
+def _leave_out(text: str, rng: np.random.RandomState) -> None:
+    """Leave a cell empty."""
     del text, rng
 
 
 def _cut_short(text: str, rng: np.random.RandomState) -> str:
-    """The first letter, or a short form of what kind of way it is."""
+    """Shorten to the first letter, or the kind of way to its short form."""
     del rng
     head, _, last = text.rpartition(" ")
     return f"{head} {_SHORT_WAYS.get(last, last)}" if head else text[: 1 if text.isalpha() else 4]
@@ -281,7 +281,7 @@ def _cut_short(text: str, rng: np.random.RandomState) -> str:
 
 _MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
     _typo,
-    _left_out,
+    _leave_out,
     _cut_short,
 )
 

@@ -146,7 +146,7 @@ def estimate(
     trial = _Trial(learner, n, d, n_pairs, np.dtype(dtype), by_labels)
     jobs = _JOBS if job == "both" else (job,)
     passes = _count_passes(trial)
-    seconds, columns = _foretell(trial, jobs)
+    seconds, columns = _extrapolate_jobs(trial, jobs)
     low, high = (sum(_bounds(trial, *one)[end] for one in seconds.items()) for end in (0, 1))
     memory = max(_memory_of(trial, columns, one) for one in jobs)
     if "fit" not in jobs:
@@ -256,7 +256,7 @@ class _Trial:
                 part.set_params(n_landmarks=m, landmarks="random")
         return replace(self, learner=learner, n=n, p=max(1, p))
 
-    def made_up(self) -> tuple[Floats, dict[str, Any]]:
+    def make_rows(self) -> tuple[Floats, dict[str, Any]]:
         """Rows in clusters, with noise in all columns, and pairs or labels.
 
         For MetricLearner every second cluster is the same, so that it chooses many kernels: of what
@@ -300,13 +300,13 @@ class _Trial:
         return total
 
 
-def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float], int]:
+def _extrapolate_jobs(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float], int]:
     """Seconds of each job, and columns after ``transform``."""
     trial = job.smaller(_FEWEST_ROWS, job.n // 4)
-    _timed_fit(trial)  # compiled code is loaded
+    _time_fit(trial)  # compiled code is loaded
     fits: list[tuple[float, float]] = []
     while True:
-        longer, learner, X = _timed_fit(trial)
+        longer, learner, X = _time_fit(trial)
         fits.append((trial.work("fit"), longer))
         larger = job.smaller(4 * trial.n, job.n // 2)
         if longer * larger.work("fit") > 8 * _TRIAL_SECONDS * trial.work("fit"):
@@ -319,10 +319,10 @@ def _foretell(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float], int]:
         found["fit"] = _extrapolate(fits[0], fits[-1], job.work("fit"))
     if "transform" in jobs:
         few = X[:_FEWEST_ROWS]
-        seconds = _timed(lambda: learner.transform(few))
+        seconds = _time_call(lambda: learner.transform(few))
         growth = min(_TRIAL_SECONDS / seconds, job.n / 2 / len(few), _MOST_NUMBERS / few.size)
         many = np.resize(X, (int(len(few) * max(growth, 1.0)), job.d))
-        longer = _timed(lambda: learner.transform(many))
+        longer = _time_call(lambda: learner.transform(many))
         # As many rows as cost this learner, which may know fewer, what the job will cost.
         wanted = job.work("transform") / replace(job, n=trial.n).work("transform") * trial.n
         found["transform"] = _extrapolate((len(few), seconds), (len(many), longer), wanted)
@@ -339,15 +339,15 @@ def _bounds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
     return 0.0 if is_chosen else seconds / factor, seconds * factor
 
 
-def _timed_fit(trial: _Trial) -> tuple[float, Any, Floats]:
+def _time_fit(trial: _Trial) -> tuple[float, Any, Floats]:
     """Seconds of a fit to made-up rows, the learner, and the rows."""
-    X, known = trial.made_up()
+    X, known = trial.make_rows()
     learner = clone(trial.learner)
     with mute_third_party(), collect_notices():
-        return _timed(lambda: learner.fit(X, **known)), learner, X
+        return _time_call(lambda: learner.fit(X, **known)), learner, X
 
 
-def _timed(call: Callable[[], Any]) -> float:
+def _time_call(call: Callable[[], Any]) -> float:
     """Seconds of a call: the least of a few, since others use the machine, too."""
     found: list[float] = []
     while len(found) < 2 or (len(found) < _MOST_CALLS and sum(found) < _CALL_SECONDS):
@@ -369,7 +369,7 @@ def _count_passes(job: _Trial) -> int | None:
     if not getattr(job.learner, "_remote", False):
         return None
     small = job.smaller(_FEWEST_ROWS, job.n // 4)
-    X, known = small.made_up()
+    X, known = small.make_rows()
     n_read = 0
 
     def blocks() -> Iterator[Floats]:

@@ -127,7 +127,7 @@ def export(
     graph = Graph(precision)
     X = graph.rows()
     # Zero for finite entries, NaN for others: clipping could hide them.
-    Z = _image(metric.map_, X) + (X * 0.0).sum(1)
+    Z = _embed(metric.map_, X) + (X * 0.0).sum(1)
     metadata = {
         "nearkin": __version__,
         "learner": type(metric).__name__,
@@ -156,7 +156,7 @@ class Graph:
 
     def rows(self) -> Tensor:
         """The graph's input, whatever number of rows."""
-        return self.apply("Cast", Tensor(self, "X"), to=_number_of(self.dtype))
+        return self.apply("Cast", Tensor(self, "X"), to=_onnx_type(self.dtype))
 
     def constant(self, values: ArrayLike) -> Tensor:
         """Numbers in the graph's type; whole numbers of NumPy stay whole."""
@@ -183,7 +183,7 @@ class Graph:
         self, Z: Tensor, n_columns: int, n_components: int, metadata: dict[str, str]
     ) -> bytes:
         """The whole as the content of a file, checked; ``Z`` is the output."""
-        onnx = _onnx()
+        onnx = _import_onnx()
         helper, single = onnx.helper, onnx.TensorProto.FLOAT
         nodes = [
             # Some versions of onnxruntime make names of others of these, which must differ.
@@ -244,7 +244,7 @@ def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """What a graph will have computed at some place."""
+    """A value that the graph will compute."""
 
     graph: Graph
     name: str
@@ -318,7 +318,7 @@ class Tensor:
 
     def coarse(self) -> Tensor:
         """The same in single precision, in which what differs by rounding is equal."""
-        return self.graph.apply("Cast", self, to=_number_of(np.float32))
+        return self.graph.apply("Cast", self, to=_onnx_type(np.float32))
 
     def picked(self, positions: Tensor) -> Tensor:
         """The entries of each row at given positions."""
@@ -329,12 +329,12 @@ class Tensor:
         return self.graph.apply("Gather", array, self, axis=0)
 
 
-def _number_of(dtype: DTypeLike) -> int:
+def _onnx_type(dtype: DTypeLike) -> int:
     """ONNX's number of a type."""
-    return int(_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+    return int(_import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
-def _onnx() -> Any:
+def _import_onnx() -> Any:
     """The library, or an error that says how to get it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
@@ -344,8 +344,8 @@ def _onnx() -> Any:
     return onnx
 
 
-def _image(learned: Map, X: Tensor) -> Tensor:
-    """What a map makes of rows."""
+def _embed(learned: Map, X: Tensor) -> Tensor:
+    """Apply a learned map to rows."""
     match learned:
         case Identity():
             return X
@@ -366,11 +366,11 @@ def _image(learned: Map, X: Tensor) -> Tensor:
             return _transform(learned.transformer, X)
         case Composed():
             for one in learned.maps:
-                X = _image(one, X)
+                X = _embed(one, X)
             return X
         case Joined():
             first, *others = (
-                _image(one, X) * factor
+                _embed(one, X) * factor
                 for one, factor in zip(learned.maps, learned.factors, strict=True)
             )
             return first.beside(*others, axis=1)
@@ -390,7 +390,7 @@ _TRANSFORMERS = (
 
 
 def _transform(transformer: Any, X: Tensor) -> Tensor:
-    """What a transformer of scikit-learn's makes of rows."""
+    """Apply one of scikit-learn's transformers to rows."""
     match transformer:
         case StandardScaler():
             if transformer.mean_ is not None and transformer.with_mean:
@@ -429,13 +429,13 @@ def _transform(transformer: Any, X: Tensor) -> Tensor:
 
 
 def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
-    """Weighted sums of the landmarks' coordinates."""
+    """Sum the landmarks' coordinates, weighted by an extension."""
     match extension:
         case KernelExpansion():
-            return _kernel_values(_exportable(extension.landmarks), X) @ coordinates
+            return _kernel_values(_check_exportable(extension.landmarks), X) @ coordinates
         case NystroemExtension(landmarks=landmarks, eigenvectors=V, eigenvalues=values):
             means = landmarks.column_means
-            K = _kernel_values(_exportable(landmarks), X)
+            K = _kernel_values(_check_exportable(landmarks), X)
             return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
         case LocalExtension():
             return _extend_locally(extension, X, coordinates)
@@ -443,20 +443,20 @@ def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
 
 
 def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    """Coordinates of rows as combinations of their nearest landmarks."""
-    extension = LocalExtension(_exportable(extension.landmarks), extension.n_neighbors)
+    """Combine the coordinates of the nearest landmarks."""
+    extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
     X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
     if extension.landmarks.kernel.is_euclidean:
-        neighbors, e, gram = _near_by_rows(extension, X)
+        neighbors, e, gram = _find_near_by_rows(extension, X)
     else:
-        neighbors, e, gram = _near_by_kernel(extension, X)
+        neighbors, e, gram = _find_near_by_kernel(extension, X)
     weights = _local_weights(e, gram, extension.n_neighbors)
     return (weights.expanded(1) @ neighbors.taken_from(coordinates)).squeezed(1).without_last()
 
 
-def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
-    """The same with a kernel that has a name, and rows that are dense."""
+def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
+    """The landmarks with a kernel that has a name, and dense rows; other kernels are refused."""
     kernel = landmarks.kernel
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
@@ -469,11 +469,11 @@ def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
     return KernelLandmarks(kernel, to_dense(landmarks.rows).astype(np.float64, copy=False))
 
 
-def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
     dtype = X.graph.dtype
     points = extension.prepared_landmarks(dtype)
-    prepared = _prepared(extension, X)
+    prepared = _prepare_rows(extension, X)
     ranking = _squared_distances(prepared, points)
     _, neighbors = ranking.coarse().smallest(extension.n_neighbors)
     near = neighbors.taken_from(points)
@@ -492,7 +492,7 @@ def _squares(differences: Tensor) -> Tensor:
     return (differences * differences).sum(2)
 
 
-def _prepared(extension: LocalExtension, X: Tensor) -> Tensor:
+def _prepare_rows(extension: LocalExtension, X: Tensor) -> Tensor:
     """Rows whose Euclidean distances determine the kernel."""
     if extension.landmarks.kernel.name == "cosine":
         return _unit_rows(X)
@@ -500,7 +500,7 @@ def _prepared(extension: LocalExtension, X: Tensor) -> Tensor:
     return ((X - center) * scale).clip(-FAR, FAR)
 
 
-def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The same for kernels that Euclidean distances do not determine."""
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
@@ -549,7 +549,7 @@ def _solve(matrices: Tensor, right: Tensor, k: int) -> Tensor:
 
 
 def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
-    """Between rows and landmarks, (n, m)."""
+    """Kernel values (n, m) between rows and landmarks."""
     rows, origin = landmarks.rows, landmarks.middle
     if landmarks.kernel.name == "linear":
         X, rows = X - origin, rows - origin
@@ -593,7 +593,7 @@ def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
 
 
 def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
-    """Column by column: all at once would take d times the memory."""
+    """City block distances (n, m), column by column: all at once would take d times the memory."""
     found = (X.at(1, 0) - rows[:, 0]).abs()
     for j in range(1, rows.shape[1]):
         # A zero that makes the column wait: onnxruntime would hold all differences at once.

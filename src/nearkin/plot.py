@@ -86,7 +86,7 @@ def embedding(
     >>> ax.get_title()
     'before learning'
     """
-    ax = _axes(ax)  # says what is missing, if matplotlib is
+    ax = _choose_axes(ax)  # says what is missing, if matplotlib is
     from matplotlib.collections import LineCollection
 
     plane = in_the_plane(Z)
@@ -119,7 +119,7 @@ def embedding(
         ax.legend(fontsize=8, loc="best")
     ax.tick_params(labelsize=7)
     ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
 def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
@@ -177,7 +177,7 @@ def side_by_side(
     >>> before.get_title()
     'before: pair AUC 0.51'
     """
-    axes = _row_of_axes(len(spaces))
+    axes = _make_row_of_axes(len(spaces))
     for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
         title = name if y is None else f"{name}: pair AUC {pair_auc(np.asarray(Z), y):.2f}"
         embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size)
@@ -221,7 +221,7 @@ def motion(
     """
     from matplotlib.collections import LineCollection
 
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     before, after = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     if before.shape != after.shape:
         raise InputError(
@@ -269,7 +269,9 @@ def pictures(
         aspect = shape[1] / shape[0]
         margin = 0.0 if titles is None else 0.3
         height = -(-len(rows) // width)
-        axes = _grid_of_axes(height, width, (1.1 * max(aspect, 1.0), 1.1 / min(aspect, 1) + margin))
+        axes = _make_grid_of_axes(
+            height, width, (1.1 * max(aspect, 1.0), 1.1 / min(aspect, 1) + margin)
+        )
     axes = np.asarray(axes).ravel()
     for ax in axes:
         ax.set_axis_off()
@@ -299,7 +301,7 @@ def kernel_matrix(
     >>> X, y = nk.datasets.make_xor(60, random_state=0)
     >>> ax = nk.plot.kernel_matrix(nk.Euclidean().fit(X, y).kernel_matrix(X), y)
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     K = np.asarray(K, dtype=np.float64)
     if y is not None:
         classes = number_classes(y)
@@ -310,7 +312,7 @@ def kernel_matrix(
             ax.axhline(border, color="white", linewidth=1)
     ax.imshow(K, cmap="viridis", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
 def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -329,12 +331,12 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     >>> nk.plot.spectrum(nk.KernelBeta(random_state=0).fit(X, y)).get_ylabel()
     'weight'
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     metric = last_learner(metric)
     direction = np.arange(1, len(metric.beta_) + 1)
     ax.bar(direction, np.sqrt(metric.eigenvalues_), color="0.8", label="before learning")
     ax.plot(direction, metric.beta_, "o-", markersize=3, color="C0", label="learned")
-    return _labelled(ax, "direction", "weight", title)
+    return _label_axes(ax, "direction", "weight", title)
 
 
 def distances(
@@ -361,7 +363,7 @@ def distances(
     >>> nk.plot.distances([0.1, 0.2], [0.8, 0.9, 1.0], threshold=0.5).get_xlabel()
     'distance'
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     both = [np.asarray(same, dtype=np.float64), np.asarray(different, dtype=np.float64)]
     most = max((part.max() for part in both if len(part)), default=1.0) or 1.0
     edges = np.linspace(0, most, 31).tolist()
@@ -371,7 +373,7 @@ def distances(
             ax.hist(part, edges, color=color, alpha=0.6, label=shown)
     if threshold is not None:
         ax.axvline(threshold, color="0.3", linewidth=1, linestyle="--", label="threshold")
-    return _labelled(ax, "distance", "pairs", title)
+    return _label_axes(ax, "distance", "pairs", title)
 
 
 def calibration(
@@ -400,7 +402,7 @@ def calibration(
     >>> chances = np.random.default_rng(0).uniform(size=1000)
     >>> ax = nk.plot.calibration(chances, np.random.default_rng(1).uniform(size=1000) < chances)
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     same = np.asarray(same, dtype=np.float64)
     said = chances if isinstance(chances, Mapping) else {"": chances}
     for name, values in said.items():
@@ -416,7 +418,7 @@ def calibration(
         ax.scatter(mean, share, s=sizes, color=line.get_color(), alpha=0.8)
     ax.plot([0, 1], [0, 1], ":", color="0.3", linewidth=1, label="as it should be")
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
-    return _labelled(ax, "chance to be the same", "share that is the same", title)
+    return _label_axes(ax, "chance to be the same", "share that is the same", title)
 
 
 def course(
@@ -447,7 +449,7 @@ def course(
     >>> import nearkin as nk
     >>> ax = nk.plot.course([10, 20], {"learned": [[0.7, 0.8], [0.8, 0.9]], "as it is": 0.6})
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     numbers = np.asarray(numbers)
     for marker, (name, values) in zip(_MARKERS * len(scores), scores.items(), strict=False):
         values = np.asarray(values, dtype=np.float64)
@@ -464,7 +466,7 @@ def course(
         ax.set_xscale("log")
         ax.set_xticks(numbers, [f"{number:g}" for number in numbers])
         ax.minorticks_off()
-    return _labelled(ax, x, y, title)
+    return _label_axes(ax, x, y, title)
 
 
 def estimates(
@@ -488,7 +490,7 @@ def estimates(
     >>> quality = nk.ITML(random_state=0).fit(X, y).quality(X, y)
     >>> ax = nk.plot.estimates({"precision": quality.precision, "recall": quality.recall})
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     if not isinstance(found, Mapping):
         x = "share of wrong answers" if x is None else x
         found = {f"{one.name}, {one.n_answers} answers": one.wrong for one in found}
@@ -498,7 +500,7 @@ def estimates(
     ax.set_yticks(range(len(found)), list(found)[::-1], fontsize=9)
     ax.set_ylim(-0.5, len(found) - 0.5)
     ax.set_xlabel(f"{x or ''} (with 90 % interval)".strip())
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
 def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -521,7 +523,7 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     >>> len(ax.get_yticks()) > 3
     True
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     report = getattr(last_learner(report), "report_", report)
     lines = [line for line in report.candidates if line.name != "Euclidean"]
     for place, line in enumerate(reversed(lines)):
@@ -554,7 +556,7 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     >>> nk.plot.grouping(clusters.fit(X, pairs=pairs)).get_xlabel()
     'groups'
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     report = getattr(report, "report_", report)
     families = dict.fromkeys(line.family for line in report.candidates)
     for marker, family in zip(_MARKERS, families, strict=False):
@@ -574,7 +576,7 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     shown = [number for number in numbers if number < 6 or number % 5 == 0] or numbers
     ax.set_xticks(shown, [str(number) for number in shown])
     ax.minorticks_off()
-    return _labelled(ax, "groups", "score", report.summary if title is None else title)
+    return _label_axes(ax, "groups", "score", report.summary if title is None else title)
 
 
 def tree(
@@ -614,7 +616,7 @@ def tree(
     found = clusters.tree_
     if found is None:
         raise InputError('clusters have a tree with families=["linkage"] only: fit them so.')
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     n_leaves, joined = found.blocks.count, found.joined
     # Cannot-links may forbid the last joins: branches that are left hang from one root.
     free = np.setdiff1d(np.arange(n_leaves + len(joined)), joined)
@@ -645,7 +647,7 @@ def tree(
     shown = [2**power for power in range(int(np.log2(n_leaves)) + 1)]
     ax.set_yticks([np.log2(n_leaves) - np.log2(number) for number in shown], shown)
     ax.set_ylabel("groups")
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
 def importances(
@@ -669,9 +671,9 @@ def importances(
     """
     shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances())
     names = sorted(shares, key=lambda name: -shares[name])[: check_count(most, "most", least=1)]
-    ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
+    ax = _draw_shares(_choose_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
 def explanation(
@@ -708,7 +710,7 @@ def explanation(
     >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
     >>> ax = nk.plot.explanation(metric.explain(X[0], X[1]), shape=(2, 2))
     """
-    ax = _axes(ax)
+    ax = _choose_axes(ax)
     if shape is not None:
         parts = found.pixels(shape)
         reach = float(np.abs(parts).max()) or 1.0
@@ -716,13 +718,13 @@ def explanation(
         ax.set_axis_off()
     else:
         names = found.named(check_count(most, "most", least=1))
-        _share_bars(ax, {name: found.shares[name] for name in names})
+        _draw_shares(ax, {name: found.shares[name] for name in names})
         ax.set_xlabel("part of the squared distance, in %")
     ax.set_title(found.sentence if title is None else title, fontsize=9, wrap=True)
     return ax
 
 
-def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
+def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
     """A bar for each share, the first on top: blue below 0, and red above unless said otherwise."""
     values = [100 * share for share in list(shares.values())[::-1]]
     ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
@@ -731,47 +733,49 @@ def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axe
     return ax
 
 
-def _titled(ax: Axes, title: str | None) -> Axes:
+def _add_title(ax: Axes, title: str | None) -> Axes:
     """With a title, if there is one."""
     if title:
         ax.set_title(title, fontsize=10)
     return ax
 
 
-def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
+def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
     """With the names of both axes, a legend, and a title if there is one."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.legend(fontsize=8)
-    return _titled(ax, title)
+    return _add_title(ax, title)
 
 
-def _axes(ax: Axes | None) -> Axes:
+def _choose_axes(ax: Axes | None) -> Axes:
     """Where to draw: what is given, or a new figure."""
     if ax is not None:
         return ax
-    new: Axes = _pyplot().subplots(layout="constrained")[1]
+    new: Axes = _import_pyplot().subplots(layout="constrained")[1]
     return new
 
 
-def _row_of_axes(count: int) -> NDArray[Any]:
+def _make_row_of_axes(count: int) -> NDArray[Any]:
     """Panels of a new figure beside each other, or below each other where there are many."""
     width = count if count <= 4 else -(-count // 2)
     side = 3.4 if width < 4 else 2.7
-    axes = _grid_of_axes(-(-count // width), width, (side, side))
+    axes = _make_grid_of_axes(-(-count // width), width, (side, side))
     for ax in axes[count:]:
         ax.set_axis_off()
     return np.asarray(axes[:count])
 
 
-def _grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
+def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
     """Panels of a new figure, each of this width and height in inches."""
     size = (panel[0] * width, panel[1] * height)
-    axes = _pyplot().subplots(height, width, figsize=size, squeeze=False, layout="constrained")[1]
+    axes = _import_pyplot().subplots(
+        height, width, figsize=size, squeeze=False, layout="constrained"
+    )[1]
     return np.asarray(axes).ravel()
 
 
-def _pyplot() -> Any:
+def _import_pyplot() -> Any:
     """matplotlib, or an error that says how to get it."""
     with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt

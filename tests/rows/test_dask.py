@@ -548,14 +548,14 @@ def test_what_tasks_share_is_found_again_when_its_worker_dies(client):
     """The scheduler has what it takes to make it again: it is not only on a worker."""
     client.wait_for_workers(2, timeout=PATIENCE)
     rows = DaskRows(da.from_array(X, chunks=(50, 4)), client=client)
-    shared = dask_rows._share(rows._work, client)
+    shared = dask_rows._share_work(rows._work, client)
     [future] = client.futures_of(shared)
     assert future.result().function is None
     [holders] = client.who_has([future]).values()
     pids = client.run(os.getpid)
     os.kill(pids[holders[0]], signal.SIGKILL)
     again = client.compute(
-        dask_rows._task(dask_rows._take_of_chunk, shared, X[50:100], 1, np.arange(2))
+        dask_rows._make_task(dask_rows._take_of_chunk, shared, X[50:100], 1, np.arange(2))
     )
     assert_array_equal(again.result(timeout=PATIENCE), X[50:52])
     client.wait_for_workers(2, timeout=PATIENCE)

@@ -126,10 +126,10 @@ def for_each_block(work: Callable[[slice], None], X: Any, bytes_per_row: int) ->
         host_blocks.run_in_blocks(work, X.shape[0], host_blocks.rows_per_block(bytes_per_row))
         return
     for rows in split_by_memory(X, bytes_per_row):
-        _with_less_memory(work, rows, X)
+        _work_or_halve(work, rows, X)
 
 
-def _with_less_memory(work: Callable[[slice], None], rows: slice, X: Any) -> None:
+def _work_or_halve(work: Callable[[slice], None], rows: slice, X: Any) -> None:
     """Call ``work`` on a block, or on its halves if the device has no memory for all of it."""
     try:
         work(rows)
@@ -144,7 +144,7 @@ def _with_less_memory(work: Callable[[slice], None], rows: slice, X: Any) -> Non
             ) from error
     half = (rows.start + rows.stop) // 2
     for part in (slice(rows.start, half), slice(half, rows.stop)):
-        _with_less_memory(work, part, X)
+        _work_or_halve(work, part, X)
 
 
 def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
@@ -155,14 +155,14 @@ def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iter
     if on_host(X):
         budget = _BLOCK_BYTES["cpu"]
     else:
-        room = int(_SHARE_OF_MEMORY * _memory(X))
+        room = int(_SHARE_OF_MEMORY * _device_memory(X))
         budget = min(most or _BLOCK_BYTES["accelerator"], room)
     yield from host_blocks.split_range(
         X.shape[0], max(_LEAST_ROWS, budget // max(1, bytes_per_row))
     )
 
 
-def _memory(X: Array) -> int:
+def _device_memory(X: Array) -> int:
     """Bytes of memory of X's device."""
     if library(X) == "cupy":
         return int(X.device.mem_info[1])

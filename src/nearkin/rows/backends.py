@@ -162,13 +162,13 @@ class RemoteRows(ABC):
 
 
 class RememberingRows(RemoteRows):
-    """Rows that remember those that were taken, up to 64 MB; :meth:`_fetched` gets the others."""
+    """Rows that remember those that were taken, up to 64 MB; :meth:`_read_rows` gets the others."""
 
     _source: str
     _remembered: tuple[NDArray[np.int64], Floats] | None = None
 
     @abstractmethod
-    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+    def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows by their numbers, which increase and exist."""
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
@@ -188,7 +188,7 @@ class RememberingRows(RemoteRows):
         known = self._remembered
         missing = wanted if known is None else np.setdiff1d(wanted, known[0], assume_unique=True)
         if known is None or len(missing):
-            found = self._fetched(missing)
+            found = self._read_rows(missing)
             if known is not None:
                 numbers = np.concatenate([known[0], missing])
                 order = np.argsort(numbers)

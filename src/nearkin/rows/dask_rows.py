@@ -100,7 +100,7 @@ _SOURCE = "X"
 
 @dataclass(frozen=True)
 class _Work:
-    """What all tasks of a pass share; it is sent once, not with every task.
+    """Everything that the tasks of one pass share, sent once rather than with every task.
 
     ``starts`` are numbers of the first rows of all chunks, and of all rows, None if not known;
     ``function`` is of a block of rows and what is aligned with it.
@@ -140,7 +140,7 @@ class _Work:
 def _reduce_chunk(
     work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]
 ) -> Parts:
-    """What the function makes of a chunk and entries aligned with its rows."""
+    """Apply the function to a chunk and to entries aligned with its rows."""
     assert work.function is not None
     with one_core():
         rows = work.check_chunk(chunk, number)
@@ -149,18 +149,18 @@ def _reduce_chunk(
 
 
 def _combine_parts(combine: Combine, *parts: Parts) -> Parts:
-    """Some results combined in their order."""
+    """Combine some results in their order."""
     with one_core():
         return functools.reduce(combine, parts)
 
 
 def _take_of_chunk(work: _Work, chunk: Any, number: int, positions: NDArray[np.int64]) -> Floats:
-    """Rows of a chunk by their positions in it."""
+    """Take rows of a chunk by their positions in it."""
     return work.check_chunk(chunk, number)[positions]
 
 
 def _map_chunk(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]) -> Floats:
-    """The rows of a chunk after the function."""
+    """Apply the function to the rows of a chunk."""
     assert work.function is not None
     rows = work.check_chunk(chunk, block_id[0])
     if len(rows) == 0:
@@ -245,7 +245,7 @@ class DaskRows(RememberingRows):
     def _starts(self) -> NDArray[np.int64]:
         """Numbers of the first rows of all chunks, and of all rows."""
         if self._work.starts is None and not isinstance(self._given, da.Array):
-            lengths = self._computed(self._given.map_partitions(len, enforce_metadata=False))[0]
+            lengths = self._compute(self._given.map_partitions(len, enforce_metadata=False))[0]
             self._array, self._work = _open_collection(self._given, lengths)
         starts = self._work.starts
         if starts is None:
@@ -265,40 +265,40 @@ class DaskRows(RememberingRows):
         n = "?" if self._work.starts is None else self._work.starts[-1]
         return f"<DaskRows of {n} × {self.n_columns} {self.dtype} in {len(self._chunks)} chunks>"
 
-    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+    def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows by their numbers, which increase, in as many graphs as their numbers need."""
         ends = np.searchsorted(wanted, self._starts)
-        work = _share(self._work, self._client)
+        work = _share_work(self._work, self._client)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
         tasks: list[Any] = []
         size = 0
         for i in np.flatnonzero(np.diff(ends)).tolist():
-            positions = _narrow(wanted[ends[i] : ends[i + 1]] - self._starts[i])
+            positions = _narrow_integers(wanted[ends[i] : ends[i + 1]] - self._starts[i])
             if tasks and size + positions.nbytes > _GRAPH_BYTES:
-                found += self._computed(*tasks)
+                found += self._compute(*tasks)
                 tasks, size = [], 0
-            tasks.append(_task(_take_of_chunk, work, self._chunks[i], i, positions))
+            tasks.append(_make_task(_take_of_chunk, work, self._chunks[i], i, positions))
             size += positions.nbytes
-        return np.concatenate([*found, *self._computed(*tasks)])
+        return np.concatenate([*found, *self._compute(*tasks)])
 
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
         """``function`` of each chunk on the workers, all results combined there in their order."""
         starts = self._starts
-        work = _share(replace(self._work, function=function), self._client)
-        narrow = [(_narrow(array), array.dtype) for array in aligned]
+        work = _share_work(replace(self._work, function=function), self._client)
+        narrow = [(_narrow_integers(array), array.dtype) for array in aligned]
         totals = []
-        for group in self._groups([array for array, _ in narrow]):
+        for group in self._group_chunks([array for array, _ in narrow]):
             parts = []
             for i in group:
                 rows = slice(*starts[i : i + 2])
                 along = [(array[rows], dtype) for array, dtype in narrow]
-                parts.append(_task(_reduce_chunk, work, self._chunks[i], i, *along))
+                parts.append(_make_task(_reduce_chunk, work, self._chunks[i], i, *along))
             totals.append(_combine_all(combine, parts))
         if len(totals) > 1 and self._client is not None:
             totals = [self._client.persist(total) for total in totals]
-        found: Parts = self._computed(_combine_all(combine, totals))[0]
+        found: Parts = self._compute(_combine_all(combine, totals))[0]
         return found
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
@@ -309,15 +309,15 @@ class DaskRows(RememberingRows):
         return da.map_blocks(
             _map_chunk,
             self._array,
-            work=_share(work, client),
+            work=_share_work(work, client),
             n_out=len(names),
             chunks=(self._array.chunks[0], (len(names),)),
             dtype=work.dtype,
             meta=np.empty((0, 0), dtype=work.dtype),
         )
 
-    def _groups(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:
-        """Chunks with rows, as many together as have aligned entries for one graph."""
+    def _group_chunks(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:
+        """Group chunks with rows so that the entries aligned with a group fit into one graph."""
         group: list[int] = []
         size = 0
         per_row = sum(array[:1].nbytes for array in aligned)
@@ -331,8 +331,8 @@ class DaskRows(RememberingRows):
         if group:
             yield group
 
-    def _computed(self, *tasks: Any) -> tuple[Any, ...]:
-        """Results of tasks, brought to this process."""
+    def _compute(self, *tasks: Any) -> tuple[Any, ...]:
+        """Compute tasks, and bring their results to this process."""
         with explain_failures(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
@@ -403,8 +403,8 @@ def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]
     return X, _Work(dtype, names, int(X.shape[1]), starts)
 
 
-def _share(work: _Work, client: Any) -> Any:
-    """One task that gives what others share.
+def _share_work(work: _Work, client: Any) -> Any:
+    """Make the one task that hands the work to all others.
 
     With a client it is sent to the scheduler now, which keeps it: data scattered to workers would
     be gone with a worker that is lost.
@@ -416,23 +416,23 @@ def _share(work: _Work, client: Any) -> Any:
         return client.persist(shared)
 
 
-def _task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A task that calls a function."""
+def _make_task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Make a task that calls a function."""
     return dask.delayed(function, pure=False)(*arguments)
 
 
 def _combine_all(combine: Combine, parts: list[Any]) -> Any:
-    """Results combined in their order, a few to a task."""
+    """Combine results in their order, a few in each task."""
     while len(parts) > 1:
         parts = [
-            _task(_combine_parts, combine, *parts[i : i + _FAN_IN])
+            _make_task(_combine_parts, combine, *parts[i : i + _FAN_IN])
             for i in range(0, len(parts), _FAN_IN)
         ]
     return parts[0]
 
 
-def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    """The same whole numbers in as few bytes as they need; other arrays as they are."""
+def _narrow_integers(array: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in as few bytes as they need; other arrays as they are."""
     if array.dtype.kind != "i" or array.size == 0:
         return array
     for dtype in (np.int8, np.int16, np.int32):
@@ -443,7 +443,7 @@ def _narrow(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _pickled_bytes(what: Any) -> int:
-    """How large something is when it is sent."""
+    """Bytes of something once it is pickled, as it is for workers."""
     buffers: list[Any] = []
     head = cloudpickle.dumps(what, protocol=5, buffer_callback=buffers.append)
     return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)

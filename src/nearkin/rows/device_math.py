@@ -276,7 +276,7 @@ def find_nearest_rows(
     computed again from differences, in float64. O(n m q) time; memory for a block of distances.
     """
     if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and can_use_kernels(A, dtype_name(A)):
-        found = try_kernels(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
+        found = try_kernels(A, lambda: _find_nearest_by_kernels(A, B, k, skip_self))
         if found is not None:
             return found
     xp = namespace(A)
@@ -289,14 +289,14 @@ def find_nearest_rows(
         if skip_self:
             found = leave_out(found, xp.arange(rows.start, rows.stop, device=A.device))
         listed = k_smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
-        near, place = _in_order(A[rows, :], B, listed)
+        near, place = _sort_by_distance(A[rows, :], B, listed)
         squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
     for_each_block(work, A, 32 * B.shape[0])
     return squared, places
 
 
-def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
+def _find_nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
     """As :func:`find_nearest_rows`, by Triton: one more where a row is its own neighbour."""
     from nearkin.rows.triton_search import PRECISIONS, Search
 
@@ -315,7 +315,7 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
         if left.shape[0]:
             exact, _ = squared_distances_around(block[left, :], part, column_medians(part))
             found = replace_rows(found, left, k_smallest(exact, least)[1])
-        return _in_order(block, part, found)
+        return _sort_by_distance(block, part, found)
 
     def work(rows: slice) -> None:
         block = A[rows, :]
@@ -335,7 +335,7 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
     return squared, places
 
 
-def _in_order(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
+def _sort_by_distance(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
     """Exact squared distances of proposed rows, the least first, and the rows."""
     xp = namespace(A)
     found = xp.sort(found, axis=1)  # of equals the first comes first

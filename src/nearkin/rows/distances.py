@@ -74,17 +74,17 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
         return backends.to_numpy(access.column_medians(X)).astype(np.float64)
     rows = evenly_spaced(n, access.MIDDLE_ROWS)
     if not is_sparse(X):
-        return _medians(X[rows], if_far)
+        return _compute_medians(X[rows], if_far)
     X = sp.csr_array(X)[rows]
     found = np.zeros(d)
     # Of all other columns, half the entries or more are 0.
     filled = np.flatnonzero(2 * np.bincount(X.indices, minlength=d) > len(rows))
     if len(filled):
-        found[filled] = _medians(X[:, filled].toarray(), if_far=True)
+        found[filled] = _compute_medians(X[:, filled].toarray(), if_far=True)
     return found
 
 
-def _medians(rows: Floats, if_far: bool) -> Doubles:
+def _compute_medians(rows: Floats, if_far: bool) -> Doubles:
     """Medians of the columns of a few rows."""
     ordered = np.sort(rows, axis=0).astype(np.float64)
     found = ordered[len(rows) // 2]
@@ -187,14 +187,14 @@ def class_sums(
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
-        z, own = _of_known_class(block, number, coordinates)
+        z, own = _select_known(block, number, coordinates)
         sums: Any = 0.0
         squares: Any = 0.0
-        for rows in _pieces(z, 8 * (n_classes + 3 * z.shape[1])):
+        for rows in _split_on_device(z, 8 * (n_classes + 3 * z.shape[1])):
             piece = backends.widen(z[rows, :])
             if origins is not None:
                 piece = piece - _values_of_class(origins, own[rows], piece)
-            members = _indicator(own[rows], n_classes, piece)
+            members = _class_indicator(own[rows], n_classes, piece)
             sums = sums + members @ piece
             squares = squares + members @ (piece * piece)
         return backends.to_numpy(sums), backends.to_numpy(squares)
@@ -217,9 +217,9 @@ def within_scatters(
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
-        z, own = _of_known_class(block, number, coordinates)
+        z, own = _select_known(block, number, coordinates)
         totals: list[Any] = [0.0 for _ in weight.T]
-        for rows in _pieces(z, 40 * z.shape[1]):
+        for rows in _split_on_device(z, 40 * z.shape[1]):
             piece = backends.widen(z[rows, :])
             centered = piece - _values_of_class(means, own[rows], piece)
             for j, weights in enumerate(weight.T):
@@ -230,7 +230,7 @@ def within_scatters(
     return np.asarray(access.reduce_rows(X, of_block, classes)[0])
 
 
-def _of_known_class(
+def _select_known(
     block: Any, number: Integers, coordinates: Callable[[Any], Any]
 ) -> tuple[Any, Integers]:
     """Coordinates of the rows whose class is known, and its number."""
@@ -238,7 +238,7 @@ def _of_known_class(
     return coordinates(access.take(block, known)), number[known]
 
 
-def _pieces(z: Any, bytes_per_row: int) -> Iterable[slice]:
+def _split_on_device(z: Any, bytes_per_row: int) -> Iterable[slice]:
     """Slices of as many rows as a device should hold; on the host all at once."""
     return (
         access.split_by_memory(z, bytes_per_row)
@@ -253,7 +253,7 @@ def _values_of_class(values: Floats, own: Integers, like: Any) -> Any:
     return backends.namespace(like).take(there, backends.move_to(own, like), axis=0)
 
 
-def _indicator(own: Integers, n_classes: int, like: Any) -> Any:
+def _class_indicator(own: Integers, n_classes: int, like: Any) -> Any:
     """1 where a row is of a class, of shape (n_classes, n); sparse on the host."""
     if not backends.is_foreign(like):
         n = len(own)

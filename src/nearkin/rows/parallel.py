@@ -40,8 +40,8 @@ class _CountedLimit:
         """Set the limit, unless it is there already."""
         with self._lock:
             if self._wanted_by == 0:
-                self._before = [library.num_threads for library in _blas().lib_controllers]
-                _set(1 for _ in self._before)
+                self._before = [library.num_threads for library in _find_blas().lib_controllers]
+                _set_blas_threads(1 for _ in self._before)
             self._wanted_by += 1
 
     def leave(self) -> None:
@@ -49,31 +49,31 @@ class _CountedLimit:
         with self._lock:
             self._wanted_by -= 1
             if self._wanted_by == 0:
-                _set(self._before)
+                _set_blas_threads(self._before)
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _find_blas() -> ThreadpoolController:
     """BLAS of NumPy and SciPy: looking for it takes longer than many a use of it."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @cache
-def _no_library() -> ThreadpoolController:
-    """A selection of no library, whose limit is that of BLAS beside it."""
-    return _blas().select(user_api="openmp")
+def _select_no_library() -> ThreadpoolController:
+    """An empty selection of threadpoolctl's, whose limit resets what it has kept of a thread."""
+    return _find_blas().select(user_api="openmp")
 
 
-def _set(counts: Iterable[int]) -> None:
+def _set_blas_threads(counts: Iterable[int]) -> None:
     """Give each BLAS its number of threads, and let any thread change that, not only this one.
 
     threadpoolctl (3.8) ignores other threads until the one that set a limit has left it; but here
     the thread that leaves last is the one to put things back. A limit of nothing is left at once.
     (Limits of BLAS, by threadpoolctl, ask it for its version and more every time.)
     """
-    for library, count in zip(_blas().lib_controllers, counts, strict=True):
+    for library, count in zip(_find_blas().lib_controllers, counts, strict=True):
         library.set_num_threads(count)
-    with _no_library().limit(limits=None):
+    with _select_no_library().limit(limits=None):
         pass
 
 
@@ -161,7 +161,7 @@ class _SharedBlocks:
 
     def work_with(self, helpers: int) -> None:
         """Work with so many threads beside the caller's; of several errors raise the first."""
-        pool = _threads(helpers)
+        pool = _thread_pool(helpers)
         started = [pool.submit(self._take_blocks) for _ in range(helpers)]
         self._take_blocks()
         for helper in started:  # one that has not begun has nothing left to do
@@ -172,12 +172,12 @@ class _SharedBlocks:
 
 
 @cache
-def _threads(count: int) -> ThreadPoolExecutor:
+def _thread_pool(count: int) -> ThreadPoolExecutor:
     """Threads that wait for work as long as the program runs: to start one takes a millisecond."""
     return ThreadPoolExecutor(count, "nearkin")
 
 
-os.register_at_fork(after_in_child=_threads.cache_clear)  # where they are not
+os.register_at_fork(after_in_child=_thread_pool.cache_clear)  # where they are not
 
 
 @contextmanager
@@ -197,7 +197,7 @@ _END: Any = object()
 
 
 def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
-    """The same items, made by a thread of its own, up to ``most`` before they are asked for.
+    """Make items in a thread of its own, up to ``most`` before they are asked for.
 
     An error comes where its item would have been. Once the result is closed, as at an error of who
     uses it, the thread finishes the item that it is at, closes the items, and is gone.
@@ -224,7 +224,7 @@ def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
 def map_ahead(
     function: Callable[[Item], Made], items: Iterable[Item], n_threads: int
 ) -> Iterator[Made]:
-    """``function`` of each item, in their order, in some threads at a time.
+    """Apply a function to items in some threads at a time; results come in their order.
 
     Items are made in the thread of who asks for the results; as many as there are threads, and one
     more, are in memory. Of several errors the one of the first item is raised.
@@ -296,7 +296,7 @@ def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Functi
 
 
 class _Loop:
-    """A function that Numba takes over when it is first needed, by Python or by another loop."""
+    """A function that Numba compiles when it is first called, by Python or by another loop."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)

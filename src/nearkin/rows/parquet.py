@@ -145,7 +145,7 @@ class ParquetFiles:
         self._columns = choose_features(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
         self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
-        self._pieces = self._row_groups()
+        self._pieces = self._find_row_groups()
         files = {fragment.path: fragment for _, _, fragment in self._pieces}
         self._stamps = {path: _stamp(fragment) for path, fragment in files.items()}
         self.n_rows = self._pieces[-1][1] if self._pieces else 0
@@ -154,7 +154,7 @@ class ParquetFiles:
         types = [self._dataset.schema.field(column).type for column in self._columns]
         self._is_vector = len(types) == 1 and is_list(pa, types[0])
         if self._is_vector:
-            self.n_columns = self._width_of_vectors()
+            self.n_columns = self._find_width()
             self.dtype = number_type(pa, types[0].value_type, self._columns[0], self.name)
         else:
             self.n_columns = len(types)
@@ -166,18 +166,18 @@ class ParquetFiles:
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
         """Blocks in order; without row groups that have none of the wanted rows, if given."""
-        batches = self._numbered_batches(wanted)
+        batches = self._number_batches(wanted)
         if self._empty is None:
-            return map(self._block, batches)
-        return map_ahead(self._block, batches, _FILLING_THREADS)
+            return map(self._make_block, batches)
+        return map_ahead(self._make_block, batches, _FILLING_THREADS)
 
-    def _block(self, numbered: tuple[int, Any]) -> Block:
+    def _make_block(self, numbered: tuple[int, Any]) -> Block:
         """The numbers of a batch of Arrow, and what goes along with them."""
         start, batch = numbered
         carried = batch.select(self._carry) if self._carry else None
-        return Block(start, self._matrix(batch, start), carried)
+        return Block(start, self._read_matrix(batch, start), carried)
 
-    def _numbered_batches(self, wanted: NDArray[np.int64] | None) -> Iterator[tuple[int, Any]]:
+    def _number_batches(self, wanted: NDArray[np.int64] | None) -> Iterator[tuple[int, Any]]:
         """Batches in order, with the number of the first row of each."""
         unchecked = set(self._stamps)
         for start, stop, fragment in self._pieces:
@@ -189,19 +189,19 @@ class ParquetFiles:
                     raise InputError(
                         f"{fragment.path} has changed since it was opened: open it again."
                     )
-            for batch in self._readable_batches(fragment):
+            for batch in self._check_batches(fragment):
                 yield start, batch
                 start += len(batch)
 
-    def _readable_batches(self, fragment: Any) -> Iterator[Any]:
+    def _check_batches(self, fragment: Any) -> Iterator[Any]:
         """Batches of a row group, or an error that names the file."""
         with explain_unreadable("Parquet", fragment.path):
-            for batch in self._batches(fragment):
+            for batch in self._read_batches(fragment):
                 if self._carry:  # of which text may be no UTF-8
                     batch.select(self._carry).validate(full=True)
                 yield batch
 
-    def _batches(self, fragment: Any) -> Iterator[Any]:
+    def _read_batches(self, fragment: Any) -> Iterator[Any]:
         """The columns in use of a row group, some rows at a time."""
         pa = import_pyarrow()
         size = rows_per_read(self.n_columns, self.dtype)
@@ -231,7 +231,7 @@ class ParquetFiles:
             ),
         )
 
-    def _matrix(self, batch: Any, start: int) -> Floats:
+    def _read_matrix(self, batch: Any, start: int) -> Floats:
         """The numbers of a batch, of which the first row has the number ``start``."""
         for name in self._columns:
             column = batch.column(name)
@@ -292,7 +292,7 @@ class ParquetFiles:
         numbers = values.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
         return np.asarray(numbers.reshape(-1, self.n_columns))
 
-    def _row_groups(self) -> list[tuple[int, int, Any]]:
+    def _find_row_groups(self) -> list[tuple[int, int, Any]]:
         """First row, row after the last, and fragment of each row group."""
         try:
             fragments = list(self._dataset.get_fragments())
@@ -322,7 +322,7 @@ class ParquetFiles:
                     f"{expected} in other files of {self.name}: write all with one type."
                 )
 
-    def _width_of_vectors(self) -> int:
+    def _find_width(self) -> int:
         """How many numbers the vectors have."""
         kind = self._dataset.schema.field(self._columns[0]).type
         if import_pyarrow().types.is_fixed_size_list(kind):

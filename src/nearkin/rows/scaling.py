@@ -67,17 +67,17 @@ def column_spreads(X: Any) -> Doubles:
     At most 10 000 evenly spaced rows are looked at. Time O(min(n, 10 000) d), less for sparse rows;
     beside the rows looked at, memory for four million numbers.
     """
-    X = _some_rows(X, MOST_ROWS)
+    X = _sample_rows(X, MOST_ROWS)
     if backends.is_foreign(X):
-        return drop_rounding(_home(_foreign_spreads(X)))
+        return drop_rounding(_to_doubles(_foreign_spreads(X)))
     if not is_sparse(X):
-        return drop_rounding(_by_blocks(X, _spreads))
+        return drop_rounding(_apply_by_blocks(X, _spreads))
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
     n = X.shape[0]
     X = sparse.csc_array(X)
-    filled = np.diff(X.indptr) > _tail(n)
+    filled = np.diff(X.indptr) > _count_tail(n)
     spreads = np.empty(X.shape[1])
-    spreads[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _spreads)
+    spreads[filled] = _apply_by_blocks(X[:, np.flatnonzero(filled)], _spreads)
     spreads[~filled] = _sparse_deviations(X[:, np.flatnonzero(~filled)])
     return drop_rounding(spreads)
 
@@ -127,7 +127,7 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     wide, and for eight or more that grow narrower from first to last as principal components do. At
     most 2000 evenly spaced rows are looked at.
     """
-    X = _some_rows(X, ROWS_FOR_UNITS)
+    X = _sample_rows(X, ROWS_FOR_UNITS)
     if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
         return None
     units = drop_rounding(column_units(X))
@@ -169,24 +169,24 @@ def column_units(X: Any) -> Doubles:
     1 for columns of zeros and ones, whichever is the rarer; 0 where fewer than five entries differ
     from the median. At most 2000 evenly spaced rows are looked at.
     """
-    X = _some_rows(X, ROWS_FOR_UNITS)
+    X = _sample_rows(X, ROWS_FOR_UNITS)
     if backends.is_foreign(X):
-        return _home(_foreign_units(X))
+        return _to_doubles(_foreign_units(X))
     if not is_sparse(X):
-        return _by_blocks(X, _units)
+        return _apply_by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
     X = sparse.csc_array(X)
     X.eliminate_zeros()
     filled = 2 * np.diff(X.indptr) >= X.shape[0]
     units = np.zeros(X.shape[1])
-    units[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _units)
+    units[filled] = _apply_by_blocks(X[:, np.flatnonzero(filled)], _units)
     for column in np.flatnonzero(~filled & (np.diff(X.indptr) >= _FEWEST_ENTRIES)):
         entries = np.abs(X.data[X.indptr[column] : X.indptr[column + 1]])
-        units[column] = np.sort(entries)[_within_unit(len(entries))]
+        units[column] = np.sort(entries)[_place_of_unit(len(entries))]
     return units
 
 
-def _some_rows(X: Any, most: int) -> Any:
+def _sample_rows(X: Any, most: int) -> Any:
     """Evenly spaced rows of those that can be taken, where X is."""
     numbers = access.drawable_numbers(X)
     if len(numbers) <= most and not backends.is_remote(X):
@@ -196,7 +196,7 @@ def _some_rows(X: Any, most: int) -> Any:
     return access.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
 
 
-def _by_blocks(X: Any, function: Any) -> Doubles:
+def _apply_by_blocks(X: Any, function: Any) -> Doubles:
     """What a function of dense columns gives, for some columns at a time."""
     n, d = X.shape
     width = max(1, _BLOCK_NUMBERS // max(1, n))
@@ -208,7 +208,7 @@ def _by_blocks(X: Any, function: Any) -> Doubles:
     return found
 
 
-def _centred(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
+def _centre_columns(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
     """Columns less their medians, the exponents they were divided by, and what is rounding.
 
     Powers of two change no digit, and bring the largest number to about 1: nothing overflows.
@@ -222,16 +222,16 @@ def _centred(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
     return columns - middle, exponents, 2 * eps * largest
 
 
-def _tail(n: int) -> int:
+def _count_tail(n: int) -> int:
     """How many of n sorted entries are cut back at either end."""
     return int(_TAIL * (n - 1))
 
 
 def _spreads(columns: NDArray[Any]) -> Doubles:
     """As :func:`column_spreads`, of dense columns."""
-    centred, exponents, rounding = _centred(columns)
+    centred, exponents, rounding = _centre_columns(columns)
     n = len(centred)
-    low, high = _tail(n), n - 1 - _tail(n)
+    low, high = _count_tail(n), n - 1 - _count_tail(n)
     cut = np.partition(centred, (low, high), axis=0)
     spreads = np.clip(centred, cut[low], cut[high]).std(axis=0)
     narrow = spreads <= rounding
@@ -258,29 +258,29 @@ def _sparse_deviations(X: Any) -> Doubles:
 
 def _units(columns: NDArray[Any]) -> Doubles:
     """As :func:`column_units`, of dense columns."""
-    centred, exponents, rounding = _centred(columns)
+    centred, exponents, rounding = _centre_columns(columns)
     distances = np.abs(centred)
     distances[distances <= rounding] = 0.0
     n = len(distances)
     differing = np.count_nonzero(distances, axis=0)
     distances.sort(axis=0)  # those that do not differ come first
     reach = distances[
-        np.minimum(n - differing + _within_unit(differing), n - 1), np.arange(distances.shape[1])
+        np.minimum(n - differing + _place_of_unit(differing), n - 1), np.arange(distances.shape[1])
     ]
     return np.asarray(np.ldexp(np.where(differing < _FEWEST_ENTRIES, 0.0, reach), exponents))
 
 
-def _within_unit(differing: Any) -> Any:
+def _place_of_unit(differing: Any) -> Any:
     """Place, in sorted order, of the entry within whose distance nine tenths of so many lie."""
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
-def _home(found: Any) -> Doubles:
+def _to_doubles(found: Any) -> Doubles:
     """Numbers of a device on the host, in float64."""
     return backends.to_numpy(found).astype(np.float64)
 
 
-def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
+def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:
     """Columns less their medians, what they were divided by, and what is rounding."""
     xp = backends.namespace(X)
     eps = float(xp.finfo(X.dtype).eps)
@@ -295,10 +295,10 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
 def _foreign_spreads(X: Any) -> Any:
     """As :func:`_spreads`, of rows on a device."""
     xp = backends.namespace(X)
-    centred, factor, rounding = _foreign_centred(X)
+    centred, factor, rounding = _centre_foreign_columns(X)
     n = centred.shape[0]
     ordered = xp.sort(centred, axis=0)
-    low, high = ordered[_tail(n), :], ordered[n - 1 - _tail(n), :]
+    low, high = ordered[_count_tail(n), :], ordered[n - 1 - _count_tail(n), :]
     cut = xp.where(centred < low, low, xp.where(centred > high, high, centred))
     first, plain = (xp.std(columns, axis=0) for columns in (cut, centred))
     reach = _FAR * first
@@ -310,12 +310,12 @@ def _foreign_spreads(X: Any) -> Any:
 def _foreign_units(X: Any) -> Any:
     """As :func:`_units`, of rows on a device."""
     xp = backends.namespace(X)
-    centred, factor, rounding = _foreign_centred(X)
+    centred, factor, rounding = _centre_foreign_columns(X)
     distances = xp.abs(centred)
     distances = xp.where(distances > rounding, distances, xp.zeros_like(distances))
     n, d = distances.shape
     differing = backends.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
-    place = np.minimum(n - differing + _within_unit(differing), n - 1) * d + np.arange(d)
+    place = np.minimum(n - differing + _place_of_unit(differing), n - 1) * d + np.arange(d)
     ordered = xp.reshape(xp.sort(distances, axis=0), (-1,))
     reach = device_math.gather(ordered, backends.move_to(place, X))
     known = backends.move_to((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
@@ -346,7 +346,7 @@ def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
     With ``reset``, as in ``fit``, this is found first, or units that differ are warned of.
     """
     if reset:
-        learner.column_scale_ = _column_scale(learner, X)
+        learner.column_scale_ = _find_scale(learner, X)
     return divide_columns(X, getattr(learner, "column_scale_", None))
 
 
@@ -389,7 +389,7 @@ def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
     return f"{found.describe(names)}, so that distances hardly see the latter"
 
 
-def _column_scale(learner: Any, X: Any) -> Floats | None:
+def _find_scale(learner: Any, X: Any) -> Floats | None:
     """The scale that a learner's ``fit`` finds; None where columns are not divided."""
     if hasattr(learner, "table_"):  # whose columns have one width
         return None

@@ -172,7 +172,7 @@ class Feed:
     def mapped(
         self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
     ) -> Iterator[Block]:
-        """Blocks with what a function on the device makes of their rows, back on the host."""
+        """Apply a function on the device to the rows of blocks, and bring results back to the host."""
         outward = self._new_stream()
         with closing(self.sent(blocks)) as all_sent:
             leaving = (
@@ -182,7 +182,7 @@ class Feed:
             yield from starmap(self._finish_fetching, _lag(leaving))
 
     def sent(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
-        """Blocks, with their rows on the device; the next one is on its way meanwhile."""
+        """Bring blocks of rows to the device; the next one is on its way meanwhile."""
         inward = self._new_stream()
         with close_after(blocks):
             laid_out = (replace(block, rows=self._lay_out(block.rows)) for block in blocks)
@@ -190,13 +190,13 @@ class Feed:
             yield from starmap(self._finish_sending, _lag(coming))
 
     def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
-        """What a function makes of rows on the device, which are foreign to it."""
+        """Call a function with rows on the device, which are foreign to it, and aligned entries."""
         here = self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
         with force_dispatch(), here:
             return function(rows, *aligned)
 
     def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
-        """What a function on the device makes of a few rows of the host, on the host."""
+        """Apply a function on the device to a few rows of the host, and bring the result back."""
         with force_dispatch():
             (_, there), *_ = self.sent([Block(0, rows)])
             return to_numpy(self.call(function, there))
@@ -210,7 +210,7 @@ class Feed:
         return copied
 
     def _start_sending(self, rows: Floats, inward: Any) -> tuple[Tensor, Any]:
-        """Columns on their way to the device, and what says that they are there."""
+        """Start copying columns to the device; with them, what says that they are there."""
         columns = self._torch.from_numpy(rows.T)
         if inward is None:
             return columns, None
@@ -218,7 +218,7 @@ class Feed:
             return columns.to(self.device, non_blocking=True), inward.record_event()
 
     def _finish_sending(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
-        """A block and its rows on the device, once they are there."""
+        """Wait on the device for the columns of a block, and turn them into rows."""
         if there is not None:
             current = self._torch.cuda.current_stream(self.device)
             current.wait_event(there)
@@ -227,7 +227,7 @@ class Feed:
         return block, columns.T.clone(memory_format=self._torch.contiguous_format)
 
     def _start_fetching(self, result: Tensor, outward: Any) -> tuple[Tensor, Any]:
-        """Columns of a result on their way home, and what says that they are there."""
+        """Start copying a result to the host; with it, an event that says when it is there."""
         columns = result.T.contiguous()
         if outward is None:
             return columns, None
@@ -239,13 +239,13 @@ class Feed:
             return home, outward.record_event()
 
     def _finish_fetching(self, block: Block, columns: Tensor, home: Any) -> Block:
-        """A block with its result, once that is on the host."""
+        """Wait for a result on the host, and put it into its block."""
         if home is not None:
             home.synchronize()
         return replace(block, rows=columns.numpy().T)
 
     def _new_stream(self) -> Any:
-        """A stream of work of its own; None on the host, which has but one."""
+        """A CUDA stream for copies beside the computation; None on the host."""
         return self._torch.cuda.Stream(self.device) if self._is_cuda else None
 
 
@@ -347,15 +347,17 @@ class RowStream(RememberingRows):
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
         """Rows and columns."""
         if self._n_rows is None:
-            raise InputError(self._why_not_known())
+            raise InputError(self._explain_unknown_length())
         return self._n_rows, self._n_columns
 
     def __len__(self) -> int:
         if self._n_rows is None:
-            raise InputTypeError(self._why_not_known())  # which list(rows) takes for no answer
+            raise InputTypeError(
+                self._explain_unknown_length()
+            )  # which list(rows) takes for no answer
         return self._n_rows
 
-    def _why_not_known(self) -> str:
+    def _explain_unknown_length(self) -> str:
         """Why the number of rows is not known."""
         return (
             f"{self._source} can be read only once, so that the number of rows is not known "
@@ -395,7 +397,7 @@ class RowStream(RememberingRows):
 
     def on(self, feed: Feed) -> RowStream:
         """The same rows, whose blocks are worked on on a device."""
-        return self._but(feed=feed)
+        return self._with_changes(feed=feed)
 
     def read_by(
         self,
@@ -404,9 +406,9 @@ class RowStream(RememberingRows):
         source: str | None = None,
     ) -> RowStream:
         """Rows of the same columns, which another function reads."""
-        return self._but(read=read, n_rows=n_rows, source=source or self._source)
+        return self._with_changes(read=read, n_rows=n_rows, source=source or self._source)
 
-    def _but(self, **changes: Any) -> RowStream:
+    def _with_changes(self, **changes: Any) -> RowStream:
         """A stream with some arguments of the constructor changed."""
         now = {
             "read": self._read,
@@ -419,7 +421,7 @@ class RowStream(RememberingRows):
         }
         return RowStream(**(now | changes))
 
-    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+    def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
         """Rows by their numbers, which increase."""
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
         n_found = 0
@@ -440,15 +442,17 @@ class RowStream(RememberingRows):
         On a device blocks are read ahead, and come one while the one before is summed up.
         """
         total: Parts | None = None
-        with closing(self._called(function, aligned)) as parts:
+        with closing(self._call_on_blocks(function, aligned)) as parts:
             for found in parts:
                 total = found if total is None else combine(total, found)
         if total is None:
             raise InputError(f"{self._source} has no rows.")
         return total
 
-    def _called(self, function: OfBlock, aligned: Sequence[NDArray[Any]]) -> Generator[Parts]:
-        """What the function makes of each block and its aligned entries."""
+    def _call_on_blocks(
+        self, function: OfBlock, aligned: Sequence[NDArray[Any]]
+    ) -> Generator[Parts]:
+        """Call the function on each block and its aligned entries."""
 
         def entries(block: Block) -> list[NDArray[Any]]:
             return [array[block.start : block.start + len(block.rows)] for array in aligned]
@@ -487,7 +491,7 @@ class RowStream(RememberingRows):
                     for number, row in zip(numbers.tolist(), rows, strict=True):
                         yield Block(number, row[None])
 
-        return self._but(read=read, n_columns=len(names), names=names)
+        return self._with_changes(read=read, n_columns=len(names), names=names)
 
     def gathered(
         self,

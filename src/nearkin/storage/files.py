@@ -88,7 +88,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     with end_tidily():
         try:
             old = _status(target)
-            _make(unfinished, path, private=old is not None)
+            _make_empty(unfinished, path, private=old is not None)
             yield unfinished
             with open(unfinished, "r+b") as file:  # Windows flushes what may be written only
                 os.fsync(file.fileno())
@@ -134,7 +134,7 @@ def _status(path: StrPath) -> os.stat_result | None:
         return None
 
 
-def _make(unfinished: Path, path: StrPath, *, private: bool) -> None:
+def _make_empty(unfinished: Path, path: StrPath, *, private: bool) -> None:
     """Make an empty file, which errors call by the path that was asked for."""
 
     def opened(name: str, flags: int) -> int:

@@ -68,7 +68,7 @@ def to_plain_dict(node: Any) -> dict[str, Any] | None:
 
 
 def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and texts at the top, and the reason for a choice, here or in a step."""
+    """Fitted numbers and texts of a learner, and the reason for a choice, here or in a step."""
     found = {
         name: to_json_value(value) for name, value in state.items() if not name.startswith("_")
     }
@@ -77,7 +77,7 @@ def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
             said = part["report_"]["state"]
             found["report_"] = " ".join(filter(None, [said["reason"], said.get("columns")]))
             if who := said.get("answerers"):
-                found["answerers_"] = [_answerer(one["state"]) for one in who]
+                found["answerers_"] = [_describe_answerer(one["state"]) for one in who]
             if quality := said.get("quality"):
                 found["held_out_"] = {
                     name: {end: float(value) for end, value in figure["state"].items()}
@@ -99,7 +99,7 @@ def read_table_kinds(state: dict[str, Any]) -> dict[str, str] | None:
     return to_plain_dict(table["state"]["kinds_"])
 
 
-def _answerer(said: dict[str, Any]) -> dict[str, Any]:
+def _describe_answerer(said: dict[str, Any]) -> dict[str, Any]:
     """What a report says of one person's answers."""
     rate = said["wrong"]["state"]
     return {
@@ -149,14 +149,14 @@ def find_training_rows(
         case {"class": str(name), "state": dict(parts)}:
             for field, spec in fields_of(name).items():
                 if spec.training_rows and field in parts:
-                    yield f"{path}.{field}".lstrip("."), _shape(parts[field], header)
+                    yield f"{path}.{field}".lstrip("."), _packed_shape(parts[field], header)
         case _:
             return
     for name, part in parts.items():
         yield from find_training_rows(part, header, f"{path}.{name}")
 
 
-def _shape(node: Any, header: Header) -> tuple[int, ...]:
+def _packed_shape(node: Any, header: Header) -> tuple[int, ...]:
     """Shape of packed training rows."""
     if "sparse" in node:
         return tuple(int(n) for n in node["shape"])
@@ -281,7 +281,7 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
     ...     metric, facts = nk.model_file.load_with_facts(f"{folder}/example.nearkin")
     """
     arrays, content = read_arrays(path, KIND, VERSION)
-    with _refusing(path):
+    with _blame_file(path):
         marks = arrays.pop(_MARKS, None)
         if marks is not None and not _are_marks(marks):
             raise StorageError(f"{_MARKS!r} are no marks of rows.")
@@ -410,7 +410,7 @@ def describe(path: StrPath) -> ModelInfo:
     'RCA'
     """
     header = read_header(path, KIND, VERSION)
-    with _refusing(path):
+    with _blame_file(path):
         node = _find_model(header.content)
         state = node["state"]
         names = state.get("feature_names_in_")
@@ -461,7 +461,7 @@ def _read_trials(content: Any) -> list[Trial]:
 
 
 def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
-    """Embed a row of zeros, of a table one of gaps: whatever does not fit together shows.
+    """Raise unless a row of zeros, or of a table one of gaps, can be embedded.
 
     What would take much more memory than its size in bytes is left to the first use, as it was
     before the model was saved; extensions refuse coordinates that are not theirs.
@@ -504,8 +504,8 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
 
 
 @contextmanager
-def _refusing(path: StrPath) -> Iterator[None]:
-    """Whatever goes wrong with a file's content is the file's fault, and is said so."""
+def _blame_file(path: StrPath) -> Iterator[None]:
+    """Turn any error in the block into a StorageError that names the file."""
     try:
         yield
     except Exception as error:

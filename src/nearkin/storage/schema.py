@@ -102,7 +102,7 @@ def size(letter: str) -> Spec:
     )
 
 
-def _array(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
+def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
     """Spec of an array of this shape, one letter for each axis, which holds what it should."""
     return Spec(
         f"an array of {what} of shape ({letters})",
@@ -114,19 +114,19 @@ def _array(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
 
 def floats(letters: str) -> Spec:
     """Finite numbers in an array of this shape."""
-    return _array("finite numbers", letters, _is_finite)
+    return _array_spec("finite numbers", letters, _is_finite)
 
 
 def positive_floats(letters: str) -> Spec:
     """Finite numbers above 0 in an array of this shape."""
-    return _array(
+    return _array_spec(
         "finite positive numbers", letters, lambda value: _is_finite(value) and (value > 0).all()
     )
 
 
 def numbers(letters: str) -> Spec:
     """Numbers that nothing is computed from, so that they may be infinite or NaN."""
-    return _array("numbers", letters, lambda value: value.dtype.kind == "f")
+    return _array_spec("numbers", letters, lambda value: value.dtype.kind == "f")
 
 
 def ints(letters: str, below: str | None = None) -> Spec:
@@ -145,12 +145,12 @@ def ints(letters: str, below: str | None = None) -> Spec:
 
 def labels(letters: str) -> Spec:
     """Class labels: an array of numbers or words."""
-    return _array("labels", letters, lambda value: True)
+    return _array_spec("labels", letters, lambda value: True)
 
 
 def words(letters: str) -> Spec:
     """An array of texts."""
-    return _array("texts", letters, lambda value: value.dtype.kind in "OU")
+    return _array_spec("texts", letters, lambda value: value.dtype.kind in "OU")
 
 
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
@@ -178,7 +178,7 @@ def one_word_of(*values: str) -> Spec:
     return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
 
 
-def _all_of(kind: type, part: Spec, values: Callable[[Any], Any] = iter) -> Spec:
+def _spec_of_all(kind: type, part: Spec, values: Callable[[Any], Any] = iter) -> Spec:
     """Spec of a list, tuple or dict whose values are all of one kind."""
     return Spec(
         f"a {kind.__name__}, each {part.what}",
@@ -190,17 +190,17 @@ def _all_of(kind: type, part: Spec, values: Callable[[Any], Any] = iter) -> Spec
 
 def list_of(part: Spec) -> Spec:
     """A list, all of one kind."""
-    return _all_of(list, part)
+    return _spec_of_all(list, part)
 
 
 def many(part: Spec) -> Spec:
     """A tuple, all of one kind."""
-    return _all_of(tuple, part)
+    return _spec_of_all(tuple, part)
 
 
 def dict_of(part: Spec) -> Spec:
     """Values by name, all of one kind."""
-    return _all_of(dict, part, dict.values)
+    return _spec_of_all(dict, part, dict.values)
 
 
 def tuple_of(*parts: Spec) -> Spec:
@@ -404,7 +404,7 @@ class _Packer:
     def pack(self, value: Any, path: str) -> Json:
         """A value as JSON; ``path`` is its place, for messages."""
         if is_stored(type(value)):
-            return self._object(value, path)
+            return self._pack_object(value, path)
         if value is None or isinstance(value, bool | str) or type(value) is int:
             return value if not isinstance(value, np.str_) else str(value)
         if type(value) is float:
@@ -412,18 +412,18 @@ class _Packer:
         if isinstance(value, np.generic) and value.dtype.name in DTYPES.values():
             return {"number": self.pack(value.item(), path), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray):
-            return self._array(value, path)
+            return self._pack_array(value, path)
         if isinstance(value, SPARSE_TYPES):
-            return self._sparse(value, path)
+            return self._pack_sparse(value, path)
         if type(value) is list:
-            return self._items(value, path)
+            return self._pack_items(value, path)
         if type(value) is tuple:
-            return {"tuple": self._items(value, path)}
+            return {"tuple": self._pack_items(value, path)}
         if type(value) is dict and all(type(name) is str for name in value):
-            return {"dict": self._named(value, path)}
-        raise StorageError(_why_not(value, path))
+            return {"dict": self._pack_named(value, path)}
+        raise StorageError(_explain_refusal(value, path))
 
-    def _object(self, value: Any, path: str) -> Json:
+    def _pack_object(self, value: Any, path: str) -> Json:
         """An object of a stored class, with its parameters if it is an estimator."""
         cls = type(value)
         names = [name for name in fields_of(cls) if name not in self.forget]
@@ -432,7 +432,7 @@ class _Packer:
             if self._is_parameter:  # to be cloned: what it once learned is of no account
                 names = []
             outer, self._is_parameter = self._is_parameter, True
-            node["parameters"] = self._named(_parameters(value), path)
+            node["parameters"] = self._pack_named(_changed_parameters(value), path)
             self._is_parameter = outer
             held = value.__getstate__()  # which is on the host, wherever it was fitted
         else:
@@ -440,24 +440,24 @@ class _Packer:
         state = {name: held[name] for name in names if name in held}
         if state:
             check(cls, state, path)
-        node["state"] = self._named(state, path)
+        node["state"] = self._pack_named(state, path)
         return node
 
-    def _named(self, values: dict[str, Any], path: str) -> Json:
+    def _pack_named(self, values: dict[str, Any], path: str) -> Json:
         """Values by name."""
         return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
-    def _items(self, values: Any, path: str) -> Json:
+    def _pack_items(self, values: Any, path: str) -> Json:
         """Values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
-    def _array(self, value: Array, path: str) -> Json:
+    def _pack_array(self, value: Array, path: str) -> Json:
         """An array, by the name of the first place it was met."""
         if id(value) not in self._met:
-            self._met[id(value)] = (value, self._new_array(value, path))
+            self._met[id(value)] = (value, self._pack_new_array(value, path))
         return self._met[id(value)][1]
 
-    def _new_array(self, value: Array, path: str) -> Json:
+    def _pack_new_array(self, value: Array, path: str) -> Json:
         """An array that was not met before; texts are in the JSON itself."""
         if value.ndim == 1 and value.dtype.kind in "OU":
             words = value.tolist()
@@ -476,11 +476,11 @@ class _Packer:
         self.arrays[name] = value.T if reverse else value
         return {"array": name, "order": "F"} if reverse else {"array": name}
 
-    def _sparse(self, value: Any, path: str) -> Json:
+    def _pack_sparse(self, value: Any, path: str) -> Json:
         """A sparse matrix by its three arrays."""
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
         node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
-        return node | self._named(parts, path)
+        return node | self._pack_named(parts, path)
 
 
 class _Unpacker:
@@ -502,11 +502,11 @@ class _Unpacker:
             case None | bool() | int() | float() | str():
                 return node
             case list():
-                return self._items(node, path, depth)
+                return self._unpack_items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
                 # First the class, whose import brings those of its parts.
                 cls = _find_class_of(name, path, estimator=False)
-                values = self._named(state, path, depth)
+                values = self._unpack_named(state, path, depth)
                 check(cls, values, path)
                 return cls(**values)
             case {
@@ -516,15 +516,17 @@ class _Unpacker:
                 **rest,
             } if not rest:
                 cls = _find_class_of(name, path, estimator=True)
-                given = self._named(parameters, path, depth)
-                return self._estimator(cls, given, self._named(state, path, depth), path)
+                given = self._unpack_named(parameters, path, depth)
+                return self._unpack_estimator(
+                    cls, given, self._unpack_named(state, path, depth), path
+                )
             case {"array": str(), **rest} if not rest:
-                return self._array(node["array"], path)
+                return self._unpack_array(node["array"], path)
             case {"array": str(), "order": "F", **rest} if not rest:
-                turned = self._array(node["array"], path).T
+                turned = self._unpack_array(node["array"], path).T
                 return self._turned.setdefault(node["array"], turned)
             case {"words": list(words), "dtype": "object" | "str" as dtype, **rest} if not rest:
-                return self._words(words, dtype, path)
+                return self._unpack_words(words, dtype, path)
             case {"float": str(name), **rest} if not rest and name in _NOT_FINITE:
                 return float(_NOT_FINITE[name])
             case {"number": number, "dtype": str(dtype), **rest} if not rest:
@@ -532,9 +534,9 @@ class _Unpacker:
                 if dtype in DTYPES.values() and isinstance(value, int | float):
                     return np.dtype(dtype).type(value)
             case {"tuple": list(items), **rest} if not rest:
-                return tuple(self._items(items, path, depth))
+                return tuple(self._unpack_items(items, path, depth))
             case {"dict": dict(values), **rest} if not rest:
-                return self._named(values, path, depth)
+                return self._unpack_named(values, path, depth)
             case {
                 "sparse": str(name),
                 "shape": [int(n), int(d)],
@@ -544,27 +546,27 @@ class _Unpacker:
                 **rest,
             } if not rest and name in SPARSE:
                 parts = [self.unpack(part, path, depth) for part in (data, indices, indptr)]
-                return _sparse(name, (n, d), parts, path)
+                return _unpack_sparse(name, (n, d), parts, path)
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
-    def _items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
+    def _unpack_items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
         """Values in a list."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
-    def _named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
+    def _unpack_named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
         """Values by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }
 
-    def _array(self, name: str, path: str) -> Array:
+    def _unpack_array(self, name: str, path: str) -> Array:
         """An array by its name."""
         if name not in self.arrays:
             raise StorageError(f"{path} refers to an array {name!r} that is not there.")
         self.used.add(name)
         return self.arrays[name]
 
-    def _words(self, words: list[Any], dtype: str, path: str) -> Array:
+    def _unpack_words(self, words: list[Any], dtype: str, path: str) -> Array:
         """An array of texts, whose padding is bounded."""
         if not all(isinstance(word, str) for word in words):
             raise StorageError(f"{path} is not a list of texts.")
@@ -575,7 +577,7 @@ class _Unpacker:
             raise StorageError(f"{path} has texts that are too long.")
         return np.array(words, dtype=np.str_)
 
-    def _estimator(
+    def _unpack_estimator(
         self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
     ) -> Any:
         """An estimator with valid parameters and checked fitted attributes."""
@@ -597,7 +599,7 @@ class _Unpacker:
         return found
 
 
-def _parameters(estimator: Any) -> dict[str, Any]:
+def _changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters; of scikit-learn's estimators those that are not the default.
 
     So a file can be read with another scikit-learn, whose estimators have more or fewer of them.
@@ -617,7 +619,7 @@ def _find_class_of(name: str, path: str, *, estimator: bool) -> type:
     return cls
 
 
-def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:
+def _unpack_sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:
     """A sparse matrix of three arrays, checked."""
     kinds = [part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts]
     if kinds != ["f", "i", "i"] or min(shape) < 0:
@@ -630,7 +632,7 @@ def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> A
     return found
 
 
-def _why_not(value: Any, path: str) -> str:
+def _explain_refusal(value: Any, path: str) -> str:
     """Why a value cannot be stored, and what to do."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -653,16 +655,18 @@ def _why_not(value: Any, path: str) -> str:
 
 def count_claimed_columns(model: Any) -> int:
     """Columns of all learners in a model, each the wider of what it takes and gives."""
-    return sum(max(_widths(part)) for part in _parts(model) if isinstance(part, BaseEstimator))
+    return sum(
+        max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
+    )
 
 
 def bytes_to_embed(model: Any) -> int:
     """Memory that embedding one row may take, at most, in bytes; beside the model itself."""
     numbers, named = 0, 0
-    parts = list(_parts(model))
+    parts = list(_walk_parts(model))
     is_alone = sum(isinstance(part, BaseEstimator) for part in parts) == 1
     for part in parts:
-        numbers += _PER_COLUMN * sum(_widths(part))
+        numbers += _PER_COLUMN * sum(_count_columns(part))
         for name, spec in fields_of(type(part)).items():
             value = getattr(part, name, None)
             if isinstance(value, np.ndarray):
@@ -681,26 +685,26 @@ def has_sparse_rows(model: Any) -> bool:
     """Whether rows of the training data are kept as a sparse matrix somewhere."""
     return any(
         sp.issparse(getattr(part, name, None))
-        for part in _parts(model)
+        for part in _walk_parts(model)
         for name, spec in fields_of(type(part)).items()
         if spec.training_rows
     )
 
 
-def _widths(part: Any) -> tuple[int, int]:
+def _count_columns(part: Any) -> tuple[int, int]:
     """Columns that a learner takes and gives; 0 where it does not say."""
     taken, given = (getattr(part, name, 0) for name in ("n_features_in_", "n_components_"))
     return int(taken), int(given)
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _walk_parts(value: Any) -> Iterator[Any]:
     """All objects of classes that are stored, as often as they are used."""
     if isinstance(value, list | tuple):
         for part in value:
-            yield from _parts(part)
+            yield from _walk_parts(part)
     if fields := fields_of(type(value)):  # a named tuple has some too
         yield value
         for name in fields:
-            yield from _parts(getattr(value, name, None))
+            yield from _walk_parts(getattr(value, name, None))
     elif isinstance(value, BaseEstimator):
         yield value
