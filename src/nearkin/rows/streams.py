@@ -172,7 +172,7 @@ class Feed:
     def mapped(
         self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
     ) -> Iterator[Block]:
-        """Apply a function on the device to the rows of blocks, and bring results back to the host."""
+        """Apply a function on the device to rows of blocks, and bring results back to the host."""
         outward = self._new_stream()
         with closing(self.sent(blocks)) as all_sent:
             leaving = (
