@@ -250,7 +250,7 @@ def test_vectors_with_holes(run, files, sample, vectors):
 
 def test_the_studio_fills_and_its_models_remember(holes):
     from nearkin.cli.files.columns import Choice
-    from nearkin.cli.files.studio_records import Wishes, read_records
+    from nearkin.cli.studio import Wishes, read_records
 
     choice = Choice(exclude=("kind",), missing="fill")
     records, _ = read_records(holes / "rows.csv", Wishes(choice))

@@ -8,7 +8,7 @@ import pytest
 
 from nearkin import open_rows
 from nearkin.cli.fit import read_ahead
-from nearkin.cli.row_marks import MarkedRows, mark_rows
+from nearkin.cli.models import MarkedRows, mark_rows
 from nearkin.rows.streams import RowStream
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from nearkin.cli.files import studio_records
 from nearkin.cli.files.columns import Choice
-from nearkin.cli.files.studio_records import Wishes, read_records
+from nearkin.cli.studio import Wishes, read_records
 from nearkin.datasets import make_records
+from nearkin.studio import records as studio_records
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.server import serving
 from tests.cases import each

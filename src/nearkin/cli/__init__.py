@@ -1,25 +1,36 @@
-"""The command line: see :mod:`nearkin.cli.app`."""
+"""The command line as a process: streams that may be closed, and signals that end it.
+
+What is imported here is there before any command, so that Ctrl-C finds it at any moment; the
+program is in :mod:`nearkin.cli.app`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from nearkin.cli.common import DONE, INTERRUPTED, MISUSE, complain
+from nearkin.storage.files import Ended, end_tidily
+
+# Before what was lost in a callback is said again.
+_SECONDS = 0.02
+# New objects before Python looks for garbage: imports make hundreds of thousands, and none.
+_OBJECTS = 200_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``nearkin`` with some arguments, those of the process by default.
-
-    Returns
-    -------
-    int
-        Status for the process to end with.
-    """
-    from nearkin.cli.process import end_at_once, ended_well, start_at_once
-
+    """Run ``nearkin`` with some arguments, by default those of the process; gives its status."""
     if arguments is not None:
         return ended_well(lambda: _run(arguments), is_all=False)
-    start_at_once()
+    gc.set_threshold(_OBJECTS)
     status = ended_well(lambda: _run(None), is_all=True)
-    end_at_once()
+    gc.freeze()  # a last look for garbage would take half a second
     return status
 
 
@@ -29,8 +40,116 @@ def _run(arguments: Sequence[str] | None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
-        from nearkin.cli.common import MISUSE, complain
-
         complain("the command line needs more packages: pip install 'nearkin[cli]'")
         return MISUSE
     return run_command(arguments)
+
+
+def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
+    """Status of ``run()``, without a traceback whenever it is interrupted.
+
+    SIGTERM and SIGHUP end the process as they always do, but when all is tidied up. ``is_all`` says
+    that the process ends with it.
+    """
+    if is_all:
+        _occupy_closed_streams()
+    came: list[int] = []
+    with end_tidily():
+        try:
+            with _interruptible(came, is_all=is_all):
+                status = run()
+        except KeyboardInterrupt:
+            complain("interrupted")
+            status = INTERRUPTED
+        forget_if_broken(sys.stdout)
+        forget_if_broken(sys.stderr)
+    if came:
+        # CPython keeps in mind that code in a text was interrupted, as libraries make it, and would
+        # end by the signal itself; the next code in a text is all that makes it forget.
+        exec("")
+    # An interrupted import may be reported as one that failed.
+    return INTERRUPTED if came and status != DONE else status
+
+
+def forget_if_broken(stream: Any) -> None:
+    """Let nothing be written any more to a stream that takes nothing; Python would end with 120."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except (OSError, ValueError):
+        forget(stream)
+
+
+def forget(stream: Any) -> None:
+    """Let nothing be written any more to a stream that nobody reads."""
+    with suppress(AttributeError, OSError, ValueError):
+        descriptor = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
+
+@contextmanager
+def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where Python would only print that it was lost."""
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        del frame
+        came.append(number)
+        raise KeyboardInterrupt
+
+    def said_again(lost: Any) -> None:
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            known(lost)
+            return
+        number = lost.exc_value.number if isinstance(lost.exc_value, Ended) else signal.SIGINT
+        again = threading.Timer(_SECONDS, _signal_ourselves, [number])
+        again.daemon = True
+        again.start()
+        waiting.append(again)
+
+    known = sys.unraisablehook
+    waiting: list[threading.Timer] = []
+    try:
+        signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = said_again
+        yield
+    finally:
+        # Nothing is left to be done well: an impatient second one ends the process at once.
+        at_once = _end_at_once if is_all else signal.default_int_handler
+        signal.signal(signal.SIGINT, at_once)
+        sys.unraisablehook = known
+        for again in waiting:
+            again.cancel()
+
+
+def _signal_ourselves(number: int) -> None:
+    """As Ctrl-C does: on Windows ``os.kill`` would end the process instead."""
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:  # it wakes a main thread that waits, too
+        os.kill(os.getpid(), number)
+
+
+def _end_at_once(number: int, frame: Any) -> None:
+    del number, frame
+    os._exit(INTERRUPTED)
+
+
+def _occupy_closed_streams() -> None:
+    """Put nothing in the place of streams that are closed: the next file would have their number.
+
+    Whatever prints to standard output would print into that file.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

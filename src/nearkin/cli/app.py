@@ -1,7 +1,7 @@
 """The program: its commands, and what becomes of errors.
 
 A command is a function whose signature typer reads, in the module that does its work. Help must be
-there at once, so these modules import what is large by :func:`nearkin.cli.common.import_late`.
+there at once, so these modules have what is large from :mod:`nearkin.cli.common`, imported late.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from nearkin.cli import (
     cluster,
     evaluate,
     fit,
+    forget,
     info,
     neighbors,
     plot,
@@ -47,7 +48,6 @@ from nearkin.cli.common import (
     say,
 )
 from nearkin.cli.files.inputs import keep_streams, refuse_same_files
-from nearkin.cli.process import forget
 from nearkin.errors import NearkinError, explain_missing_package
 from nearkin.messages import hush
 
@@ -129,7 +129,7 @@ class Command(TyperCommand):
 
 def show_demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="For the pictures.")
+        Path, o.option("--output -o FOLDER", "For the pictures.", show_default=True)
     ] = Path("demo-output"),
     pairs: Annotated[int, typer.Option(min=1, help="How many pairs to learn from.")] = 50,
     seed: o.Seed = 0,
@@ -140,14 +140,13 @@ def show_demo(
     run_demo(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])
 
 
-def compile_loops(seed: o.Seed = 0) -> None:
+def compile_loops() -> None:
     """Compile for this machine what other commands and programs would compile when first used.
 
     Worth it once after an installation. What is compiled is kept beside the library, in the
     user's cache if that folder is read-only, or in the folder that NUMBA_CACHE_DIR names. It is
     found again by those who can write there, on processors of the same kind.
     """
-    del seed  # nothing is random
     from nearkin.warm_up import warm_up
 
     hush()  # that it is compiled is what was asked for
@@ -181,7 +180,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "warm-up": compile_loops,
 }
 for _name, _command in _COMMANDS.items():
-    app.command(_name, cls=Command, epilog=_EVERYWHERE)(_command)
+    app.command(_name, cls=Command, epilog=_EVERYWHERE)(o.spread_groups(_command))
 
 
 def _version(wanted: bool) -> None:
@@ -274,13 +273,9 @@ def _misuse(error: Any) -> str:
     names = [parameter.name for parameter in getattr(command, "params", ())]
     missing = getattr(getattr(error, "param", None), "name", None)
     if {"model", "data"} <= {*names} and (missing == "data" or "extra argument" in message):
-        message += f" The model comes first, then the rows: {_line(error.ctx)}"
+        line = f"{error.ctx.command_path} model.nearkin rows.csv"
+        message += f" The model comes first, then the rows: {line}"
     return message
-
-
-def _line(ctx: Any) -> str:
-    kind = " --kind embedding" if ctx.command.name == "plot" else ""
-    return f"{ctx.command_path} model.nearkin rows.csv{kind}"
 
 
 def _text(error: Exception) -> str:

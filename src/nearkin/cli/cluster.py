@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, is_watched, say
+from nearkin.cli.common import (
+    UserError,
+    constraints,
+    frozen,
+    is_watched,
+    models,
+    np,
+    outputs,
+    pair_files,
+    preprocessing,
+    say,
+    sklearn_cluster,
+    tables,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from sklearn import cluster as sklearn_cluster
-    from sklearn import frozen, preprocessing
-
-    from nearkin import Pairs
     from nearkin._types import Ints
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
-    from nearkin.clustering import constraints
-else:
-    np, sklearn_cluster, frozen, preprocessing = import_late(
-        "numpy", "sklearn.cluster", "sklearn.frozen", "sklearn.preprocessing"
-    )
-    models, outputs, pair_files, tables, constraints = import_late(
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
-        "nearkin.clustering.constraints",
-    )
 
-
-class Method(StrEnum):
-    """How to cluster."""
-
-    auto = "auto"
-    kmeans = "kmeans"
-    hdbscan = "hdbscan"
-    mpck = "mpck"
+Method: TypeAlias = Literal["auto", "kmeans", "hdbscan", "mpck"]
 
 
 def cluster(
@@ -56,22 +40,19 @@ def cluster(
         ),
     ],
     data: Annotated[
-        Path | None,
-        typer.Argument(show_default=False, metavar="DATA", help=o.DATA_HELP),
+        Path | None, typer.Argument(show_default=False, metavar="DATA", help=o.DATA_HELP)
     ] = None,
     method: Annotated[
         Method,
         typer.Option(
             help="auto finds the number of clusters and keeps the pairs; mpck is k-means that does."
         ),
-    ] = Method.auto,
+    ] = "auto",
     number: Annotated[
         str | None,
-        typer.Option(
-            "--clusters",
-            metavar="NUMBER",
-            show_default=False,
-            help="How many, or the least and the most, such as 5-20; auto finds out without. Not "
+        o.option(
+            "--clusters NUMBER",
+            "How many, or the least and the most, such as 5-20; auto finds out without. Not "
             "for hdbscan.",
         ),
     ] = None,
@@ -83,19 +64,9 @@ def cluster(
     ] = 5,
     pairs: o.PairsPath = None,
     name: Annotated[str, typer.Option(help="Name of the new column.")] = "cluster",
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    one_hot: o.OneHot = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
+    *,
+    out: o.TableOutput,
+    choice: o.AnyColumns,
     seed: o.Seed = 0,
 ) -> None:
     """Add a column with the cluster of each row; -1 is noise.
@@ -106,20 +77,16 @@ def cluster(
     clustered where it puts them. The rows to cluster are held in memory.
     """
     bounds = _read_bounds(number)
-    by_hand = method is not Method.auto
-    if method not in (Method.auto, Method.hdbscan) and not isinstance(bounds, int):
+    by_hand = method != "auto"
+    if method not in ("auto", "hdbscan") and not isinstance(bounds, int):
         raise UserError(f"--clusters: say how many clusters {method} is to make.")
-    if pairs is not None and method not in (Method.auto, Method.mpck):
+    if pairs is not None and method not in ("auto", "mpck"):
         raise UserError(f"--pairs: {method} takes none; --method auto and mpck do.")
     if soft and by_hand:
         raise UserError("--soft: only --method auto breaks or keeps pairs as asked.")
     if data is None:
         model, data = Path("none"), model
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
     learned = models.open_model(model)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, missing, one_hot, kinds, dates
-    )
     table = tables.open_table(data, choice, carry=None, model=learned)
     known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
     rows = table.rows
@@ -141,14 +108,14 @@ def cluster(
 
 
 def _cluster_by(
-    method: Method, X: Any, n_clusters: int, min_size: int, pairs: Pairs | None, seed: int
+    method: Method, X: Any, n_clusters: int, min_size: int, pairs: nk.Pairs | None, seed: int
 ) -> Ints:
     """Number of the cluster of each row, or -1 for none, by a method that is named."""
-    if method is Method.hdbscan:
+    if method == "hdbscan":
         if len(X) < min_size:
             raise UserError(f"--min-size {min_size}: there are only {len(X)} rows.")
         found = sklearn_cluster.HDBSCAN(min_cluster_size=min_size, copy=True).fit_predict(X)
-    elif method is Method.mpck:
+    elif method == "mpck":
         found = nk.MPCKMeans(n_clusters, random_state=seed).fit_predict(X, pairs=pairs)
     else:
         found = sklearn_cluster.KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(X)
@@ -158,7 +125,7 @@ def _cluster_by(
 def _cluster(
     X: Any,
     n_clusters: int | tuple[int, int] | None,
-    pairs: Pairs | None,
+    pairs: nk.Pairs | None,
     seed: int,
     *,
     mapped: bool,

@@ -11,35 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, say
+from nearkin.cli.common import (
+    UserError,
+    classes_of,
+    models,
+    np,
+    outputs,
+    pair_files,
+    say,
+    sklearn_cluster,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.same import estimate_quality_of_chances, read_prevalence, read_share
 
 if TYPE_CHECKING:
-    import numpy as np
-    from sklearn import cluster
-
-    from nearkin import Pairs, RecordMatcher
     from nearkin._types import Floats, Ints
-    from nearkin.cli import models, row_marks
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
-    from nearkin.pairs import labels as classes_of
     from nearkin.rows.streams import RowStream
     from nearkin.scores.quality import Quality
     from nearkin.scores.verdicts import Prevalence
-else:
-    np, cluster, models, outputs, pair_files, tables, classes_of, row_marks = import_late(
-        "numpy",
-        "sklearn.cluster",
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
-        "nearkin.pairs.labels",
-        "nearkin.cli.row_marks",
-    )
 
 # Labelled rows that are judged, at most: separability looks at all pairs of them.
 _MOST_ROWS = 5000
@@ -55,16 +45,9 @@ def evaluate(
     triplets: o.TripletsPath = None,
     labels: o.Labels = None,
     prevalence: o.Prevalence = None,
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
+    *,
+    out: o.TableOutput,
+    choice: o.Columns,
     seed: o.Seed = 0,
 ) -> None:
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
@@ -86,8 +69,6 @@ def evaluate(
         raise UserError(
             "there is nothing to judge by: give --pairs FILE, --triplets FILE or --labels COLUMN."
         )
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
-    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
     matcher = models.open_matcher(model)
     if matcher is not None:
         o.refuse({"--triplets": triplets}, "a matcher knows same and different only.")
@@ -119,7 +100,7 @@ def evaluate(
 
 
 def _evaluate_matcher(
-    matcher: RecordMatcher,
+    matcher: nk.RecordMatcher,
     model: Path,
     data: Path,
     choice: Choice,
@@ -153,7 +134,7 @@ def _evaluate_matcher(
 
 
 def score_by_pairs(
-    model: models.Model, rows: RowStream, pairs: Pairs, file: str
+    model: models.Model, rows: RowStream, pairs: nk.Pairs, file: str
 ) -> list[models.Score]:
     """By pairs, which need rows of their own only."""
     if not len(pairs.must_link) or not len(pairs.cannot_link):
@@ -167,7 +148,7 @@ def score_by_pairs(
     return _compare(model, rows.take(pairs.points), "pairs", measures)
 
 
-def score_by_triplets(model: models.Model, rows: RowStream, pairs: Pairs) -> list[models.Score]:
+def score_by_triplets(model: models.Model, rows: RowStream, pairs: nk.Pairs) -> list[models.Score]:
     """By triplets, which need rows of their own only."""
     triplets = nk.Pairs(closer=pairs.closer, closer_weight=pairs.closer_weight)
     near = triplets.restrict(triplets.points)
@@ -194,7 +175,7 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
-        found = cluster.KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
+        found = sklearn_cluster.KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
         return nk.scores.balanced_rand(classes, found)
 
     def auc(Z: Floats) -> float:
@@ -221,7 +202,7 @@ def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[m
     Z = model.embed(X)
     plain = X if model.scaler is None else model.scaler.transform(X)
     marks = model.facts.marks
-    seen = None if marks is None else row_marks.count_known(marks, X)
+    seen = None if marks is None else models.count_known(marks, X)
     return [
         models.Score(by, name, float(measure(Z)), float(measure(plain)), n_pairs, len(X), seen)
         for name, (measure, n_pairs) in measures.items()
@@ -246,7 +227,7 @@ def _estimate_quality(
     seed: int,
     *,
     y: Any = None,
-    pairs: Pairs | None = None,
+    pairs: nk.Pairs | None = None,
 ) -> Quality:
     """Figures of the model's verdicts with their intervals, by labels or by pairs."""
     metric = copy(model.metric)

@@ -16,7 +16,26 @@ import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, is_watched, say
+from nearkin.cli.common import (
+    UserError,
+    answers,
+    backends,
+    decomposition,
+    estimates,
+    folds,
+    is_watched,
+    models,
+    np,
+    outputs,
+    pair_files,
+    parallel,
+    say,
+    scaling,
+    sklearn_base,
+    storage,
+    streams,
+    tables,
+)
 from nearkin.cli.evaluate import (
     can_be_judged,
     score_by_labels,
@@ -30,43 +49,9 @@ from nearkin.errors import counted
 from nearkin.messages import mute_categories
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-    from sklearn import base, decomposition
 
-    from nearkin import Answers, Chain, Pairs, estimates
     from nearkin._types import Mask
-    from nearkin.cli import models, row_marks
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
-    from nearkin.pairs import answers
-    from nearkin.rows import backends, parallel, scaling, streams
-    from nearkin.scores import held_out as folds
-    from nearkin.storage import models as storage
-else:
-    np, base, decomposition, estimates, models, row_marks, outputs, pair_files, tables = (
-        import_late(
-            "numpy",
-            "sklearn.base",
-            "sklearn.decomposition",
-            "nearkin.estimates",
-            "nearkin.cli.models",
-            "nearkin.cli.row_marks",
-            "nearkin.cli.files.output",
-            "nearkin.cli.files.pairs",
-            "nearkin.cli.files.tables",
-        )
-    )
-    answers, backends, parallel, scaling, streams, folds, storage = import_late(
-        "nearkin.pairs.answers",
-        "nearkin.rows.backends",
-        "nearkin.rows.parallel",
-        "nearkin.rows.scaling",
-        "nearkin.rows.streams",
-        "nearkin.scores.held_out",
-        "nearkin.storage.models",
-    )
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -81,27 +66,19 @@ _MOST_DRAWS = 100
 
 def fit(
     data: o.Data,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="The model file, by custom .nearkin.",
-        ),
-    ],
+    output: Annotated[Path, o.option("--output -o FILE", "The model file, by custom .nearkin.")],
     pairs: o.PairsPath = None,
     triplets: o.TripletsPath = None,
     labels: o.Labels = None,
     learner: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=o.complete(*o.CLASSES),
-            help="auto compares many, on 5000 rows of large files. These are read block by block "
+        o.option(
+            "--learner NAME",
+            "auto compares many, on 5000 rows of large files. These are read block by block "
             "by kernel-beta, itml, gmml, cosine, plda, column-weights, rca, generative and "
             "euclidean; not by kernel-a, llma, geometry-aware, lmnn.",
+            show_default=True,
+            autocompletion=o.complete(*o.CLASSES),
         ),
     ] = "auto",
     settings: o.Settings = [],
@@ -115,20 +92,18 @@ def fit(
     components: o.Components = None,
     test: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            show_default=False,
-            help="Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
+        o.option(
+            "--test SHARE",
+            "Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
             "learn from the others, and show how good the model is on these, beside the Euclidean "
             "distance.",
         ),
     ] = None,
     embedding: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Write the rows in the learned space too, as nearkin transform would.",
+        o.option(
+            "--embedding FILE",
+            "Write the rows in the learned space too, as nearkin transform would.",
         ),
     ] = None,
     forget_names: Annotated[
@@ -146,15 +121,8 @@ def fit(
             "learned from: 4 bytes for each row, of 16 384 rows at most.",
         ),
     ] = False,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    one_hot: o.OneHot = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
+    *,
+    choice: o.AnyColumns,
     as_json: Annotated[
         bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
     ] = False,
@@ -170,7 +138,7 @@ def fit(
         raise UserError(
             "there is nothing to learn from: give --pairs FILE, --triplets FILE or --labels COLUMN."
         )
-    if forget_names and one_hot:
+    if forget_names and choice.one_hot:
         raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
     if is_standard_output(output):
         raise UserError("--output: a model is written to a file; name one.")
@@ -183,13 +151,10 @@ def fit(
     outputs.check_target(output, (), force=force)
     scores = None if test is None else outputs.Output(None, as_json=as_json)
     embedded = None if embedding is None else open_output(embedding, force=force)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, missing, one_hot, kinds, dates
-    )
     table = tables.open_table(data, choice, labels=labels)
     if forget_names and table.encoder is not None:
         raise UserError("--forget-names: columns of words are known by their names.")
-    marked = row_marks.MarkedRows(
+    marked = models.MarkedRows(
         table.rows if device is None else table.rows.on(streams.Feed(device))
     )
     with read_ahead(marked.rows):
@@ -202,7 +167,7 @@ def fit(
     if test is not None:
         learn, held_out = hold_out_rows(whole, test, seed)
         say(describe_hold_out_rows(whole, learn, held_out))
-        marked = row_marks.MarkedRows(learn.rows)
+        marked = models.MarkedRows(learn.rows)
     metric = learn_metric(
         cls,
         parameters,
@@ -224,7 +189,7 @@ def fit(
     if scores is not None:
         scores.write(tabulate_scores(tested))
     if embedded is not None:
-        as_learned = o.choose_columns([], [], id_column, delimiter, form, missing)
+        as_learned = replace(choice, columns=(), exclude=(), one_hot=(), kinds={}, dates=None)
         model = models.Model(output, (metric, facts))
         write_embedding(model, data, embedded, as_learned, device=device)
 
@@ -259,7 +224,7 @@ def learn_metric(
     settings: dict[str, Any],
     rows: streams.RowStream,
     y: Any,
-    pairs: Pairs | Answers | None,
+    pairs: nk.Pairs | nk.Answers | None,
     *,
     standardise: bool,
     components: int | None = None,
@@ -339,7 +304,7 @@ def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: 
 
 
 def _announce(
-    learner: Any, rows: streams.RowStream, pairs: Pairs | Answers | None, seconds: float
+    learner: Any, rows: streams.RowStream, pairs: nk.Pairs | nk.Answers | None, seconds: float
 ) -> None:
     """Say how long a fit will take and what memory it needs, if it is long and somebody looks on.
 
@@ -362,8 +327,13 @@ def _announce(
 
 
 def _reduce(
-    metric: Any, X: Any, y: Any, pairs: Pairs | Answers | None, components: int, seed: int | None
-) -> Chain:
+    metric: Any,
+    X: Any,
+    y: Any,
+    pairs: nk.Pairs | nk.Answers | None,
+    components: int,
+    seed: int | None,
+) -> nk.Chain:
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
     pca = decomposition.PCA(min(components, len(X)), random_state=seed)
     axes = [pca, nk.Euclidean(random_state=seed)]
@@ -377,7 +347,7 @@ def _reduce(
     return nk.Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
 
 
-def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
+def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> nk.Chain:
     """A chain that standardises rows first, in memory or block by block."""
     d = X.shape[1]
     if isinstance(X, streams.RowStream):
@@ -388,7 +358,9 @@ def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
         seen = scaler.transform(X)
     fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
-    return nk.Chain([base.clone(scaler), base.clone(learner)])._made_of([scaler, fitted], d)
+    return nk.Chain([sklearn_base.clone(scaler), sklearn_base.clone(learner)])._made_of(
+        [scaler, fitted], d
+    )
 
 
 @dataclass(frozen=True)
@@ -397,10 +369,10 @@ class Part:
 
     rows: streams.RowStream
     labels: Any
-    pairs: Pairs | None
-    answers: Answers | None = None
+    pairs: nk.Pairs | None
+    answers: nk.Answers | None = None
 
-    def evidence_for(self, learner: type) -> Pairs | Answers | None:
+    def evidence_for(self, learner: type) -> nk.Pairs | nk.Answers | None:
         """Answers by person, if the learner weighs people against each other; otherwise pairs."""
         takes_answers = getattr(learner, "_takes_answers", False)
         return self.answers if takes_answers and self.answers is not None else self.pairs
@@ -472,15 +444,15 @@ def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
     return said + f"; not used: {' and '.join(between)} between them and the others" * bool(between)
 
 
-def _has_both(pairs: Pairs | None) -> bool:
+def _has_both(pairs: nk.Pairs | None) -> bool:
     return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
 
 
-def _has_triplets(pairs: Pairs | None) -> bool:
+def _has_triplets(pairs: nk.Pairs | None) -> bool:
     return _count("triplet", pairs) > 0
 
 
-def _count(kind: str, pairs: Pairs | None) -> int:
+def _count(kind: str, pairs: nk.Pairs | None) -> int:
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)

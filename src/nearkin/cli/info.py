@@ -12,27 +12,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.common import MANNER, UserError, import_late
+from nearkin.cli.common import (
+    MANNER,
+    UserError,
+    arrays,
+    matchers,
+    models,
+    storage,
+    table_reading,
+    verdicts,
+)
 from nearkin.errors import counted, few
 
 if TYPE_CHECKING:
     from nearkin import RecordMatcher
-    from nearkin.cli import models
-    from nearkin.records import matcher as matchers
-    from nearkin.scores import verdicts
-    from nearkin.storage import arrays
-    from nearkin.storage import models as storage
     from nearkin.storage.models import ModelInfo
-    from nearkin.tables import reading
-else:
-    models, matchers, verdicts, arrays, storage, reading = import_late(
-        "nearkin.cli.models",
-        "nearkin.records.matcher",
-        "nearkin.scores.verdicts",
-        "nearkin.storage.arrays",
-        "nearkin.storage.models",
-        "nearkin.tables.reading",
-    )
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {
@@ -50,16 +44,11 @@ _INDENT = 16
 _CLEAR = 0.9
 
 
-def describe_model(
-    model: o.ModelPath,
-    as_json: o.Json = False,
-    seed: o.Seed = 0,
-) -> None:
+def describe_model(model: o.ModelPath, as_json: o.Json = False) -> None:
     """Say what a model is, what it comes from, how good it is and what it can be used for.
 
     --debug shows its parameters and arrays too, and --json all that the file says of itself.
     """
-    del seed  # nothing is random
     if not model.exists():
         raise UserError(f"{model}: there is no such file.")
     models.refuse_table(model, str(model))
@@ -123,7 +112,7 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
 def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
     """What a matcher says of itself, as JSON has it."""
     known: dict[str, Any] = {"kinds": matcher.kinds_}
-    for what, readings in (("dates", reading.ORDERS), ("decimals", reading.DECIMALS)):
+    for what, readings in (("dates", table_reading.ORDERS), ("decimals", table_reading.DECIMALS)):
         known[what] = {name: one for name, one in matcher.orders_.items() if one in readings}
     return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
 

@@ -1,13 +1,15 @@
-"""Model files, and whether they fit a file of rows."""
+"""Model files: whether they fit a file of rows, and which rows they were learned from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
 from nearkin.cli.common import UserError
@@ -20,11 +22,12 @@ from nearkin.cli.files.inputs import (
     keep_on_disk,
 )
 from nearkin.records.matcher import RecordMatcher, is_matcher
+from nearkin.rows.backends import Block
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
 from nearkin.scores.verdicts import Verdicts, read_verdicts
-from nearkin.storage.models import Facts, Trial, load_with_facts
+from nearkin.storage.models import MOST_MARKS, Facts, Trial, load_with_facts
 
 # What takes matchers.
 USES = "nearkin duplicates, link, same, neighbors, suggest and evaluate"
@@ -78,23 +81,10 @@ def open_matcher(path: Path) -> RecordMatcher | None:
 
 
 class Model:
-    """A learned metric from a file.
+    """A learned metric from a file, and what it knows of the tables that it takes.
 
-    Attributes
-    ----------
-    file : str
-    metric : learner
-        It takes plain arrays: names of columns are checked before.
-    names : list of str or None
-        Of the columns that it was learned from.
-    vector : str or None
-        The column of vectors that it was learned from.
-    fill : ndarray of shape (d,) or None
-        What missing cells are to be filled with.
-    table : TableEncoder or None
-        What makes rows of numbers of a table with words, which the metric takes.
-    facts : Facts
-        What the file says of rows.
+    ``metric`` takes plain arrays: ``names`` of columns or the one ``vector`` column are checked
+    before, missing cells get ``fill``, and words become numbers by ``table``, a TableEncoder.
     """
 
     def __init__(self, path: Path, fitted: tuple[Any, Facts] | None = None) -> None:
@@ -166,3 +156,76 @@ class Model:
         """What standardises rows first, or None."""
         first = getattr(self.metric, "steps_", [None])[0]
         return first if type(first).__name__ == "StandardScaler" else None
+
+
+# Small numbers by which ``nearkin evaluate`` knows rows again that a metric was learned from.
+Marks = NDArray[np.uint32]
+_MARKS_SEED = 7
+# Rows that are marked at a time, so that they stay in a core's cache.
+_PIECE_ROWS = 8192
+
+
+def mark_rows(X: Any) -> Marks:
+    """Mark of each row of an array.
+
+    The same for float32 and float64, so that rows are known again from a file of another kind.
+    """
+    # Sums of products with random numbers, of which the upper half is kept: any two rows that
+    # differ have the same mark with probability 2⁻³². The raw numbers are the same everywhere.
+    factors = np.random.PCG64(_MARKS_SEED).random_raw(X.shape[1] + 1)
+    marks = np.empty(len(X), dtype=np.uint32)
+    for start in range(0, len(X), _PIECE_ROWS):
+        piece = slice(start, start + _PIECE_ROWS)
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X[piece], dtype=np.float32) + np.float32(0)  # -0 is 0
+            sums = rows.view(np.uint32).astype(np.uint64) @ factors[1:] + factors[0]
+        marks[piece] = sums >> np.uint64(32)
+    return marks
+
+
+def add_marks(marks: Marks, X: Any) -> Marks:
+    """The smallest marks after further rows, each once, in their order."""
+    found = mark_rows(X)
+    if len(marks) == MOST_MARKS:  # which most rows do not reach
+        found = found[found < marks[-1]]
+    return np.union1d(marks, found)[:MOST_MARKS]
+
+
+def count_known(marks: Marks, X: Any) -> int | None:
+    """How many rows of an array are among those that marks were made of.
+
+    Exact up to as many different rows as have marks, an estimate beyond, and None if it has no
+    ground: rows that would not have been marked say nothing.
+    """
+    found = mark_rows(X)
+    telling = found if len(marks) < MOST_MARKS else found[found <= marks[-1]]
+    if not len(telling):
+        return None if len(found) else 0
+    return round(len(found) * float(np.isin(telling, marks).mean()))
+
+
+class MarkedRows:
+    """The rows of a stream, to be read by a learner, and their smallest marks when that is done."""
+
+    def __init__(self, rows: RowStream) -> None:
+        self.rows = rows.read_by(self._read, len(rows))
+        self._given = rows
+        self._found: Marks | None = None
+
+    def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        if wanted is not None or self._found is not None:
+            yield from self._given.blocks(wanted)
+            return
+        marks = np.empty(0, dtype=np.uint32)
+        for block in self._given.blocks():
+            marks = add_marks(marks, block.rows)
+            yield block
+        self._found = marks
+
+    def marks(self) -> Marks:
+        """The smallest marks; the rows are read for them if nobody did."""
+        if self._found is None:
+            for _ in self.rows.blocks():
+                pass
+        assert self._found is not None
+        return self._found

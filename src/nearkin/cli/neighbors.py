@@ -10,27 +10,10 @@ import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import import_late
+from nearkin.cli.common import models, neighbors, np, outputs, pa, tables
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    from nearkin import NeighborIndex
     from nearkin._types import Floats, Ints
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import tables
-    from nearkin.spaces import neighbors
-else:
-    np, pa, models, outputs, tables, neighbors = import_late(
-        "numpy",
-        "pyarrow",
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.tables",
-        "nearkin.spaces.neighbors",
-    )
 
 # Rows whose neighbours are looked for at a time.
 _QUERIES = 10_000
@@ -41,28 +24,18 @@ def list_neighbors(
     data: o.Data,
     queries: Annotated[
         Path | None,
-        typer.Option(
-            "--queries",
-            "-q",
-            metavar="FILE",
-            show_default=False,
-            help="Rows to find neighbours of, with the same columns. Without: all rows of the "
+        o.option(
+            "--queries -q FILE",
+            "Rows to find neighbours of, with the same columns. Without: all rows of the "
             "data, each left out of its own neighbours.",
         ),
     ] = None,
     n_neighbors: Annotated[
         int, typer.Option("--neighbors", "-k", min=1, help="How many for each row.")
     ] = 10,
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
+    *,
+    out: o.TableOutput,
+    choice: o.Columns,
     seed: o.Seed = 0,
 ) -> None:
     """Find the nearest rows in the learned distance; of records, those most likely the same.
@@ -71,8 +44,6 @@ def list_neighbors(
     approximate. By a matcher, a line has the chance that the two are the same; only records that
     look alike are compared, so that some have few neighbours, or none.
     """
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
-    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
     matcher = models.open_matcher(model)
     if matcher is not None:
         records = of = tables.open_records_of(matcher, data, choice)
@@ -93,7 +64,7 @@ def list_neighbors(
 
 def index_rows(
     model: models.Model, table: tables.Table, seed: int, n_neighbors: int = 10
-) -> NeighborIndex:
+) -> nk.NeighborIndex:
     """All rows of a table by their numbers."""
     index = nk.NeighborIndex(model.metric, n_neighbors=n_neighbors, random_state=seed)
     for block in table.rows:
@@ -102,7 +73,7 @@ def index_rows(
 
 
 def _tabulate_nearest(
-    index: NeighborIndex, table: tables.Table, asked: tables.Table, n_neighbors: int
+    index: nk.NeighborIndex, table: tables.Table, asked: tables.Table, n_neighbors: int
 ) -> Iterator[Any]:
     """Row, rank, neighbour and distance, the nearest first; a row is none of its own neighbours."""
     asked_ids, ids = asked.shown_ids(), table.shown_ids()

@@ -1,52 +1,67 @@
-"""Options that commands share."""
+"""Options that commands share, and groups of them that become one argument."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import partial
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 import nearkin
-from nearkin.cli.common import UserError, guess
+from nearkin.cli.common import UserError, guess, outputs, spaces, table_reading
 from nearkin.cli.files.columns import Choice
 from nearkin.registry import LEARNERS
 
-_INPUT = "Columns of the data"
-_input_option = partial(typer.Option, show_default=False, rich_help_panel=_INPUT)
+
+def option(spec: str, text: str, **more: Any) -> Any:
+    """An option of typer, by its names and what stands for its value: "--queries -q FILE"."""
+    names = [word for word in spec.split() if word.startswith("-")]
+    metavar = spec.split()[-1]
+    more = {"show_default": False, "metavar": None if metavar in names else metavar, **more}
+    return typer.Option(*names, help=text, **more)
 
 
-class Forms(StrEnum):
-    """What a file is."""
+@dataclass(frozen=True)
+class Group:
+    """Options that a command takes as one argument: the parameters of ``gather``, and its value."""
 
-    csv = "csv"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    feather = "feather"
-    npy = "npy"
-    npz = "npz"
+    gather: Callable[..., Any]
+    without: tuple[str, ...] = ()
 
-
-class MissingPolicy(StrEnum):
-    """What becomes of missing cells."""
-
-    fill = "fill"
-    drop = "drop"
-    error = "error"
+    def parameters(self) -> list[Parameter]:
+        """The options, as typer is to see them."""
+        known = signature(self.gather, eval_str=True).parameters
+        return [one for name, one in known.items() if name not in self.without]
 
 
-class DateOrder(StrEnum):
-    """What comes first in dates."""
+def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with options in the place of its arguments that are groups of them."""
+    groups: dict[str, tuple[Group, list[str]]] = {}
+    spread: list[Parameter] = []
+    for name, one in signature(command, eval_str=True).parameters.items():
+        about = getattr(one.annotation, "__metadata__", ())
+        group = next((it for it in about if isinstance(it, Group)), None)
+        options = [one] if group is None else group.parameters()
+        spread += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+        if group is not None:
+            groups[name] = group, [option.name for option in options]
 
-    day = "day"
-    month = "month"
-    year = "year"
+    def run(**given: Any) -> None:
+        gathered = {
+            name: group.gather(**{option: given.pop(option) for option in options})
+            for name, (group, options) in groups.items()
+        }
+        command(**given, **gathered)
+
+    run.__doc__ = command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in spread}
+    run.__signature__ = Signature(spread)  # type: ignore[attr-defined]
+    return run
 
 
 DATA_HELP = (
@@ -64,147 +79,38 @@ ModelOrMatcher: TypeAlias = Annotated[
         help="A model that fit has written, or a matcher of records that duplicates --save has.",
     ),
 ]
-Columns: TypeAlias = Annotated[
-    list[str],
-    _input_option(
-        "--columns",
-        "-c",
-        metavar="NAMES",
-        help="Columns to use: names or patterns such as 'x*', with commas or one by one. "
-        "Without: those that the model knows, or all.",
-    ),
-]
-Exclude: TypeAlias = Annotated[
-    list[str],
-    _input_option(
-        "--exclude",
-        metavar="NAMES",
-        help="Columns not to use; names or patterns.",
-    ),
-]
-OneHot: TypeAlias = Annotated[
-    list[str],
-    _input_option(
-        "--one-hot",
-        metavar="NAMES",
-        help="Columns of text that become a column of 0 and 1 for each value.",
-    ),
-]
-Id: TypeAlias = Annotated[
-    str | None,
-    _input_option(
-        "--id",
-        metavar="NAME",
-        help="Column that names rows. Pairs then go by it; without it by row number, from 0.",
-    ),
-]
-Delimiter: TypeAlias = Annotated[
-    str | None,
-    _input_option(
-        "--delimiter",
-        metavar="SIGN",
-        help="What separates cells of a .csv file: a sign, or 'tab'.",
-    ),
-]
-Form: TypeAlias = Annotated[
-    Forms | None,
-    _input_option(
-        "--format",
-        help="What the data are, if their name does not say it. Without, pipes are looked into.",
-    ),
-]
-Missing: TypeAlias = Annotated[
-    MissingPolicy | None,
-    _input_option(
-        "--missing",
-        help="Missing cells: fill with the median of the column, which the model remembers; drop "
-        "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
-    ),
-]
-ColumnKinds: TypeAlias = Annotated[
-    list[str],
-    _input_option(
-        "--kinds",
-        metavar="NAME=KIND",
-        help="What a column holds, where words are among the columns: number, date, 'yes or no', "
-        "category, name, text, code (such as phone numbers), vector or ignored. Without: as its "
-        "name and cells tell.",
-    ),
-]
-Dates: TypeAlias = Annotated[
-    DateOrder | None,
-    _input_option(
-        "--dates",
-        help="What comes first in dates such as 3/4/2024: day, month or year.",
-    ),
-]
-Carry: TypeAlias = Annotated[
-    list[str],
-    _input_option(
-        "--carry",
-        metavar="NAMES",
-        help="Columns that go along into the output.",
-    ),
-]
 PairsPath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--pairs",
-        "-p",
-        metavar="FILE",
-        show_default=False,
-        help="Pairs: columns left, right, same and perhaps weight, or by: who answered. .csv, "
+    option(
+        "--pairs -p FILE",
+        "Pairs: columns left, right, same and perhaps weight, or by: who answered. .csv, "
         ".tsv, .jsonl (also .gz), .parquet or .feather; - for standard input.",
     ),
 ]
 TripletsPath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--triplets",
-        metavar="FILE",
-        show_default=False,
-        help="Triplets, anchor nearer to closer than to farther: columns of these names and "
+    option(
+        "--triplets FILE",
+        "Triplets, anchor nearer to closer than to farther: columns of these names and "
         "perhaps weight, in files as of --pairs.",
     ),
 ]
 Labels: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        "-l",
-        metavar="NAME",
-        show_default=False,
-        help="Column of classes; empty or below 0 is unknown.",
-    ),
+    str | None, option("--labels -l NAME", "Column of classes; empty or below 0 is unknown.")
 ]
 Settings: TypeAlias = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        show_default=False,
-        help="A parameter of the learner, such as n_landmarks=500. Any number of times.",
-    ),
-]
-OutputPath: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        show_default=False,
-        help="Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet or .feather. Without, or "
-        "-: standard output.",
+    option(
+        "--set NAME=VALUE",
+        "A parameter of the learner, such as n_landmarks=500. Any number of times.",
     ),
 ]
 Components: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--components",
-        metavar="N",
+    option(
+        "--components N",
+        "Columns of the learned space, at most: the N that tell most. Without: all.",
         min=1,
-        show_default=False,
-        help="Columns of the learned space, at most: the N that tell most. Without: all.",
     ),
 ]
 Json: TypeAlias = Annotated[
@@ -223,36 +129,25 @@ Quote: TypeAlias = Annotated[
 ]
 Prevalence: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        metavar="SHARE",
-        show_default=False,
-        help="Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs of "
+    option(
+        "--prevalence SHARE",
+        "Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs of "
         "ten kinds; or estimated, from their distances.",
     ),
 ]
 Precision: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        show_default=False,
-        help="Share of the pairs found that are to be right, such as 0.99.",
-    ),
+    option("--precision", "Share of the pairs found that are to be right, such as 0.99."),
 ]
 SavePath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--save",
-        metavar="FILE",
-        show_default=False,
-        help="Of records: keep what was learned in a file, by custom .nearkin.",
-    ),
+    option("--save FILE", "Of records: keep what was learned in a file, by custom .nearkin."),
 ]
 Device: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--device",
-        metavar="NAME",
-        show_default=False,
-        help="Work on rows there, block by block: cuda, cuda:1 or cpu, as torch calls them (needs "
+    option(
+        "--device NAME",
+        "Work on rows there, block by block: cuda, cuda:1 or cpu, as torch calls them (needs "
         "torch). Without: NumPy on the host.",
     ),
 ]
@@ -260,33 +155,71 @@ Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]
 
-
-def complete(*names: str) -> Callable[[str], list[str]]:
-    """For a shell that completes: the names that begin as the user has begun."""
-
-    def begun(incomplete: str) -> list[str]:
-        return [name for name in names if name.startswith(incomplete)]
-
-    return begun
-
-
-def refuse(options: Mapping[str, Any], remedy: str) -> None:
-    """Raise if one of some options was given, which have no say here."""
-    option = next((name for name, value in options.items() if value not in (None, False, [])), None)
-    if option is not None:
-        raise UserError(f"{option}: {remedy}")
+about_columns = partial(option, rich_help_panel="Columns of the data")
+Forms: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "feather", "npy", "npz"]
+Id: TypeAlias = Annotated[
+    str | None,
+    about_columns(
+        "--id NAME",
+        "Column that names rows. Pairs then go by it; without it by row number, from 0.",
+    ),
+]
+Carry: TypeAlias = Annotated[
+    list[str], about_columns("--carry NAMES", "Columns that go along into the output.")
+]
 
 
 def choose_columns(
-    columns: list[str],
-    exclude: list[str],
-    id_column: str | None,
-    delimiter: str | None,
-    form: Forms | None = None,
-    missing: MissingPolicy | None = None,
-    one_hot: Sequence[str] = (),
-    kinds: Sequence[str] = (),
-    dates: DateOrder | None = None,
+    columns: Annotated[
+        list[str],
+        about_columns(
+            "--columns -c NAMES",
+            "Columns to use: names or patterns such as 'x*', with commas or one by one. "
+            "Without: those that the model knows, or all.",
+        ),
+    ] = [],
+    exclude: Annotated[
+        list[str], about_columns("--exclude NAMES", "Columns not to use; names or patterns.")
+    ] = [],
+    one_hot: Annotated[
+        list[str],
+        about_columns(
+            "--one-hot NAMES", "Columns of text that become a column of 0 and 1 for each value."
+        ),
+    ] = [],
+    id_column: Id = None,
+    delimiter: Annotated[
+        str | None,
+        about_columns("--delimiter SIGN", "What separates cells of a .csv file: a sign, or 'tab'."),
+    ] = None,
+    form: Annotated[
+        Forms | None,
+        about_columns(
+            "--format",
+            "What the data are, if their name does not say it. Without, pipes are looked into.",
+        ),
+    ] = None,
+    missing: Annotated[
+        Literal["fill", "drop", "error"] | None,
+        about_columns(
+            "--missing",
+            "Missing cells: fill with the median of the column, which the model remembers; drop "
+            "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
+        ),
+    ] = None,
+    kinds: Annotated[
+        list[str],
+        about_columns(
+            "--kinds NAME=KIND",
+            "What a column holds, where words are among the columns: number, date, 'yes or no', "
+            "category, name, text, code (such as phone numbers), vector or ignored. Without: as "
+            "its name and cells tell.",
+        ),
+    ] = [],
+    dates: Annotated[
+        Literal["day", "month", "year"] | None,
+        about_columns("--dates", "What comes first in dates such as 3/4/2024: day, month or year."),
+    ] = None,
 ) -> Choice:
     """Check the options about columns, and gather them."""
     if delimiter in ("tab", "\\t"):
@@ -299,24 +232,61 @@ def choose_columns(
         tuple(one_hot),
         id_column,
         delimiter,
-        None if form is None else form.value,
-        None if missing is None else missing.value,
+        form,
+        missing,
         dict(map(_read_kind, kinds)),
-        None if dates is None else f"{dates.value} first",
+        None if dates is None else f"{dates} first",
     )
 
 
 def _read_kind(given: str) -> tuple[str, str]:
     """A column and what it holds."""
-    from nearkin.tables.reading import KINDS  # with NumPy, for which help does not wait
-
     name, sign, kind = given.rpartition("=")
-    if not sign or kind not in KINDS:
+    if not sign or kind not in table_reading.KINDS:
         raise UserError(
             f"--kinds {given}: give a column and what it holds, such as phone=code; that is one of "
-            f"{', '.join(KINDS)}."
+            f"{', '.join(table_reading.KINDS)}."
         )
     return name, kind
+
+
+# Columns of a table that a model knows, of one to be learned from, and of records.
+Columns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot", "kinds", "dates"))]
+AnyColumns: TypeAlias = Annotated[Choice, Group(choose_columns)]
+RecordColumns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot",))]
+LinkedColumns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot", "missing"))]
+
+
+def open_output(
+    output: Annotated[
+        Path | None,
+        option(
+            "--output -o FILE",
+            "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet or .feather. Without, or "
+            "-: standard output.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    force: Force = False,
+    quote: Quote = False,
+) -> Any:
+    """Check where a table is to be written."""
+    return outputs.Output(output, as_json=as_json, force=force, quote=quote)
+
+
+TableOutput: TypeAlias = Annotated[Any, Group(open_output)]
+
+
+def complete(*names: str) -> Callable[[str], list[str]]:
+    """For a shell that completes: the names that begin as the user has begun."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def refuse(options: Mapping[str, Any], remedy: str) -> None:
+    """Raise if one of some options was given, which have no say here."""
+    given = (name for name, value in options.items() if value not in (None, False, [], {}))
+    if (name := next(given, None)) is not None:
+        raise UserError(f"{name}: {remedy}")
 
 
 # Classes of learners by their names on the command line.
@@ -346,24 +316,13 @@ def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
             raise UserError(
                 f"--set {name}: {cls.__name__} has no such parameter; " + guess(name, settable)
             )
-        found[name] = _read_value(value)
+        found[name] = _read_value(value.strip())
     if "random_state" in known:
         found["random_state"] = seed
     return found
 
 
-def count_landmarks(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
-    """How many landmarks to take where the user said nothing and rows are many."""
-    default = signature(cls).parameters.get("n_landmarks")
-    if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
-        return None
-    from nearkin.spaces.feature_space import default_n_landmarks  # with much of SciPy
-
-    return None if "n_landmarks" in found else default_n_landmarks(n_rows)
-
-
 def _read_value(text: str) -> Any:
-    text = text.strip()
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -371,3 +330,11 @@ def _read_value(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def count_landmarks(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
+    """How many landmarks to take where the user said nothing and rows are many."""
+    default = signature(cls).parameters.get("n_landmarks")
+    if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
+        return None
+    return None if "n_landmarks" in found else spaces.default_n_landmarks(n_rows)

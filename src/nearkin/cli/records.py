@@ -11,7 +11,17 @@ import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, listed, say
+from nearkin.cli.common import (
+    UserError,
+    listed,
+    models,
+    np,
+    outputs,
+    pair_files,
+    quality,
+    say,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import detect_content, is_stream
 from nearkin.cli.neighbors import index_rows
@@ -19,26 +29,9 @@ from nearkin.cli.same import say_expected
 from nearkin.errors import counted
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from nearkin import Pairs, RecordMatcher
     from nearkin._types import Floats, Ints, Mask
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
     from nearkin.records.results import Duplicates, Links, MatchReport
-    from nearkin.scores import quality
     from nearkin.scores.quality import Quality
-else:
-    np, models, outputs, pair_files, tables, quality = import_late(
-        "numpy",
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
-        "nearkin.scores.quality",
-    )
 
 _NONE = Path("none")
 
@@ -52,37 +45,29 @@ def find_duplicates(
             "need none: leave it out, or say 'none'.",
         ),
     ],
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            show_default=False,
-            help=o.DATA_HELP,
-        ),
-    ] = None,
+    data: Annotated[Path | None, typer.Argument(show_default=False, help=o.DATA_HELP)] = None,
     pairs: o.PairsPath = None,
     radius: Annotated[
         float | None,
-        typer.Option(
-            min=0.0,
-            show_default=False,
-            help="Two rows are the same up to this distance, and so are all that a chain of such "
+        o.option(
+            "--radius",
+            "Two rows are the same up to this distance, and so are all that a chain of such "
             "rows connects. Without: found from how near rows are to each other.",
+            min=0.0,
         ),
     ] = None,
     precision: o.Precision = None,
     prevalence: Annotated[
         float | None,
-        typer.Option(
-            show_default=False,
-            help="Share of all pairs of rows that are the same, where you know it.",
+        o.option(
+            "--prevalence", "Share of all pairs of rows that are the same, where you know it."
         ),
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Pairs of the same data with answers: by these it is said what precision and "
+        o.option(
+            "--known FILE",
+            "Pairs of the same data with answers: by these it is said what precision and "
             "recall are to be expected.",
         ),
     ] = None,
@@ -94,19 +79,10 @@ def find_duplicates(
         ),
     ] = False,
     save: o.SavePath = None,
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
+    *,
+    out: o.TableOutput,
+    choice: o.RecordColumns,
     carry: o.Carry = [],
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Find groups of rows that are the same thing: a line for each row that is in a group.
@@ -116,23 +92,19 @@ def find_duplicates(
     and --pairs are answers to learn from; chance is that of a record to be the same as others of
     its group.
     """
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
-    _check_save(save, force=force)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, missing, kinds=kinds, dates=dates
-    )
+    _check_save(save, out)
     task = _find_task(model, data, choice)
     if task is None:
         of_records = {"--pairs": pairs, "--save": save, "--canonical": canonical}
         remedy = f"this is for records, and {model} is a model of rows."
-        o.refuse({**of_records, "--kinds": kinds, "--dates": dates}, remedy)
+        o.refuse({**of_records, "--kinds": choice.kinds, "--dates": choice.dates}, remedy)
         learned = models.Model(model)
         table = tables.open_table(data or model, choice, model=learned)
         named: tables.NamedRows = table
     else:
         remedy = "this is for rows that a model has learned to compare."
         o.refuse({"--radius": radius, "--prevalence": prevalence}, remedy)
-        named = records = open_task(task, choice)
+        named = records = task.open(choice)
     beside = ["group"] if task is None else ["group", "chance"]
     ids, along = named.shown_ids(), named.to_carry(carry, beside)
     judged = None
@@ -166,20 +138,22 @@ def find_duplicates(
 
 @dataclass(frozen=True)
 class RecordTask:
-    """Records to be grouped.
+    """A file of records or two, and a matcher that has learned before, if there is one.
 
-    Attributes
-    ----------
-    data : Path
-    model : Path or None
-        The file of what was learned before; None if that is to be done.
-    matcher : RecordMatcher or None
-        What is in it.
+    ``model`` is the file of the matcher.
     """
 
-    data: Path
+    files: tuple[Path, ...]
     model: Path | None = None
-    matcher: RecordMatcher | None = None
+    matcher: nk.RecordMatcher | None = None
+
+    def open(self, choice: Choice, which: int = 0, role: str = "DATA") -> tables.RecordTable:
+        """Open one of the files, with the columns that the matcher compares, if there is one."""
+        path = self.files[which]
+        if self.matcher is None:
+            return tables.open_records(path, choice, role=role)
+        least = 2 if len(self.files) == 1 else 1
+        return tables.open_records_of(self.matcher, path, choice, role, least=least)
 
 
 def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | None:
@@ -190,15 +164,15 @@ def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | N
     """
     if data is None:
         if model != _NONE and _is_table(model) and tables.has_records(model, choice):
-            return RecordTask(model)
+            return RecordTask((model,))
         raise UserError(
             "Missing argument 'DATA'. The model comes first, then the rows: nearkin duplicates "
             "model.nearkin rows.csv\nTables with words need no model: nearkin duplicates people.csv"
         )
     if model == _NONE:
-        return RecordTask(data)
+        return RecordTask((data,))
     learned = models.open_matcher(model)
-    return None if learned is None else RecordTask(data, model, learned)
+    return None if learned is None else RecordTask((data,), model, learned)
 
 
 def _is_table(path: Path) -> bool:
@@ -207,16 +181,9 @@ def _is_table(path: Path) -> bool:
     return is_stream(path) or path.is_dir() or detect_content(path) != "model"
 
 
-def open_task(task: RecordTask, choice: Choice) -> tables.RecordTable:
-    """The records, with the columns that a matcher compares, if there is one."""
-    if task.matcher is None:
-        return tables.open_records(task.data, choice)
-    return tables.open_records_of(task.matcher, task.data, choice)
-
-
 def learn_matcher(
-    table: tables.RecordTable, task: RecordTask, choice: Choice, known: Pairs | None, seed: int
-) -> RecordMatcher:
+    table: tables.RecordTable, task: RecordTask, choice: Choice, known: nk.Pairs | None, seed: int
+) -> nk.RecordMatcher:
     """Fit a matcher to some records, or apply one that a file has.
 
     Answers about records that it was not learned from are kept, but not learned from.
@@ -228,13 +195,12 @@ def learn_matcher(
     return task.matcher.on(tables.columns_as_learned(table, choice, task.matcher), known)
 
 
-def _new_matcher(choice: Choice, seed: int) -> RecordMatcher:
+def _new_matcher(choice: Choice, seed: int) -> nk.RecordMatcher:
     """A matcher that is not fitted, with what the user says of columns."""
     return nk.RecordMatcher(kinds=dict(choice.kinds), dates=choice.dates, random_state=seed)
 
 
 def _say_kept(matcher: Path | None) -> None:
-    """Say that a matcher that has learned does not learn from further answers."""
     say(
         f"note: the answers are kept, but not learned from: {matcher} has learned already. Without "
         "it they are learned from."
@@ -255,16 +221,8 @@ def _estimate_quality(
 ) -> Quality:
     """Precision and recall of saying that rows of a group are the same, by known pairs.
 
-    Same and different are taken to be as frequent as among these.
-
-    Parameters
-    ----------
-    n_rows : int
-    group, rows : int ndarray
-        As of :func:`_list_members`.
-    ends : int ndarray of shape (k, 2)
-    same : bool ndarray of shape (k,)
-    weight : ndarray of shape (k,)
+    Same and different are taken to be as frequent as among these. ``group`` and ``rows`` are as of
+    :func:`_list_members`.
     """
     number = -1 - np.arange(n_rows)
     number[rows] = group
@@ -274,13 +232,13 @@ def _estimate_quality(
     )
 
 
-def _check_save(path: Path | None, *, force: bool) -> None:
+def _check_save(path: Path | None, out: outputs.Output) -> None:
     """Raise if a matcher cannot be written there, before work begins."""
     if path is not None:
-        outputs.check_target(path, (), force=force)
+        outputs.check_target(path, (), force=out.force)
 
 
-def _save(matcher: RecordMatcher, path: Path | None) -> None:
+def _save(matcher: nk.RecordMatcher, path: Path | None) -> None:
     """Keep a matcher, if that is wanted."""
     if path is not None:
         matcher.save(path)
@@ -327,12 +285,9 @@ def link_files(
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(
-            "--pairs",
-            "-p",
-            metavar="FILE",
-            show_default=False,
-            help="Answers to learn from: columns left, for a record of the first table, right, for "
+        o.option(
+            "--pairs -p FILE",
+            "Answers to learn from: columns left, for a record of the first table, right, for "
             "one of the second, and same.",
         ),
     ] = None,
@@ -342,37 +297,24 @@ def link_files(
     ] = False,
     precision: o.Precision = None,
     save: o.SavePath = None,
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
+    *,
+    out: o.TableOutput,
+    choice: o.LinkedColumns,
     right_id: Annotated[
         str | None,
-        typer.Option(
-            "--right-id",
-            metavar="NAME",
-            show_default=False,
-            rich_help_panel="Columns of the data",
-            help="Column that names rows of the second table. Without: as --id says.",
+        o.about_columns(
+            "--right-id NAME",
+            "Column that names rows of the second table. Without: as --id says.",
         ),
     ] = None,
     carry: Annotated[
         list[str],
-        typer.Option(
-            metavar="NAMES",
-            show_default=False,
-            rich_help_panel="Columns of the data",
-            help="Columns that go along into the output, those of the first table as left_NAME and "
+        o.about_columns(
+            "--carry NAMES",
+            "Columns that go along into the output, those of the first table as left_NAME and "
             "those of the second as right_NAME.",
         ),
     ] = [],
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Find which records of one table are which of another: a line for each two.
@@ -382,15 +324,10 @@ def link_files(
     Columns of the same name are compared. Without --pairs it is guessed from what all records look
     like.
     """
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
-    _check_save(save, force=force)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, kinds=kinds, dates=dates
-    )
+    _check_save(save, out)
     task = _find_link_task(model, left, right)
-    one = _open_linked(task, task.left, choice, "LEFT")
-    of_right = replace(choice, id_column=right_id or id_column)
-    other = _open_linked(task, task.right, of_right, "RIGHT")
+    one = task.open(choice, 0, "LEFT")
+    other = task.open(replace(choice, id_column=right_id or choice.id_column), 1, "RIGHT")
     ids = one.shown_ids(), other.shown_ids()
     along = _carry_from_both(one, other, carry)
     matcher = _learn_links(one, other, choice, pairs, seed, task)
@@ -403,46 +340,21 @@ def link_files(
     out.write(outputs.table_of({**written, **along(found.pairs)}))
 
 
-@dataclass(frozen=True)
-class LinkTask:
-    """Two files of records, and perhaps what was learned before.
-
-    Attributes
-    ----------
-    left, right : Path
-    model : Path or None
-    matcher : RecordMatcher or None
-        What is in it.
-    """
-
-    left: Path
-    right: Path
-    model: Path | None = None
-    matcher: RecordMatcher | None = None
-
-
-def _find_link_task(model: Path, left: Path, right: Path | None) -> LinkTask:
+def _find_link_task(model: Path, left: Path, right: Path | None) -> RecordTask:
     """Find the two files and the matcher that were named, of which the last may be left out."""
     if right is None:
         if model == _NONE or models.open_matcher(model) is not None:
             raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")
-        return LinkTask(model, left)
+        return RecordTask((model, left))
     if model == _NONE:
-        return LinkTask(left, right)
+        return RecordTask((left, right))
     matcher = models.open_matcher(model)
     if matcher is None:
         raise UserError(
             f"{model} is no matcher of records, as nearkin link --save and duplicates --save write "
             "it. Two tables need none: nearkin link people.csv more.csv"
         )
-    return LinkTask(left, right, model, matcher)
-
-
-def _open_linked(task: LinkTask, path: Path, choice: Choice, role: str) -> tables.RecordTable:
-    """One of the two files, with the columns that a matcher compares, if there is one."""
-    if task.matcher is None:
-        return tables.open_records(path, choice, role=role)
-    return tables.open_records_of(task.matcher, path, choice, role, least=1)
+    return RecordTask((left, right), model, matcher)
 
 
 def _carry_from_both(
@@ -474,10 +386,20 @@ def _learn_links(
     choice: Choice,
     pairs: Path | None,
     seed: int,
-    task: LinkTask,
-) -> RecordMatcher:
+    task: RecordTask,
+) -> nk.RecordMatcher:
     """Fit a matcher to two files of records, or apply one that a file has."""
-    known = None if pairs is None else _read_pairs_between(left, right, pairs, choice.delimiter)
+    known = None
+    if pairs is not None:
+        file = pair_files.read_pairs(
+            pairs,
+            n_rows=left.n_rows,
+            ids=left.ids(),
+            rows_of=left.file,
+            delimiter=choice.delimiter,
+            others=(right.n_rows, right.ids(), right.file),
+        )
+        known = file.pairs(left.n_rows + right.n_rows)
     matcher = task.matcher
     if matcher is not None:
         if known is not None:
@@ -496,17 +418,3 @@ def _learn_links(
             say(f"note: not compared, since only {here.file} has them: {listed(alone, 10)}.")
     first, second = tables.columns_in_common(left, right, choice)
     return _new_matcher(choice, seed).fit_link(first, second, known)
-
-
-def _read_pairs_between(
-    left: tables.RecordTable, right: tables.RecordTable, path: Path, delimiter: str | None
-) -> Pairs:
-    found = pair_files.read_pairs(
-        path,
-        n_rows=left.n_rows,
-        ids=left.ids(),
-        rows_of=left.file,
-        delimiter=delimiter,
-        others=(right.n_rows, right.ids(), right.file),
-    )
-    return found.pairs(left.n_rows + right.n_rows)

@@ -10,35 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, say
+from nearkin.cli.common import (
+    UserError,
+    explain,
+    models,
+    np,
+    outputs,
+    pa,
+    pair_files,
+    quality,
+    say,
+    tables,
+    verdicts,
+)
 from nearkin.errors import counted
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
     from nearkin._types import Floats, Ints, Mask
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
-    from nearkin.learners import explain
     from nearkin.learners.explain import Explanation
-    from nearkin.scores import quality, verdicts
     from nearkin.scores.quality import Quality
     from nearkin.scores.verdicts import Prevalence, Verdicts
-else:
-    np, pa, models, outputs, pair_files, tables, explain, quality, verdicts = import_late(
-        "numpy",
-        "pyarrow",
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
-        "nearkin.learners.explain",
-        "nearkin.scores.quality",
-        "nearkin.scores.verdicts",
-    )
 
 # What --prevalence takes in place of a share.
 _ESTIMATED = "estimated"
@@ -49,21 +40,17 @@ def judge_pairs(
     data: o.Data,
     pairs: Annotated[
         Path,
-        typer.Option(
-            "--pairs",
-            "-p",
-            metavar="FILE",
-            show_default=False,
-            help="Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
+        o.option(
+            "--pairs -p FILE",
+            "Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
             "or .feather; - for standard input.",
         ),
     ],
     known: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Pairs of the same data with answers, best such that the model has not seen: "
+        o.option(
+            "--known FILE",
+            "Pairs of the same data with answers, best such that the model has not seen: "
             "answers and probabilities then go by them, and suppose that same and different are as "
             "frequent as among them. Without: by the pairs it was learned from, as if both were "
             "equally frequent.",
@@ -81,24 +68,15 @@ def judge_pairs(
     ] = False,
     taught: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="The answers that the model was learned from, about this data: --why then says "
+        o.option(
+            "--taught FILE",
+            "The answers that the model was learned from, about this data: --why then says "
             "which of them pull the two together or push them apart.",
         ),
     ] = None,
-    output: o.OutputPath = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
-    seed: o.Seed = 0,
+    *,
+    out: o.TableOutput,
+    choice: o.Columns,
 ) -> None:
     """Say of each pair how far apart it is, whether it is the same, and how likely that is.
 
@@ -108,12 +86,9 @@ def judge_pairs(
     By a matcher of records there is no distance, and the probability is that of two records that
     look alike at first sight.
     """
-    del seed  # nothing is random
     if taught is not None and not why:
         raise UserError("--taught is for --why: it says which answers pull a pair.")
     chance = 0.5 if precision is None else verdicts.check_share(precision, "precision")
-    out = outputs.Output(output, as_json=as_json, force=force, quote=quote)
-    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
     matcher = models.open_matcher(model)
     if matcher is None:
         learned = models.Model(model)
@@ -128,7 +103,7 @@ def judge_pairs(
         named = records = tables.open_records_of(matcher, data, choice)
     asked = pair_files.read_pairs_of(named, pairs, needs_answers=False, delimiter=choice.delimiter)
     found: dict[str, Any] = {"left": asked.left, "right": asked.right}
-    if id_column is None:
+    if choice.id_column is None:
         numbers = named.numbers()[asked.ends]
         found = {"left": numbers[:, 0], "right": numbers[:, 1]}
     if known is not None:
@@ -245,19 +220,10 @@ def estimate_quality_of_chances(
 
 
 class Reasons:
-    """Explains pairs of rows of a table by a model.
+    """Explain pairs of rows of a table by a model.
 
-    Parameters
-    ----------
-    model : Model
-    table : Table
-    taught : Path or None
-        Answers about this table that the model was learned from.
-    delimiter : str or None
-    judge : Verdicts
-        Which say how likely two rows are the same.
-    radius : float
-        Distance up to which rows are called the same.
+    ``taught`` is a file of answers about this table that the model was learned from; rows up to
+    ``radius`` apart are called the same.
     """
 
     def __init__(

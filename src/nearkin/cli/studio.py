@@ -1,4 +1,4 @@
-"""``nearkin studio``: a session in the browser, and what is said at its beginning and end."""
+"""``nearkin studio``: records of a file, and a session in the browser about them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,59 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, say
-from nearkin.cli.files.columns import Choice
-from nearkin.cli.files.inputs import is_stream
-from nearkin.errors import InputError, counted
+from nearkin.cli.common import (
+    UserError,
+    column_choice,
+    encoding,
+    journals,
+    lessons,
+    notebook,
+    np,
+    pa,
+    pair_files,
+    pc,
+    pictures,
+    roles,
+    say,
+    security,
+    serving,
+    shown_records,
+    streams,
+    table_reading,
+    tables,
+)
+from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
+from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
+from nearkin.errors import InputError, counted, few
 
 if TYPE_CHECKING:
-    from nearkin.cli.files import studio_records
-    from nearkin.cli.files.studio_records import Wishes
-    from nearkin.studio import journal as journals
-    from nearkin.studio import lesson as lessons
-    from nearkin.studio import notebook
-    from nearkin.studio.server import encoding, security, serving
-else:
-    studio_records, journals, lessons, notebook, encoding, security, serving = import_late(
-        "nearkin.cli.files.studio_records",
-        "nearkin.studio.journal",
-        "nearkin.studio.lesson",
-        "nearkin.studio.notebook",
-        "nearkin.studio.server.encoding",
-        "nearkin.studio.server.security",
-        "nearkin.studio.server.serving",
-    )
+    from numpy.typing import NDArray
 
-_SERVER = "Where the page is"
+    from nearkin._types import Floats, Ints
+    from nearkin.studio.records import RecordIdentity, StudioRecords
+    from nearkin.tables.choice import ColumnChoice
+    from nearkin.tables.roles import Roles
+
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
+# Whole numbers up to this are told apart as float64.
+_EXACT = 2.0**53
+# Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
+_MOST_NUMBERS = 100_000_000
+_HOW = " --columns and --exclude choose others, and so does the page."
+
+
+def about_server(spec: str, text: str, **more: Any) -> Any:
+    """An option about where the page is."""
+    return o.option(spec, text, rich_help_panel="Where the page is", **more)
 
 
 def serve_studio(
@@ -54,12 +74,9 @@ def serve_studio(
     triplets: o.TripletsPath = None,
     labels: Annotated[
         str | None,
-        typer.Option(
-            "--labels",
-            "-l",
-            metavar="NAME",
-            show_default=False,
-            help="Column of classes, empty or below 0 is unknown: up to 500 pairs of them are "
+        o.option(
+            "--labels -l NAME",
+            "Column of classes, empty or below 0 is unknown: up to 500 pairs of them are "
             "known from the start.",
         ),
     ] = None,
@@ -68,37 +85,32 @@ def serve_studio(
     ] = False,
     journal: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Where every answer is kept at once. If it is there, you go on from it. Without: "
+        o.option(
+            "--journal FILE",
+            "Where every answer is kept at once. If it is there, you go on from it. Without: "
             "DATA.answers.jsonl beside the data.",
         ),
     ] = None,
     image: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="Column of names of image files, in the folder of the data or below it.",
+        o.option(
+            "--image NAME",
+            "Column of names of image files, in the folder of the data or below it.",
         ),
     ] = None,
     vectors: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Vectors (.npy) to learn from in place of the pixels of a folder of pictures, one "
+        o.option(
+            "--vectors FILE",
+            "Vectors (.npy) to learn from in place of the pixels of a folder of pictures, one "
             "for each in the order of their names.",
         ),
     ] = None,
     show: Annotated[
         list[str],
-        typer.Option(
-            "--show",
-            metavar="NAMES",
-            show_default=False,
-            help="Columns to show first with a record; names or patterns. All columns that are no "
+        o.option(
+            "--show NAMES",
+            "Columns to show first with a record; names or patterns. All columns that are no "
             "numbers are shown anyway, eight at most.",
         ),
     ] = [],
@@ -112,72 +124,49 @@ def serve_studio(
     ] = False,
     learner: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
+        o.option(
+            "--learner NAME",
+            "What is taught: itml, kernel-beta or gmml. Without: itml with an rbf kernel.",
             autocompletion=o.complete("itml", "kernel-beta", "gmml"),
-            help="What is taught: itml, kernel-beta or gmml. Without: itml with an rbf kernel.",
         ),
     ] = None,
     settings: o.Settings = [],
     standardise: Annotated[
         bool | None,
-        typer.Option(
+        o.option(
             "--standardise/--no-standardise",
-            show_default=False,
-            help="Bring all columns to one scale first, or leave them. Without: where their units "
+            "Bring all columns to one scale first, or leave them. Without: where their units "
             "differ by more than 100.",
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            help="Who answers, unless someone gives another name on the page: each one's answers "
+        o.option(
+            "--by NAME",
+            "Who answers, unless someone gives another name on the page: each one's answers "
             "are kept, and how often each is wrong is estimated.",
         ),
     ] = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    one_hot: o.OneHot = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
+    *,
+    choice: o.RecordColumns,
     port: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            show_default=False,
-            rich_help_panel=_SERVER,
-            help="Without: 8765, or the next that is free.",
-        ),
+        about_server("--port", "Without: 8765, or the next that is free.", min=0, max=65535),
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", rich_help_panel=_SERVER, help="Open no browser.")
-    ] = False,
+    no_browser: Annotated[bool, about_server("--no-browser", "Open no browser.")] = False,
     listen: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default=False,
-            rich_help_panel=_SERVER,
-            help="Be reached from other machines too, at this address of this one, 0.0.0.0 for "
+        about_server(
+            "--listen ADDRESS",
+            "Be reached from other machines too, at this address of this one, 0.0.0.0 for "
             "all. The connection is not encrypted.",
         ),
     ] = None,
     allow_hosts: Annotated[
         list[str],
-        typer.Option(
-            "--allow-host",
-            metavar="NAME",
-            show_default=False,
-            rich_help_panel=_SERVER,
-            help="Name of a proxy that may pass requests on to the studio, such as "
+        about_server(
+            "--allow-host NAME",
+            "Name of a proxy that may pass requests on to the studio, such as "
             "hub.example.org or *.example.org; may be given several times.",
         ),
     ] = [],
@@ -195,28 +184,19 @@ def serve_studio(
         raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
     notebook.check_packages()
     allowed = _check_hosts(allow_hosts)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, missing, one_hot, kinds, dates
-    )
-    wishes = studio_records.Wishes(
-        choice,
-        pairs=pairs,
-        triplets=triplets,
-        labels=labels,
-        image=image,
-        show=show,
-        of_words=records,
-        seed=seed,
-    )
+    wishes = Wishes(choice, pairs, triplets, labels, image, tuple(show), records, seed)
     if data is None:
-        _refuse_for_demo(wishes, vectors)
-        rows, known = studio_records.records_of_digits(), None
+        if vectors is not None or wishes != Wishes(Choice(), seed=seed):
+            raise UserError(
+                "--demo has data of its own: options for columns and pairs are for files."
+            )
+        rows, known = shown_records.records_of_digits(), None
     elif is_stream(data):
         raise UserError(
             f"{data}: answers are kept beside the rows, which must therefore be in a file."
         )
     else:
-        rows, known = studio_records.read_records(data, wishes, vectors=vectors)
+        rows, known = read_records(data, wishes, vectors=vectors)
     path = journal or _journal_beside(data)
     is_new = not path.exists()
     taught = _make_learner(learner, settings, len(rows), seed)
@@ -290,11 +270,6 @@ def _open_lesson(records: Any, journal: Path, **options: Any) -> lessons.Lesson:
         ) from error
 
 
-def _refuse_for_demo(wishes: Wishes, vectors: Path | None) -> None:
-    if vectors is not None or replace(wishes, seed=0) != studio_records.Wishes(Choice(), show=[]):
-        raise UserError("--demo has data of its own: options for columns and pairs are for files.")
-
-
 def _serve(
     lesson: lessons.Lesson, listen: str | None, port: int | None, allowed: Sequence[str]
 ) -> serving.Serving:
@@ -350,3 +325,369 @@ def _count_answers(state: dict[str, int], n_given: int) -> str:
     """Say how many answers there are beside the pairs that were given, and how many triplets."""
     said = counted(max(0, state["n_answers"] - n_given), "answer")
     return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])
+
+
+# Records of a file.
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said of a file.
+
+    ``pairs`` and ``triplets`` are files of what is known, ``labels`` is a column of classes,
+    ``image`` one of names of picture files; ``of_words`` rows are learned from by all columns.
+    """
+
+    choice: Choice
+    pairs: Path | None = None
+    triplets: Path | None = None
+    labels: str | None = None
+    image: str | None = None
+    show: Sequence[str] = ()
+    of_words: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A file that is open: its roles unless it is an array, and whether words name its rows."""
+
+    table: tables.Table
+    roles: Roles | None = None
+    are_things: bool = False
+
+
+def read_records(
+    path: Path, wishes: Wishes, *, vectors: Path | None = None
+) -> tuple[StudioRecords, nk.Pairs | None]:
+    """Records of a file or a folder of pictures, and pairs of them that are known.
+
+    A column of vectors is learned from, or numbers, texts and dates, see
+    :func:`nearkin.tables.choice.choose_roles`; all columns but vectors are shown. Of many rows
+    an even sample is taken, and with it all rows that are named in pairs. ``vectors`` is a file of
+    those that are learned from in place of pixels.
+    """
+    of_pictures = path.is_dir() and pictures.holds_pictures(path)
+    if vectors is not None and not of_pictures:
+        raise UserError(f"--vectors is for folders of pictures, and {path} is none.")
+    if not of_pictures:
+        return _records_at(path, wishes)
+    # Pictures are called by their names; their folders are only shown, and to colour by.
+    choice = wishes.choice
+    choice = replace(
+        choice, columns=choice.columns or (PIXELS,), id_column=choice.id_column or FILE
+    )
+    records, pairs = _records_at(path, replace(wishes, image=wishes.image or FILE, choice=choice))
+    if vectors is not None:
+        return _with_vectors(records, vectors), pairs
+    side = pictures.SIDE
+    told = (
+        f"The metric is learned from small grey pictures of {side} × {side} pixels: vectors of "
+        "a network tell more, as in --vectors FILE.npy."
+    )
+    say(told)
+    return replace(records, notes=(*records.notes, told)), pairs
+
+
+def _records_at(
+    path: Path, wishes: Wishes, rows: Ints | None = None
+) -> tuple[StudioRecords, nk.Pairs | None]:
+    """Records of a file; of some ``rows`` of the file, if these are given."""
+    try:
+        return _records_of(_open(path, wishes), path, wishes, rows)
+    except tables.MissingCellsError:
+        if wishes.choice.missing is not None:
+            raise
+    # Numbers with gaps: a missing cell is known as such.
+    return _records_of(_open(path, wishes, gaps=True), path, wishes, rows)
+
+
+def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
+    """A file with the columns to learn from, and why not from others; encoded if it has gaps."""
+    choice = wishes.choice
+    kinds = tables.column_kinds(path, choice)
+    aside = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
+    if wishes.of_words or (choice.states_kinds and not choice.columns):
+        table = tables.open_table(path, choice, labels=wishes.labels, aside=aside)
+        if table.encoder is None:
+            raise UserError(f"--records: {path} has no columns of words. Leave it out for numbers.")
+        return _Opened(table, roles.Roles(table.encoder.columns_, {}), are_things=True)
+    if not kinds or path.suffix.lower() == ".npz":
+        table = tables.open_table(path, choice, labels=wishes.labels, aside=aside, words=False)
+        return _Opened(table)
+    left_out = [*aside, *match_columns(choice.exclude, kinds, "--exclude", str(path))]
+    left = {c: kind for c, kind in kinds.items() if c not in left_out}
+    cells = _some_cells(path, choice, left)
+    chosen: list[str] = []
+    if choice.columns:
+        chosen = pick_columns(kinds, choice, aside, wishes.labels, str(path))[0]
+    try:
+        found = column_choice.choose_roles(left, cells, chosen)
+    except InputError as error:
+        raise UserError(f"{path}: {error} (--columns)") from error
+    if not found.learned:
+        raise UserError(_nothing_numeric(path, kinds, left_out, found))
+    encoded = gaps or has_words(kinds, found.learned) or choice.states_kinds
+    table = tables.open_table(
+        path,
+        replace(choice, columns=found.learned, exclude=()),
+        labels=wishes.labels,
+        aside=aside,
+        words=encoded,
+        encoded=encoded,
+    )
+    if not encoded:
+        return _Opened(table, found)
+    of_words = {name: of for name, of in cells.items() if not chosen or name in chosen}
+    return _Opened(table, found, not gaps and column_choice.are_records(of_words))
+
+
+def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]]:
+    """Cells of the first rows, of all columns but vectors."""
+    names = [name for name, kind in kinds.items() if kind != "vector"]
+    batches = open_source(path, choice, "DATA").batches([], names) if names else iter(())
+    first = next(iter(batches), None)
+    if first is None:
+        return {name: [] for name in names}
+    is_category = pa.types.is_dictionary
+    cells = {
+        name: table_reading.CategoryCells(of) if is_category(first.schema.field(name).type) else of
+        for name, of in first.slice(0, column_choice.MOST_LOOKED_AT).to_pydict().items()
+    }
+    numbers = {name: _as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
+    return {**cells, **numbers}
+
+
+def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], found: Roles) -> str:
+    asked = [name for name in found.left_out if kinds[name] in ("number", "boolean")]
+    if asked:
+        told = ", ".join(f"{name!r} ({found.left_out[name]})" for name in asked[:5])
+        return (
+            f"{path} has no columns of numbers to learn from but {told}: --columns {asked[0]} "
+            "learns from it all the same."
+        )
+    left = {name: kind for name, kind in kinds.items() if name not in left_out} or kinds
+    shown = few(f"{name!r} ({kind})" for name, kind in left.items())
+    return f"{path} has no columns of numbers or words to learn from: {shown}."
+
+
+def _records_of(
+    opened: _Opened, path: Path, wishes: Wishes, rows: Ints | None = None
+) -> tuple[StudioRecords, nk.Pairs | None]:
+    """Records of a file that is open; of some ``rows`` of the file, if these are given."""
+    table, found = opened.table, opened.roles
+    n, d = table.rows.shape
+    pairs = _read_known(table, wishes) if rows is None else None
+    if rows is None:
+        most = max(2, min(shown_records.MOST_SHOWN, _MOST_NUMBERS // d))
+        named = () if pairs is None else pairs.points
+        numbers = shown_records.sample_numbers(n, most, wishes.seed, named)
+        if len(numbers) < n:
+            shown = f"{len(numbers)} of {n} rows are shown"
+            say(f"{shown}, evenly chosen; exported models serve all rows.")
+    else:
+        numbers = rows
+    beside = table.columns_beside(numbers)
+    columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
+    if table.encoder is not None:
+        learned = [name for name in columns if table.kinds[name] == "number"]
+        columns |= {name: _as_numbers(columns[name]) for name in learned}
+    ids = table.shown_ids().take(numbers).to_pylist()
+    first = match_columns(wishes.show, columns, "--show", table.file)
+    features = table.names or [f"x{j}" for j in range(d)]
+    if table.encoder is not None:
+        features = [str(name) for name in table.encoder.get_feature_names_out()]
+    records = shown_records.StudioRecords(
+        X=table.rows.take(numbers),
+        features=features,
+        ids=ids,
+        columns={name: columns[name] for name in dict.fromkeys([*first, *columns])},
+        source=path.name,
+        n_total=n,
+        numbers=numbers,
+        pictures=_find_pictures(path, wishes, columns, ids),
+        id_name=table.id_name,
+        named=table.names is not None,
+        remembered=table.remembered,
+        compared=tuple(_compared(table, [*columns], found, wishes)),
+        told_apart_by=_identity(table, numbers, wishes.choice.id_column),
+        are_things=opened.are_things,
+        is_vector=table.vector is not None,
+    )
+    if table.encoder is not None and found is not None:
+        found = column_choice.restrict_roles(found, table.encoder.columns_)
+    if found is not None:
+        if records.named and not wishes.choice.columns:
+            records, found = _without_counters(records, found)
+        told = [roles.describe_roles(found)]
+        if wishes.choice.columns:
+            told += column_choice.describe_class_columns(found.learned)
+        say(f"{told[0]}{_HOW if found.left_out else ''}")
+        for note in told[1:]:
+            say(f"note: {note}")
+        choice = _offer_columns(path, wishes, table, found, numbers)
+        records = replace(records, notes=tuple(told), choice=choice)
+    return records, None if pairs is None else notebook.among_shown(pairs, numbers, table.file)
+
+
+def _read_known(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
+    """Pairs from the file of pairs, and some that follow from labels."""
+    delimiter = wishes.choice.delimiter
+    pairs = pair_files.read_known_pairs(table, wishes.pairs, delimiter, wishes.triplets)
+    if wishes.labels is None:
+        return pairs
+    both = notebook.with_labels(pairs, table.labels(wishes.labels), wishes.seed)
+    say(f"{len(both)} pairs are known from the start, also by the labels in {wishes.labels!r}.")
+    return both
+
+
+def _find_pictures(
+    path: Path, wishes: Wishes, columns: Mapping[str, Sequence[Any]], ids: Sequence[Any]
+) -> pictures.FilePictures | None:
+    """Pictures by the column of their names; it is said if the first ones are not there."""
+    if wishes.image is None:
+        return None
+    named = {wishes.image: ids} if wishes.image == wishes.choice.id_column else columns
+    match_columns([wishes.image], named, "--image", str(path))
+    names = [None if name is None else str(name) for name in named[wishes.image]]
+    folder = path.resolve() if pictures.holds_pictures(path) else path.resolve().parent
+    found = pictures.FilePictures(names, folder)
+    first = [row for row, name in enumerate(names[:20]) if name]
+    missing = [row for row in first if found.image(row) is None]
+    if missing and len(missing) == len(first):
+        say(
+            f"note: {names[missing[0]]!r} and the {len(missing) - 1} images after it are not found "
+            f"in {found.folder}, where names are looked up; records are shown without them."
+        )
+    return found
+
+
+def _compared(
+    table: tables.Table, shown: Sequence[str], found: Roles | None, wishes: Wishes
+) -> list[str]:
+    """Columns by which records may be known: not those that the user has left out."""
+    names = [*shown, *(table.names or [])]
+    if table.encoder is not None or wishes.choice.columns:
+        return [name for name in names if name in table.columns]
+    if found is not None:
+        names = [name for name in names if name in {*found.learned, *found.left_out}]
+    return shown_records.telling_columns(names, [wishes.labels, wishes.image])
+
+
+def _without_counters(records: StudioRecords, found: Roles) -> tuple[StudioRecords, Roles]:
+    """Records that do not learn from numbers that only count rows."""
+    X, features, found = roles.drop_counters(records.X, records.features, found)
+    aside = [name for name in records.features if name not in features]
+    shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
+    return replace(records, X=X, features=features, columns={**records.columns, **shown}), found
+
+
+def _offer_columns(
+    path: Path, wishes: Wishes, table: tables.Table, found: Roles, numbers: Ints
+) -> ColumnChoice:
+    """Offer the other columns, and a way to read the same rows by them."""
+    in_file = table.numbers()[numbers]
+    was = _signature(path)
+
+    def reopened(names: Sequence[str]) -> StudioRecords:
+        if _signature(path) != was:
+            raise InputError(f"{path.name} has changed since the studio was opened: open it anew.")
+        choice = wishes.choice
+        stated = {name: kind for name, kind in choice.kinds.items() if name in names}
+        choice = replace(choice, columns=names, exclude=(), missing=None, kinds=stated)
+        return _records_at(path, replace(wishes, choice=choice, of_words=False), in_file)[0]
+
+    taken = {wishes.choice.id_column: "ids", wishes.labels: "labels", wishes.image: "pictures"}
+    return column_choice.ColumnChoice(
+        table.kinds,
+        found.learned,
+        found.left_out,
+        {name: use for name, use in taken.items() if name is not None},
+        reopened,
+    )
+
+
+def _signature(path: Path) -> list[tuple[str, int, int]]:
+    """Sizes and times of a file, or of those in a folder, which show whether it was written."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    stats = [(str(file), file.stat()) for file in files]
+    return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+
+
+def _with_vectors(records: StudioRecords, path: Path) -> StudioRecords:
+    """Records with the vectors of a file in place of their pixels."""
+    try:
+        X = streams.map_array_file(path, str(path))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"--vectors: {path} cannot be read as an array of numbers: {error}"
+        ) from error
+    if X.ndim != 2 or len(X) != records.n_total:
+        raise UserError(
+            f"--vectors: {path} has the shape {X.shape}, but there are {records.n_total} pictures "
+            f"that can be read: give one row for each, in the order of their names "
+            f"({records.ids[0]!r} is the first)."
+        )
+    rows: Floats = X[records.numbers].astype(np.float32 if X.dtype == np.float32 else np.float64)
+    names = [f"x{j}" for j in range(rows.shape[1])]
+    return replace(records, X=rows, features=names, named=False, remembered={})
+
+
+def _identity(
+    table: tables.Table, numbers: NDArray[np.integer], id_column: str | None
+) -> RecordIdentity | None:
+    """The identity of some rows of a file: by its columns, as they are there.
+
+    None for a file that is an array. Numbers are the same in files of every form.
+    """
+    kinds = table.kinds
+    if not kinds or table.is_array:
+        return None
+
+    def cells(names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        for batch in table.batches_of(numbers, names):
+            yield {name: _values(batch.column(name), kinds[name]) for name in names}
+
+    return shown_records.RecordIdentity(kinds, cells, len(numbers), id_column)
+
+
+def _values(column: Any, kind: str) -> Any:
+    """Cells of a batch, as :func:`nearkin.studio.records.digests_of` takes them."""
+    if kind == "boolean":
+        column = column.cast(pa.bool_()).cast(pa.int8())
+    if kind == "number" and pa.types.is_string(column.type):
+        found = column.cast(pa.float64())
+        if np.nanmax(np.abs(found.to_numpy(zero_copy_only=False)), initial=0.0) < _EXACT:
+            column = found
+        else:  # names of things, such as 64 bits: every digit counts
+            return [_number(cell) for cell in column.to_pylist()]
+    if kind in ("number", "boolean") and not column.null_count:
+        return column.to_numpy(zero_copy_only=False)
+    if kind == "vector" and (matrix := _matrix(column)) is not None:
+        return matrix
+    return column.to_pylist()
+
+
+def _as_numbers(cells: list[Any]) -> list[Any]:
+    """Cells of a column of numbers, which some files have as texts."""
+    try:
+        return [_number(cell) if isinstance(cell, str) else cell for cell in cells]
+    except ValueError:
+        return cells
+
+
+def _number(cell: str | None) -> float | int | None:
+    if cell is None:
+        return None
+    return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
+
+
+def _matrix(column: Any) -> NDArray[Any] | None:
+    """Vectors of one length as rows; None if there are others."""
+    if column.null_count or not len(column):
+        return None
+    lengths = pc.unique(pc.list_value_length(column))
+    flat = column.flatten()
+    if len(lengths) != 1 or flat.null_count or not len(flat):
+        return None
+    return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(len(column), -1)

@@ -14,41 +14,31 @@ import typer
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, complain, import_late, say
+from nearkin.cli.common import (
+    UserError,
+    complain,
+    console,
+    differences,
+    grids,
+    models,
+    np,
+    outputs,
+    pair_files,
+    preprocessing,
+    say,
+    strategies,
+    tables,
+    text,
+    verdicts,
+)
 from nearkin.cli.files.inputs import claim_standard_input
-from nearkin.cli.records import RecordTask, learn_matcher, open_task
+from nearkin.cli.records import RecordTask, learn_matcher
 from nearkin.errors import counted
 from nearkin.messages import collect_notices, tell
 from nearkin.storage.files import is_written_through
 
 if TYPE_CHECKING:
-    import numpy as np
-    from rich import console, text
-    from rich import table as grids
-    from sklearn import preprocessing
-
-    from nearkin import Pairs, RecordMatcher
     from nearkin._types import Ints
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import pairs as pair_files
-    from nearkin.cli.files import tables
-    from nearkin.questions import strategies
-    from nearkin.scores import verdicts
-    from nearkin.tables import reading
-else:
-    np, preprocessing, console, text, grids = import_late(
-        "numpy", "sklearn.preprocessing", "rich.console", "rich.text", "rich.table"
-    )
-    models, outputs, pair_files, tables, strategies, verdicts, reading = import_late(
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.pairs",
-        "nearkin.cli.files.tables",
-        "nearkin.questions.strategies",
-        "nearkin.scores.verdicts",
-        "nearkin.tables.reading",
-    )
 
 # Pairs that are written, and that are asked about, unless another number is said.
 _WRITTEN, _ASKED = 10, 20
@@ -85,29 +75,18 @@ def suggest(
     pairs: o.PairsPath = None,
     n: Annotated[
         int | None,
-        typer.Option(
-            "--number",
-            "-n",
-            min=1,
-            show_default=False,
-            help="How many pairs. Without: 10, and 20 with --ask.",
-        ),
+        o.option("--number -n", "How many pairs. Without: 10, and 20 with --ask.", min=1),
     ] = None,
     strategy: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            autocompletion=o.complete(
-                "neighborhoods",
-                "consolidate",
-                "clusters",
-                "uncertainty",
-                "random",
-            ),
-            help="neighborhoods, consolidate, clusters (what would change groups most), "
+        o.option(
+            "--strategy NAME",
+            "neighborhoods, consolidate, clusters (what would change groups most), "
             "uncertainty or random. Without: neighborhoods; "
             "records, in tables with words, are asked about where a matcher is in doubt.",
+            autocompletion=o.complete(
+                "neighborhoods", "consolidate", "clusters", "uncertainty", "random"
+            ),
         ),
     ] = None,
     ask: Annotated[
@@ -127,31 +106,21 @@ def suggest(
     ] = False,
     show: Annotated[
         list[str],
-        typer.Option(
-            metavar="NAMES",
-            show_default=False,
-            help="Columns to show with a question; names or patterns. Without: the first eight.",
+        o.option(
+            "--show NAMES",
+            "Columns to show with a question; names or patterns. Without: the first eight.",
         ),
     ] = [],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Where to write to: pairs with an empty column same, to fill in; with --ask the "
+        o.option(
+            "--output -o FILE",
+            "Where to write to: pairs with an empty column same, to fill in; with --ask the "
             "answers, as .csv. Without: standard output, and answers.csv with --ask.",
         ),
     ] = None,
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
-    kinds: o.ColumnKinds = [],
-    dates: o.Dates = None,
+    *,
+    choice: o.RecordColumns,
     as_json: o.Json = False,
     force: o.Force = False,
     quote: o.Quote = False,
@@ -176,9 +145,6 @@ def suggest(
     if ask:
         claim_standard_input("the answers")
     out = outputs.Output(None if ask else output, as_json=as_json, force=force, quote=quote)
-    choice = o.choose_columns(
-        columns, exclude, id_column, delimiter, form, missing, kinds=kinds, dates=dates
-    )
     learns = str(model) == "none" and strategy is None and tables.has_records(data, choice)
     matcher = models.open_matcher(model)
     if matcher is not None and strategy is not None:
@@ -186,8 +152,8 @@ def suggest(
     of_records = learns or matcher is not None
     asker: Asker
     if of_records:
-        task = RecordTask(data) if matcher is None else RecordTask(data, model, matcher)
-        named: tables.NamedRows = (records := open_task(task, choice))
+        task = RecordTask((data,), None if matcher is None else model, matcher)
+        named: tables.NamedRows = (records := task.open(choice))
         known = pair_files.read_known_pairs(named, pairs, choice.delimiter)
         taught = learn_matcher(records, task, choice, known, seed)
         asker = RecordAsker(taught, known, learns=learns, review=review)
@@ -204,7 +170,7 @@ def suggest(
         answers = AnswerFile(output or Path("answers.csv"), named)
         ask_in_terminal(asker, answers, ids, shown, n, marked=of_records)
         if learns:
-            by_id = "" if id_column is None else f" --id {id_column}"
+            by_id = "" if choice.id_column is None else f" --id {choice.id_column}"
             say(f"next: nearkin duplicates {data}{by_id} --pairs {answers.path} -o groups.csv")
         return
     ends = asker.next(n)
@@ -215,12 +181,12 @@ def suggest(
 class Asker(ABC):
     """Knows what to ask next, by what was answered so far."""
 
-    def __init__(self, known: Pairs) -> None:
+    def __init__(self, known: nk.Pairs) -> None:
         self._known = known
         self._answers: list[tuple[int, int, bool | None]] = []
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> nk.Pairs:
         """All that is known: from the start, and by answers."""
         same, different = (self._answered(answer) for answer in (True, False))
         return self._known + nk.Pairs(same, different, n_rows=self._known.n_rows)
@@ -261,7 +227,7 @@ class RowAsker(Asker):
         self,
         model: models.Model | None,
         table: tables.Table,
-        known: Pairs | None,
+        known: nk.Pairs | None,
         strategy: str,
         seed: int,
     ) -> None:
@@ -292,7 +258,7 @@ class RowAsker(Asker):
             random_state=self._seed,
         )
 
-    def _learn(self, pairs: Pairs) -> None:
+    def _learn(self, pairs: nk.Pairs) -> None:
         """Learn a metric for groups where there are a quarter more answers than it has seen."""
         is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
         if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
@@ -309,21 +275,12 @@ class RowAsker(Asker):
 class RecordAsker(Asker):
     """Questions about the records of a table, from a matcher that learns while it asks.
 
-    Parameters
-    ----------
-    matcher : RecordMatcher
-        With the table, and with what is known from the start.
-    known : Pairs or None
-        That.
-    learns : bool
-        Whether answers are learned from, or only kept.
-    review : bool
-        Whether questions come in the order of what an answer would change, instead of that by
-        which a matcher learns most.
+    Unless it ``learns``, answers are only kept; a ``review`` asks in the order of what an answer
+    would change, instead of that by which a matcher learns most.
     """
 
     def __init__(
-        self, matcher: RecordMatcher, known: Pairs | None, *, learns: bool, review: bool
+        self, matcher: nk.RecordMatcher, known: nk.Pairs | None, *, learns: bool, review: bool
     ) -> None:
         super().__init__(nk.Pairs() if known is None else known)
         self._matcher = matcher

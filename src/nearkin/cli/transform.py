@@ -8,34 +8,25 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, import_late, is_watched, say
+from nearkin.cli.common import (
+    UserError,
+    estimates,
+    is_watched,
+    linalg,
+    models,
+    np,
+    outputs,
+    say,
+    streams,
+    tables,
+    validation,
+)
 from nearkin.cli.files.columns import Choice
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from nearkin import estimates
     from nearkin._types import Floats
-    from nearkin.cli import models
-    from nearkin.cli.files import output as outputs
-    from nearkin.cli.files import tables
-    from nearkin.rows import streams, validation
     from nearkin.rows.streams import RowStream
-    from nearkin.spaces import linalg
-else:
-    np, estimates, models, outputs, tables, streams, validation, linalg = import_late(
-        "numpy",
-        "nearkin.estimates",
-        "nearkin.cli.models",
-        "nearkin.cli.files.output",
-        "nearkin.cli.files.tables",
-        "nearkin.rows.streams",
-        "nearkin.rows.validation",
-        "nearkin.spaces.linalg",
-    )
 
 
 def transform(
@@ -43,47 +34,35 @@ def transform(
     data: o.Data,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet, .feather or .npy. "
+        o.option(
+            "--output -o FILE",
+            "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet, .feather or .npy. "
             "Without, or -: standard output.",
         ),
     ] = None,
     components: Annotated[
         int | None,
-        typer.Option(
-            "--components",
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="Only the N columns that tell most: the principal axes of these rows. Other rows "
+        o.option(
+            "--components N",
+            "Only the N columns that tell most: the principal axes of these rows. Other rows "
             "have others; fit --components gives the same for all.",
+            min=1,
         ),
     ] = None,
     carry: o.Carry = [],
-    columns: o.Columns = [],
-    exclude: o.Exclude = [],
-    id_column: o.Id = None,
-    delimiter: o.Delimiter = None,
-    form: o.Form = None,
-    missing: o.Missing = None,
+    *,
+    choice: o.Columns,
     as_json: o.Json = False,
     force: o.Force = False,
     quote: o.Quote = False,
     device: o.Device = None,
-    seed: o.Seed = 0,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
 
     Rows are read and written block by block: the file may be larger than memory. Of a column of
     vectors, files that can have one get one back.
     """
-    del seed  # nothing is random
     out = open_output(output, as_json=as_json, force=force, quote=quote)
-    choice = o.choose_columns(columns, exclude, id_column, delimiter, form, missing)
     learned = models.Model(model)
     write_embedding(learned, data, out, choice, carry=carry, components=components, device=device)
 
@@ -167,15 +146,8 @@ def refuse_without_room(
 ) -> None:
     """Raise if memory cannot hold a block of embedded rows, or the disk the array of all.
 
-    Parameters
-    ----------
-    rows : RowStream
-    embedded : RowStream
-        The same in the learned space.
-    array : Path or None
-        The file, where it is to have all these columns uncompressed.
-    by_axes : bool
-        Whether principal axes of embedded rows are wanted.
+    ``array`` is the file, where it is to have all these columns uncompressed; ``by_axes`` says that
+    principal axes of embedded rows are wanted.
     """
     n, q = embedded.shape
     size = embedded.dtype.itemsize

@@ -24,28 +24,24 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from nearkin.cli.common import UserError, import_late, listed, say
+from nearkin.cli.common import (
+    UserError,
+    listed,
+    matchers,
+    np,
+    pa,
+    parquet,
+    pictures,
+    say,
+    streams,
+)
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
 from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from nearkin.records import matcher
-    from nearkin.rows import parquet, streams
-    from nearkin.studio import pictures
     from nearkin.studio.pictures import PictureFolder
-else:
-    np, pa, matcher, parquet, streams, pictures = import_late(
-        "numpy",
-        "pyarrow",
-        "nearkin.records.matcher",
-        "nearkin.rows.parquet",
-        "nearkin.rows.streams",
-        "nearkin.studio.pictures",
-    )
 
 # Forms of files, by the name that --format has for them.
 FORMS = {
@@ -64,7 +60,6 @@ _OF_ENDING = {f".{form}": form for form in FORMS} | {".ndjson": "jsonl", ".arrow
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _STANDARD_INPUT_NAME = "standard input"
 _BYTES_LOOKED_AT = 2**16
-_GZIP = b"\x1f\x8b"
 _BEGINNINGS = {
     b"PAR1": "parquet",
     b"ARROW1": "feather",
@@ -83,18 +78,9 @@ _OTHER_FORMS = {
 
 @dataclass(frozen=True)
 class Input:
-    """Something to read, on the disk.
+    """Something to read, on the disk: a file itself, or what came through a pipe.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    path : Path
-        Where its bytes are: the file itself, or what came through a pipe.
-    form : str
-        One of the names in ``FORMS``.
-    is_zipped : bool
-        Whether its bytes are compressed with gzip.
+    ``name`` is for messages, ``form`` one of ``FORMS``; zipped is by gzip.
     """
 
     name: str
@@ -139,23 +125,10 @@ def find_input(
     forms: Sequence[str] = tuple(FORMS),
     form: str | None = None,
 ) -> Input:
-    """A file or a pipe, with its form.
+    """A file or a pipe ("-" is standard input), with its form, if that is one of ``forms``.
 
-    Parameters
-    ----------
-    path : Path
-        "-" is standard input.
-    role : str
-        What the command line calls it, such as ``--pairs``.
-    forms : list of str
-        What it may be.
-    form : str, optional
-        What it is whatever its name and content say.
-
-    Raises
-    ------
-    UserError
-        If it is not there, empty, or something else; the message says what it seems to be.
+    ``role`` is what the command line calls it, such as ``--pairs``; ``form`` what it is, whatever
+    its name and content say.
     """
     name, kept = keep_on_disk(path, role)
     if kept.is_dir():
@@ -174,7 +147,7 @@ def find_input(
 
 def _no_table(name: str, path: Path) -> UserError:
     """Make the error for a model file in the place of a table."""
-    if not matcher.is_matcher(path):
+    if not matchers.is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")
     return UserError(
         f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, neighbors, "
@@ -253,7 +226,7 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
 
 def _is_zipped(path: Path) -> bool:
     with open(path, "rb") as file:
-        return file.read(2) == _GZIP
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _unzipped(path: Path) -> IO[bytes]:
@@ -347,10 +320,7 @@ def is_standard_output(path: Path | None) -> bool:
 
 
 def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
-    """Raise if a file that is to be written is read too, or written twice, whatever its name.
-
-    Both are by what the command line calls them.
-    """
+    """Raise if a file that is to be written is read too, or written twice, whatever its name."""
     for role, path in outputs.items():
         target = _as_file(path)
         if target is None:
@@ -388,38 +358,21 @@ def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
 _ROWS_OF_A_BATCH, _ROWS_OF_VECTORS = 2**16, 2**12
 
 
-def _by_number(row: int) -> str:
-    return f"row {row}"
-
-
 @dataclass(frozen=True)
 class Source:
-    """A file's columns, and how to read some of them.
-
-    Attributes
-    ----------
-    file : str
-        For messages.
-    kinds : dict
-        Of the columns.
-    batches : callable
-        ``batches(numbers, others)`` goes through the file, some rows at a time.
-    where : callable
-        Where in the file a row is, as its user sees it.
-    matrix : array or None
-        Features that have no columns of their own.
-    direct : Input or None
-        What :func:`nearkin.open_rows` reads as well, and faster.
-    aside : list of str
-        Columns that are no features unless they are asked for.
-    """
+    """A file's columns, and how to read some of them."""
 
     file: str
     kinds: Kinds
+    # ``batches(numbers, others)`` goes through these columns, some rows at a time.
     batches: Callable[[Sequence[str], Sequence[str]], Iterator[Any]]
-    where: Callable[[int], str] = _by_number
+    # Where in the file a row is, as its user sees it.
+    where: Callable[[int], str] = "row {}".format
+    # Features that have no columns of their own.
     matrix: Any = None
+    # What :func:`nearkin.open_rows` reads as well, and faster.
     direct: Input | None = None
+    # Columns that are no features unless they are asked for.
     aside: Sequence[str] = ()
 
 
@@ -445,11 +398,6 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
     return read[given.form](given)
 
 
-def _each_once(numbers: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Names of columns to read, of which some may be wanted twice."""
-    return list(dict.fromkeys([*numbers, *others]))
-
-
 def _open_parquet(given: Input) -> Source:
     import pyarrow.dataset
     import pyarrow.parquet
@@ -473,7 +421,7 @@ def _open_parquet(given: Input) -> Source:
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        columns = _each_once(numbers, others)
+        columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
         with parquet.explain_unreadable("Parquet", given.name):
             for batch in dataset.to_batches(
@@ -513,7 +461,7 @@ def _open_feather(given: Input) -> Source:
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        columns = _each_once(numbers, others)
+        columns = list(dict.fromkeys([*numbers, *others]))
         options = pyarrow.ipc.IpcReadOptions(
             included_fields=[schema.get_field_index(column) for column in columns]
         )
@@ -535,11 +483,7 @@ def _open_npy(given: Input) -> Source:
         X = streams.map_array_file(given.path, given.name)
     except OSError as error:
         raise UserError(f"{given.name} cannot be read as an array of numbers: {error}") from error
-    return Source(given.name, {}, _no_columns, matrix=X, direct=given)
-
-
-def _no_columns(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-    yield from ()
+    return Source(given.name, {}, lambda numbers, others: iter(()), matrix=X, direct=given)
 
 
 def _open_npz(given: Input) -> Source:
@@ -566,19 +510,17 @@ def _open_npz(given: Input) -> Source:
 
 
 def _kind(kind: Any) -> str:
-    types = pa.types
-    if types.is_dictionary(kind):  # whatever its values are, they stand for kinds of things
-        return "text"
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind) or types.is_floating(kind):
-        return "number"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "text"
-    if types.is_temporal(kind):
-        return "date"
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return "vector"
+    """What a column of a type of pyarrow holds."""
+    kinds = {
+        "text": "dictionary string large_string string_view",  # categories, whatever their values
+        "boolean": "boolean",
+        "number": "integer floating",
+        "date": "temporal",
+        "vector": "list large_list fixed_size_list",
+    }
+    for found, types in kinds.items():
+        if any(getattr(pa.types, f"is_{name}")(kind) for name in types.split()):
+            return found
     return str(kind)
 
 
@@ -592,14 +534,7 @@ _MARKS = {"NA", "N/A", "n/a", "na", "NULL", "null", "None", "?", "-", ".", "miss
 
 
 class DelimitedFile:
-    """A file of text with a header.
-
-    Attributes
-    ----------
-    columns : list of str
-    kinds : dict
-        Of the columns, judged by the first rows.
-    """
+    """A file of text with a header; its columns' kinds are judged by the first rows."""
 
     def __init__(self, source: Input, delimiter: str | None) -> None:
         self._source = source
@@ -785,7 +720,6 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell
 
 
-# Rows of a batch.
 _ROWS_OF_JSON = 2**14
 
 
@@ -814,10 +748,7 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
 class JsonLinesFile:
     """A file of JSON lines as a table; names that a line lacks are missing there.
 
-    Attributes
-    ----------
-    kinds : dict
-        Of the columns, judged by all rows.
+    Kinds of columns are judged by all rows.
     """
 
     def __init__(self, source: Input) -> None:
@@ -844,7 +775,7 @@ class JsonLinesFile:
             "integer": pa.int64(), "truth": pa.bool_(), "float": pa.float64(), "text": pa.string(),
             "vector": pa.list_(pa.float64()),
         }  # fmt: skip
-        names = _each_once(numbers, others)
+        names = list(dict.fromkeys([*numbers, *others]))
         rows = (cells for _, cells in read_json_lines(self._source))
         while some := list(islice(rows, _ROWS_OF_JSON)):
             columns = {}
@@ -897,25 +828,10 @@ def _common(forms: set[str]) -> str:
     return "mixed values" if forms else "nothing"
 
 
-# Of arrays in NPZ files.
-_ENDING = ".npy"
-
-
 class NpzArrays:
-    """The arrays of a file, each unpacked when it is asked for.
+    """The arrays of a file, each unpacked when it is asked for, and their shapes by name.
 
     What they claim to be is looked at before anything is unpacked.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        For messages.
-
-    Attributes
-    ----------
-    shapes : dict
-        Of all arrays, by their names.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -924,17 +840,14 @@ class NpzArrays:
         self._n_bytes: dict[str, int] = {}
         with self._refusing(), zipfile.ZipFile(path) as file:
             for member in file.infolist():
-                if member.filename.endswith(_ENDING):
-                    key = member.filename.removesuffix(_ENDING)
+                if member.filename.endswith(".npy"):
+                    key = member.filename.removesuffix(".npy")
                     with file.open(member) as opened:
                         self.shapes[key], self._n_bytes[key] = _claimed(opened, member)
 
     def __getitem__(self, key: str) -> NDArray[Any]:
-        with (
-            self._refusing(),
-            zipfile.ZipFile(self._path) as file,
-            file.open(key + _ENDING) as opened,
-        ):
+        member = f"{key}.npy"
+        with self._refusing(), zipfile.ZipFile(self._path) as file, file.open(member) as opened:
             try:
                 return np.lib.format.read_array(opened, allow_pickle=False)
             except MemoryError as error:
@@ -981,7 +894,8 @@ def _open_pictures(given: Input) -> Source:
     """A folder of pictures as a table: the file, the folder it is in, and its pixels."""
     found = _read_pictures(given.path.resolve())
     if not found.names:
-        raise UserError(f"{given.name}: none of its pictures can be read. {_problems(found)}")
+        problems = few(found.problems.values(), 2)
+        raise UserError(f"{given.name}: none of its pictures can be read. {problems}")
     texts = {FILE: found.names}
     folders = [Path(name).parent.as_posix() for name in found.names]
     if len(set(folders)) > 1:
@@ -994,7 +908,9 @@ def _open_pictures(given: Input) -> Source:
         return pa.array(texts[name], pa.string())
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        yield pa.record_batch({name: column(name) for name in _each_once(numbers, others)})
+        yield pa.record_batch(
+            {name: column(name) for name in list(dict.fromkeys([*numbers, *others]))}
+        )
 
     kinds = {**dict.fromkeys(texts, "text"), PIXELS: "vector"}
     return Source(given.name, kinds, batches, found.names.__getitem__)
@@ -1006,9 +922,6 @@ def _read_pictures(path: Path) -> PictureFolder:
     found = pictures.read_pictures(path)
     if found.problems and found.names:
         n = len(found.problems) + len(found.names)
-        say(f"note: {len(found.problems)} of {n} pictures are left out. {_problems(found)}")
+        problems = few(found.problems.values(), 2)
+        say(f"note: {len(found.problems)} of {n} pictures are left out. {problems}")
     return found
-
-
-def _problems(found: PictureFolder) -> str:
-    return few(found.problems.values(), 2)

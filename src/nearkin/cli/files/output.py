@@ -93,7 +93,7 @@ class Output:
     ) -> None:
         self._in_full = is_standard_output(path)
         self.path = path = None if self._in_full else path
-        self.as_json = as_json
+        self.as_json, self.force = as_json, force
         self._quote = quote
         if quote and (as_json or (path is not None and ending(path) not in _DELIMITED)):
             raise UserError("--quote-formulas is for CSV and TSV, which spreadsheets read.")

@@ -21,25 +21,23 @@ from nearkin.cli.common import UserError, guess, listed, say
 from nearkin.cli.files.columns import (
     Choice,
     Feature,
-    Kinds,
-    check_agreement,
-    features_of_model,
-    has_words,
-    match_columns,
-    pick_columns,
-    refuse_others,
-    refuse_twice,
-)
-from nearkin.cli.files.features import (
     Features,
+    Kinds,
     Unseen,
+    check_agreement,
     features_of_columns,
     features_of_matrix,
+    features_of_model,
     features_of_table,
     features_of_vectors,
     fit_encoder,
+    has_words,
+    match_columns,
+    pick_columns,
     read_texts,
     refuse_missing_policy,
+    refuse_others,
+    refuse_twice,
     say_kinds,
     stated_kinds,
 )
@@ -257,7 +255,7 @@ def _stream(read: Any, n_rows: int, features: Features, source: Source) -> RowSt
     return RowStream(
         read,
         n_rows=n_rows,
-        n_columns=features.n_columns,
+        n_columns=len(features.columns),
         dtype=features.dtype,
         names=features.names,
         source=source.file,
@@ -322,7 +320,7 @@ def _fill_values(features: Features, missing: Missing, file: str, model: Any) ->
             )
         return np.asarray(model.fill)
     found = find_medians(features.blocks(), features.columns, missing)
-    found[features.is_value] = 0
+    found[list(features.is_value)] = 0
     empty = list(dict.fromkeys(np.array(features.columns)[np.isnan(found)].tolist()))
     if empty:
         raise UserError(f"{file} has no values at all in {', '.join(empty[:10])}: --exclude it.")
@@ -672,7 +670,7 @@ def open_table(
         else:
             features = features_of_columns(source, layout, along)
     if model is not None:
-        model.check_width(features.n_columns, source.file)
+        model.check_width(len(features.columns), source.file)
     found = complete_rows(source, features, layout, along, choice.missing, model)
     return Table(
         source.file,

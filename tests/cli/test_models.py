@@ -5,7 +5,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from nearkin.cli.row_marks import MOST_MARKS, add_marks, count_known, mark_rows
+from nearkin.cli.models import MOST_MARKS, add_marks, count_known, mark_rows
 
 
 def smallest_marks(blocks):
