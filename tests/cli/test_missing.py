@@ -276,7 +276,7 @@ def test_medians_of_many_rows_are_of_some_of_them(monkeypatch):
     columns = ["'a'", "'b'"]
     found = tables.count_missing(blocks, columns, lambda *where: pytest.fail(str(where)))
     assert found.counts == {"'b'": 49_960}
-    assert (found.n_rows, found.first, len(found.rows)) == (50_000, 40, 49_960)
+    assert (found.n_rows, found.rows[0], len(found.rows)) == (50_000, 40, 49_960)
     a, b = tables.find_medians(blocks, columns, found)
     assert a == pytest.approx(5, abs=0.1)
     assert b == np.median(X[:40, 1])  # of few values, all

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,12 @@ from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.pairs import read_pairs
 from nearkin.cli.files.tables import open_table
 from tests.cases import each
+
+
+def rows_named(n, ids=None):
+    return SimpleNamespace(
+        n_rows=n, n_rows_of_file=n, file="rows.csv", ids_of_file=lambda: ids, places=lambda: None
+    )
 
 
 def labels(path, column="y"):
@@ -54,7 +61,7 @@ def test_answers_as_people_and_programs_write_them(tmp_path):
     path = tmp_path / "p.csv"
     lines = [f"{i},{i + 1},{word}" for i, word in enumerate([*yes, *no, *unsure])]
     path.write_text("left,right,same\n" + "\n".join(lines) + "\n")
-    found = read_pairs(path, n_rows=20, ids=None, rows_of="rows.csv")
+    found = read_pairs(rows_named(20), path)
     assert found.same == [True] * 7 + [False] * 7 + [None] * 3
     pairs = found.pairs(20)
     assert (len(pairs.must_link), len(pairs.cannot_link)) == (7, 7)
@@ -64,7 +71,7 @@ def test_weights_and_numbers_as_ids(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("left,right,same,weight\n10,20,1,2.5\n20,30,0,\n")
     ids = pa.array(["10", "20", "30"])
-    pairs = read_pairs(path, n_rows=3, ids=ids, rows_of="rows.csv").pairs(3)
+    pairs = read_pairs(rows_named(3, ids), path).pairs(3)
     assert pairs.must_link.tolist() == [[0, 1]]
     assert pairs.must_weight.tolist() == [2.5]
     assert pairs.cannot_link.tolist() == [[1, 2]]

@@ -391,14 +391,7 @@ def _learn_links(
     """Fit a matcher to two files of records, or apply one that a file has."""
     known = None
     if pairs is not None:
-        file = pair_files.read_pairs(
-            pairs,
-            n_rows=left.n_rows,
-            ids=left.ids(),
-            rows_of=left.file,
-            delimiter=choice.delimiter,
-            others=(right.n_rows, right.ids(), right.file),
-        )
+        file = pair_files.read_pairs(left, pairs, delimiter=choice.delimiter, others=right)
         known = file.pairs(left.n_rows + right.n_rows)
     matcher = task.matcher
     if matcher is not None:

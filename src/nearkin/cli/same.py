@@ -101,7 +101,7 @@ def judge_pairs(
             "a model that has.",
         )
         named = records = tables.open_records_of(matcher, data, choice)
-    asked = pair_files.read_pairs_of(named, pairs, needs_answers=False, delimiter=choice.delimiter)
+    asked = pair_files.read_pairs(named, pairs, needs_answers=False, delimiter=choice.delimiter)
     found: dict[str, Any] = {"left": asked.left, "right": asked.right}
     if choice.id_column is None:
         numbers = named.numbers()[asked.ends]
@@ -243,7 +243,7 @@ class Reasons:
             self._metric._names_of_columns = list(groups)
         self._told: tuple[Any, ...] = ()
         if taught is not None:
-            file = pair_files.read_pairs_of(table, taught, delimiter=delimiter, role="--taught")
+            file = pair_files.read_pairs(table, taught, delimiter=delimiter, role="--taught")
             pairs = file.pairs(table.n_rows)
             if not len(pairs):
                 raise UserError(f"{taught} has no answers: --taught takes those that were learned.")

@@ -204,7 +204,7 @@ class Asker(ABC):
 
     @abstractmethod
     def next(self, n: int) -> Ints:
-        """Pairs of row numbers, the most useful first."""
+        """Pairs of row numbers of shape (n, 2), the most useful first."""
 
     def next_one(self) -> tuple[int, int] | None:
         """The next pair of row numbers, or None if there is nothing to ask."""
@@ -213,14 +213,13 @@ class Asker(ABC):
 
     @abstractmethod
     def progress(self) -> str:
-        """Report for the user, shown after an answer if it changed."""
+        """Say what answers have come to, or what more would gain."""
 
 
 class RowAsker(Asker):
     """Questions about the rows of a table, which are held in memory.
 
-    Questions for groups, without a model, go by a metric that is learned from the answers every now
-    and then, as :func:`nearkin.learn_actively` does.
+    Questions for groups go by a metric that is learned from the answers, if there is no model.
     """
 
     def __init__(
@@ -361,7 +360,7 @@ class AnswerFile:
         if lines[0] != _HEADER:
             raise UserError(f"{path} has other columns than left, right and same: name a new file.")
         if len(lines) > 1:
-            found = pair_files.read_pairs_of(table, path, role="--output")
+            found = pair_files.read_pairs(table, path, role="--output")
             self.given = [
                 (int(left), int(right), same)
                 for (left, right), same in zip(found.ends, found.same, strict=True)
@@ -380,7 +379,8 @@ class AnswerFile:
                     f"{self.path} was changed by another program: the answer is not taken back."
                 )
             file.truncate(begin)
-            _settle(file)
+            file.flush()
+            os.fsync(file.fileno())
         del self._added[-1]
 
     def _add(self, cells: list[Any]) -> None:
@@ -393,7 +393,8 @@ class AnswerFile:
                 if file.read(1) != b"\n":
                     file.write(b"\n")
             file.write(line.getvalue().encode())
-            _settle(file)
+            file.flush()
+            os.fsync(file.fileno())
             self._added.append((end, file.tell()))
 
     def _opened(self) -> IO[bytes]:
@@ -407,24 +408,10 @@ class AnswerFile:
             ) from error
 
 
-def _settle(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def ask_in_terminal(
-    asker: Asker,
-    answers: AnswerFile,
-    ids: Any,
-    shown: Any,
-    most: int,
-    *,
-    marked: bool = False,
+    asker: Asker, answers: AnswerFile, ids: Any, shown: Any, most: int, *, marked: bool
 ) -> None:
-    """Ask until there are enough answers, or the user has had enough.
-
-    What differs between the two is marked if it is ``marked``.
-    """
+    """Ask until there are enough answers, or the user has had enough; mark what differs."""
     for left, right, same in answers.given:
         asker.add(left, right, same)
     asked: list[tuple[int, int]] = []

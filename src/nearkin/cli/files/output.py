@@ -69,17 +69,9 @@ def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
 class Output:
     """A table to be written, checked before work begins.
 
-    Parameters
-    ----------
-    path : Path or None
-        None for standard output: CSV, or a short table if that is a terminal. "-" for CSV in any
-        case.
-    as_json : bool
-        JSON lines on standard output.
-    force : bool
-        Whether a file may be replaced.
-    quote : bool
-        Whether texts that a spreadsheet would take for formulas are quoted, in CSV and TSV.
+    Without a path it goes to standard output as CSV or JSON lines, or as a short table if that is a
+    terminal; "-" is for CSV in any case. ``force`` replaces files, ``quote`` puts formulas of
+    spreadsheets in quotes.
     """
 
     def __init__(
@@ -129,16 +121,12 @@ class Output:
             _write_file(unfinished, ending(self.path), batches, self._quote)
 
     def _show(self, batches: Iterator[Any]) -> None:
-        if self.as_json:
-            for batch in batches:
-                _emit(_json_lines(batch))
-        elif sys.stdout.isatty() and not self._in_full:
+        if not self.as_json and sys.stdout.isatty() and not self._in_full:
             _preview(batches)
-        else:
-            first = True
-            for batch in batches:
-                _emit(_csv(batch, ",", header=first, quote=self._quote))
-                first = False
+            return
+        for number, batch in enumerate(batches):
+            plain = () if self.as_json else (",", not number, self._quote)
+            _emit(_csv(batch, *plain) if plain else _json_lines(batch))
 
 
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
@@ -149,15 +137,11 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
                 writer.write_batch(batch)
         return
     text = suffix.removesuffix(".gz")
+    delimiter = "\t" if text == ".tsv" else ","
     with open(path, "wb") as plain, _zipped(plain, suffix) as file:
-        header = True
-        for batch in batches:
-            if text in (".jsonl", ".ndjson"):
-                file.write(_json_lines(batch))
-            else:
-                delimiter = "\t" if text == ".tsv" else ","
-                file.write(_csv(batch, delimiter, header=header, quote=quote))
-            header = False
+        for number, batch in enumerate(batches):
+            is_json = text in (".jsonl", ".ndjson")
+            file.write(_json_lines(batch) if is_json else _csv(batch, delimiter, not number, quote))
 
 
 @contextmanager
@@ -194,17 +178,18 @@ def _emit(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def _csv(batch: Any, delimiter: str, *, header: bool, quote: bool) -> bytes:
+def _csv(batch: Any, delimiter: str, header: bool, quote: bool) -> bytes:
+    """A batch as lines of CSV, after the names of its columns if ``header``."""
     out = io.BytesIO()
     if header:
         names = [quote_formula(name) if quote else name for name in batch.schema.names]
         line = io.StringIO()
         csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
         out.write(line.getvalue().encode())
-    batch = _writable(batch)
-    if quote:
-        batch = _without_formulas(batch)
-    style = "needed" if _needs_quotes(batch) else "none"
+    batch = _writable(batch, quote)
+    texts = (column for column in batch.columns if pa.types.is_string(column.type))
+    special = any(pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py() for text in texts)
+    style = "needed" if special else "none"
     options = pyarrow.csv.WriteOptions(
         include_header=False, delimiter=delimiter, quoting_style=style
     )
@@ -212,8 +197,8 @@ def _csv(batch: Any, delimiter: str, *, header: bool, quote: bool) -> bytes:
     return out.getvalue()
 
 
-def _writable(batch: Any) -> Any:
-    """Turn columns that CSV cannot have into plain ones."""
+def _writable(batch: Any, quote: bool) -> Any:
+    """Turn columns that CSV cannot have into plain ones, and quote formulas if that is wanted."""
     columns = []
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
@@ -224,15 +209,7 @@ def _writable(batch: Any) -> Any:
             column = pa.array(texts, pa.string())
         elif not (pa.types.is_primitive(kind) or pa.types.is_null(kind)):
             column = column.cast(pa.string())
-        columns.append(column)
-    return pa.record_batch(columns, names=batch.schema.names)
-
-
-def _without_formulas(batch: Any) -> Any:
-    """Put a quotation mark before texts that a spreadsheet would take for formulas."""
-    columns = []
-    for column in batch.columns:
-        if pa.types.is_string(column.type):
+        if quote and pa.types.is_string(column.type):
             formula = pc.and_not(
                 pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, NUMBER)
             )
@@ -240,11 +217,6 @@ def _without_formulas(batch: Any) -> Any:
             column = pc.if_else(formula, marked, column)
         columns.append(column)
     return pa.record_batch(columns, names=batch.schema.names)
-
-
-def _needs_quotes(batch: Any) -> bool:
-    texts = (column for column in batch.columns if pa.types.is_string(column.type))
-    return any(pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py() for text in texts)
 
 
 def _json_lines(batch: Any) -> bytes:
@@ -279,9 +251,6 @@ def _preview(batches: Iterator[Any]) -> None:
 
 def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-# Arrays as columns of a table.
 
 
 # Rows of a batch that goes to an output.

@@ -52,26 +52,15 @@ class _Places:
 
 @dataclass(frozen=True)
 class PairFile:
-    """Pairs in the order of their file.
-
-    Attributes
-    ----------
-    left, right : list of str
-        As the file has them.
-    ends : int array of shape (k, 2)
-        Row numbers.
-    same : list of bool or None
-        None where nothing is said.
-    weight : list of float
-    by : list of str, optional
-        Who answered, where the file says so; weights then count for nothing.
-    """
+    """Pairs in the order of their file, by names in it, and as row numbers of shape (k, 2)."""
 
     left: list[str]
     right: list[str]
     ends: NDArray[np.int64]
+    # None where nothing is said.
     same: list[bool | None]
     weight: list[float]
+    # Who answered, where the file says so; weights then count for nothing.
     by: list[str] | None = None
 
     def answers(self, n_rows: int) -> Answers | None:
@@ -112,7 +101,7 @@ def read_known_answers(
     """Read pairs as :func:`read_known_pairs`, and answers by person where the file names people."""
     found, answers = [], None
     if path is not None:
-        file = read_pairs_of(table, path, delimiter=delimiter)
+        file = read_pairs(table, path, delimiter=delimiter)
         answers = file.answers(table.n_rows)
         found.append(file.pairs(table.n_rows) if answers is None else answers.pairs)
         if not len(found[0]):
@@ -127,7 +116,7 @@ def read_judged_pairs(
     table: NamedRows, path: Path, delimiter: str | None, purpose: str, role: str = "--known"
 ) -> tuple[Ints, Mask, Floats]:
     """Rows, answers and weights of known pairs, some of which are the same and some are not."""
-    file = read_pairs_of(table, path, delimiter=delimiter, role=role)
+    file = read_pairs(table, path, delimiter=delimiter, role=role)
     told = np.array([answer is not None for answer in file.same], dtype=bool)
     same = np.array([answer is True for answer in file.same], dtype=bool)[told]
     n_same, n_different = int(same.sum()), int((~same).sum())
@@ -139,59 +128,19 @@ def read_judged_pairs(
     return file.ends[told], same, np.array(file.weight)[told]
 
 
-def read_pairs_of(
+def read_pairs(
     table: NamedRows,
     path: Path,
     *,
     needs_answers: bool = True,
     delimiter: str | None = None,
     role: str = "--pairs",
+    others: NamedRows | None = None,
 ) -> PairFile:
-    """Pairs of a table's rows; those that name rows which are left out of it are left out too."""
-    return read_pairs(
-        path,
-        n_rows=table.n_rows_of_file,
-        ids=table.ids_of_file(),
-        rows_of=table.file,
-        needs_answers=needs_answers,
-        delimiter=delimiter,
-        role=role,
-        places=table.places(),
-    )
+    """Pairs of a table's rows, or of these and those of another, which are numbered after them.
 
-
-def read_pairs(
-    path: Path,
-    *,
-    n_rows: int,
-    ids: Any,
-    rows_of: str,
-    needs_answers: bool = True,
-    delimiter: str | None = None,
-    role: str = "--pairs",
-    places: NDArray[np.int64] | None = None,
-    others: tuple[int, Any, str] | None = None,
-) -> PairFile:
-    """Read pairs by row number, or by id where these are given.
-
-    Parameters
-    ----------
-    path : Path
-        ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.feather``, or "-" for standard input.
-    n_rows : int
-    ids : array of pyarrow or None
-        Of the rows that pairs speak of.
-    rows_of : str
-        The file that has these rows.
-    needs_answers : bool
-        Whether there must be a column "same".
-    role : str
-        What the command line calls the file.
-    places : int array of shape (n_rows,), optional
-        What rows are numbered with in the end, -1 for those that are left out.
-    others : (int, array of pyarrow or None, str), optional
-        Rows, their ids and the file of a second table, if that is what the right ones are of. They
-        are numbered after those of the first.
+    Pairs are by id where the table has ids, by row number otherwise; those that name rows which are
+    left out of it are left out too. ``needs_answers`` says that there must be a column "same".
     """
     given = find_input(path, role, forms=_FORMS)
     file = given.name
@@ -216,22 +165,22 @@ def read_pairs(
         same.append(ANSWERS[said])
         weight.append(_weight(cells.get("weight"), where, file))
         column = next((name for name in _BY if name in cells), None)
-        by.append("" if column is None else _plain(cells[column]).strip())
+        who = None if column is None else cells[column]
+        by.append("" if who is None else str(who).strip())
     if not left:
         raise UserError(f"{file} has no pairs.")
     if others is None:
-        ends = _row_numbers({"left": left, "right": right}, n_rows, ids, file, rows_of, wheres)
+        ends = _row_numbers({"left": left, "right": right}, table, file, wheres)
     else:
-        n_others, ids_of_others, their_file = others
-        first = _row_numbers({"left": left}, n_rows, ids, file, rows_of, wheres)
-        second = _row_numbers({"right": right}, n_others, ids_of_others, file, their_file, wheres)
-        ends = np.hstack([first, n_rows + second])
+        first = _row_numbers({"left": left}, table, file, wheres)
+        second = _row_numbers({"right": right}, others, file, wheres)
+        ends = np.hstack([first, table.n_rows + second])
     itself = (ends[:, 0] == ends[:, 1]) & np.array([answer is False for answer in same])
     if itself.any():
         row = int(itself.argmax())
         raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
     named = [name or UNNAMED for name in by] if any(by) else None
-    found = PairFile(left, right, ends, same, weight, named)
+    found, places = PairFile(left, right, ends, same, weight, named), table.places()
     return found if places is None else _among(found, places, file)
 
 
@@ -249,8 +198,7 @@ def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = No
         weight.append(_weight(cells.get("weight"), where, file))
     if not weight:
         raise UserError(f"{file} has no triplets.")
-    n_rows, ids = table.n_rows_of_file, table.ids_of_file()
-    rows = _row_numbers(columns, n_rows, ids, file, table.file, wheres)
+    rows = _row_numbers(columns, table, file, wheres)
     a, b, c = rows.T
     repeated = (a == b) | (a == c) | (b == c)
     if repeated.any():
@@ -312,25 +260,18 @@ def _records(
             _check_columns(found, needed, f"line {line} of {given.name}")
             yield line, found
         return
-    table = _arrow_table(given)
-    _check_columns(table.column_names, needed, given.name)
-    wanted = [c for c in (*needed, "same", "weight", *_BY) if c in table.column_names]
-    wanted = list(dict.fromkeys(wanted))
-    batches = table.select(wanted).to_batches(max_chunksize=_SOME_ROWS)
-    yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
-
-
-def _arrow_table(given: Input) -> Any:
     import pyarrow.feather
     import pyarrow.parquet
 
-    read = pyarrow.parquet.read_table
-    if given.form == "feather":
-        read = pyarrow.feather.read_table
+    is_feather = given.form == "feather"
+    read = pyarrow.feather.read_table if is_feather else pyarrow.parquet.read_table
     with explain_unreadable(FORMS[given.form], given.name):
         table = read(given.path)
         table.validate(full=True)
-    return table
+    _check_columns(table.column_names, needed, given.name)
+    wanted = dict.fromkeys(c for c in (*needed, "same", "weight", *_BY) if c in table.column_names)
+    batches = table.select([*wanted]).to_batches(max_chunksize=_SOME_ROWS)
+    yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
 
 
 def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
@@ -354,11 +295,7 @@ def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
 def _filled(cells: dict[str, Any], name: str, where: str, file: str) -> str:
     if cells.get(name) in (None, ""):
         raise UserError(f"{where}, column {name!r} of {file} is empty.")
-    return _plain(cells[name])
-
-
-def _plain(cell: Any) -> str:
-    return "" if cell is None else str(cell)
+    return str(cells[name])
 
 
 def _weight(cell: Any, where: str, file: str) -> float:
@@ -374,11 +311,12 @@ def _weight(cell: Any, where: str, file: str) -> float:
 
 
 def _row_numbers(
-    columns: dict[str, list[str]], n_rows: int, ids: Any, file: str, rows_of: str, wheres: _Places
+    columns: dict[str, list[str]], table: NamedRows, file: str, wheres: _Places
 ) -> NDArray[np.int64]:
     """Numbers of the rows that columns name, side by side: by id, if there are any."""
+    ids, n_rows = table.ids_of_file(), table.n_rows_of_file
     if ids is not None:
-        return _by_id(columns, ids, file, rows_of, wheres)
+        return _by_id(columns, ids, file, table.file, wheres)
     ends = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=np.int64)
     for j, (name, cells) in enumerate(columns.items()):
         for row, cell in enumerate(cells):
@@ -391,8 +329,8 @@ def _row_numbers(
                 ) from None
             if not 0 <= ends[row, j] < n_rows:
                 raise UserError(
-                    f"{wheres[row]}, column {name!r} of {file} is {cell}, but {rows_of} has rows 0 "
-                    f"to {n_rows - 1}."
+                    f"{wheres[row]}, column {name!r} of {file} is {cell}, but {table.file} has "
+                    f"rows 0 to {n_rows - 1}."
                 )
     return ends
 

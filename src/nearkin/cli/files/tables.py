@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,8 @@ from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, open_npy, open_stream
 from nearkin.tables.reading import Column, read_columns, recognise_id_name
 
-# Values that medians are found from, in all columns together: 64 MB.
-_MOST_VALUES = 2**23
-_FEWEST_VALUES = 1000
+# Values that medians are found from, in all columns together (64 MB), and in each in any case.
+_MOST_VALUES, _FEWEST_VALUES = 2**23, 1000
 # Columns that a message names.
 _MOST_NAMED = 20
 
@@ -62,24 +61,11 @@ Blocks = Iterable[Floats]
 
 @dataclass(frozen=True)
 class Missing:
-    """Which cells are missing.
-
-    Attributes
-    ----------
-    n_rows : int
-        All rows.
-    counts : dict
-        Number of rows that lack a column, by what messages call it.
-    first : int or None
-        The first row that lacks something.
-    rows : int ndarray
-        Numbers of all rows that lack something.
-    """
+    """Which rows lack something, and how many lack each column, by what messages call it."""
 
     n_rows: int
-    counts: dict[str, int]
-    first: int | None
     rows: NDArray[np.int64]
+    counts: dict[str, int]
 
     def shown(self) -> str:
         """All columns with their counts."""
@@ -88,19 +74,19 @@ class Missing:
         more = len(named) - _MOST_NAMED
         return text + (f" and some in {more} columns more" if more > 0 else "")
 
+    def said_of(self, file: str) -> str:
+        """How many rows lack something."""
+        rows = f"{len(self.rows)} of {counted(self.n_rows, 'row')} of {file}"
+        return f"missing cells in {rows} ({self.shown()})"
+
 
 def count_missing(
     blocks: Blocks, columns: Sequence[str], refuse_infinite: Callable[[int, str, float], None]
 ) -> Missing:
     """Go through rows in which missing cells are NaN.
 
-    Parameters
-    ----------
-    blocks : iterable of arrays of shape (k, d)
-    columns : d texts
-        What messages call the column that each number is of; several may be of one.
-    refuse_infinite : callable
-        Called with row, column and value if a number is infinite.
+    ``columns`` is what messages call the column that each number is of; several may be of one.
+    ``refuse_infinite`` is called with row, column and value if a number is infinite.
     """
     names = np.array(columns, dtype=object)
     counts: dict[str, int] = dict.fromkeys(columns, 0)
@@ -121,12 +107,7 @@ def count_missing(
             incomplete.append(start + np.flatnonzero(missing.any(axis=1)))
         start += len(rows)
     found = np.concatenate([np.empty(0, dtype=np.int64), *incomplete])
-    return Missing(
-        start,
-        {name: count for name, count in counts.items() if count},
-        int(found[0]) if len(found) else None,
-        found,
-    )
+    return Missing(start, found, {name: count for name, count in counts.items() if count})
 
 
 def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
@@ -145,11 +126,8 @@ def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Fl
             if n_values > most:
                 values = values[rng.random(len(values)) < most / n_values]
             drawn[j].append(values)
-    return np.array([_median(np.concatenate(parts)) for parts in drawn])
-
-
-def _median(values: Floats) -> float:
-    return float(np.median(values)) if len(values) else np.nan
+    found = map(np.concatenate, drawn)
+    return np.array([np.median(values) if len(values) else np.nan for values in found])
 
 
 class MissingCellsError(UserError):
@@ -157,109 +135,151 @@ class MissingCellsError(UserError):
 
 
 @dataclass(frozen=True)
-class CompleteRows:
-    """Rows that are complete, and what was done to them.
+class _Completing:
+    """Makes complete rows of features, or says which cells are missing."""
 
-    Attributes
-    ----------
-    rows : RowStream
-    left_out : int ndarray
-        Numbers of the file's rows that are not among them.
-    fill : ndarray of shape (d,) or None
-        What missing cells were filled with.
-    """
+    source: Source
+    features: Features
+    model: Any
 
-    rows: RowStream
-    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    fill: Floats | None = None
+    def rows(
+        self, policy: str | None, layout: list[Feature] | None, along: list[str]
+    ) -> tuple[RowStream, NDArray[np.int64], Floats | None]:
+        """Rows with all their cells, those left out, and what missing cells are filled with.
 
+        ``policy`` is "fill", "drop" or "error"; None is "fill" if the model remembers what with.
+        """
+        nobody = np.empty(0, dtype=np.int64)
+        if policy is None and self.model is not None and self.model.fill is not None:
+            policy = "fill"
+        if policy in (None, "error") and self.source.direct is not None:
+            direct = _direct_rows(self.source.direct, layout, along)
+            if direct is not None:
+                return self._diagnosed(direct), nobody, None
+        missing, file = self._count_missing(), self.source.file
+        if missing.n_rows == 0:
+            raise UserError(f"{file} has no rows.")
+        if policy == "drop":
+            return self._without(missing), missing.rows, None
+        fill = None
+        if policy == "fill":
+            fill = self._fill_values(missing)
+            if missing.counts:
+                of = "the medians of the columns"
+                of = of if self.model is None else f"what {self.model.file} remembers"
+                say(f"note: {missing.said_of(file)}: filled with {of}")
+        elif missing.counts:
+            raise self._refusal(missing)
 
-def complete_rows(
-    source: Source,
-    features: Features,
-    layout: list[Feature] | None,
-    along: list[str],
-    policy: str | None,
-    model: Any,
-) -> CompleteRows:
-    """Rows with all their cells, or an error that says which are missing.
+        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            start = 0
+            for rows, carried in self.features.read(None):
+                if fill is not None and np.isnan(rows).any():
+                    rows = np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
+                yield Block(start, rows, carried)
+                start += len(rows)
 
-    ``policy`` is "fill", "drop" or "error"; None is "fill" if the model remembers what with.
-    """
-    known = None if model is None else model.fill
-    if policy is None and known is not None:
-        policy = "fill"
-    if policy in (None, "error") and source.direct is not None:
-        rows = _direct_rows(source.direct, layout, along)
-        if rows is not None:
-            return CompleteRows(_diagnosed(rows, source, features, model))
-    missing = _missing_in(source, features, model)
-    if missing.n_rows == 0:
-        raise UserError(f"{source.file} has no rows.")
-    fill = None
-    if policy == "fill":
-        fill = _fill_values(features, missing, source.file, model)
-    elif policy == "drop":
-        return _without(source, features, missing)
-    elif missing.counts:
-        raise _refusal(missing, source, model)
-    if missing.counts and fill is not None:
-        of = "the medians of the columns" if model is None else f"what {model.file} remembers"
-        say(f"note: {_how_many(missing, source.file)}: filled with {of}")
+        return self._stream(read, missing.n_rows), nobody, fill
 
-    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        start = 0
-        for rows, carried in features.read(None):
-            yield Block(start, rows if fill is None else _fill(rows, fill), carried)
-            start += len(rows)
-
-    return CompleteRows(_stream(read, missing.n_rows, features, source), fill=fill)
-
-
-def _missing_in(source: Source, features: Features, model: Any) -> Missing:
-    """Cells that are missing, and values that the model does not know are said."""
-    if features.count is not None:
-        return Missing(features.count(), {}, None, np.empty(0, dtype=np.int64))
-    unseen: Unseen = {}
-    blocks = (rows for rows, _ in features.read(unseen))
-    missing = count_missing(blocks, features.columns, _infinite_in(source))
-    _note_unseen(unseen, source.file, model)
-    return missing
-
-
-def _without(source: Source, features: Features, missing: Missing) -> CompleteRows:
-    """Only rows that lack nothing."""
-    n_left = missing.n_rows - len(missing.rows)
-    if n_left == 0:
-        raise UserError(f"{_how_many(missing, source.file)}: none is left.")
-    if missing.counts:
-        leaves = f"left out, which leaves {counted(n_left, 'row')}"
-        say(f"note: {_how_many(missing, source.file)}: {leaves}")
-
-    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        start = number = 0
-        for rows, carried in features.read(None):
-            first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
-            kept = np.ones(len(rows), dtype=bool)
-            kept[missing.rows[first:last] - number] = False
-            number += len(rows)
-            yield Block(
-                start, rows[kept], None if carried is None else carried.filter(pa.array(kept))
+    def _count_missing(self) -> Missing:
+        """Cells that are missing; values that the model does not know are said."""
+        if self.features.count is not None:
+            return Missing(self.features.count(), np.empty(0, dtype=np.int64), {})
+        unseen: Unseen = {}
+        blocks = (rows for rows, _ in self.features.read(unseen))
+        missing = count_missing(blocks, self.features.columns, self._refuse_infinite)
+        for column, others in unseen.items():
+            examples = ", ".join(repr(value) for value in sorted(others.examples)[:3])
+            say(
+                f"note: {self.source.file} has {counted(others.count, 'row')} with values of "
+                f"{column!r} that {self.model.file} has not seen, such as {examples}: they count "
+                "as none of those it knows"
             )
-            start += int(kept.sum())
+        return missing
 
-    return CompleteRows(_stream(read, n_left, features, source), left_out=missing.rows)
+    def _without(self, missing: Missing) -> RowStream:
+        """Only rows that lack nothing."""
+        n_left = missing.n_rows - len(missing.rows)
+        if n_left == 0:
+            raise UserError(f"{missing.said_of(self.source.file)}: none is left.")
+        if missing.counts:
+            leaves = f"left out, which leaves {counted(n_left, 'row')}"
+            say(f"note: {missing.said_of(self.source.file)}: {leaves}")
 
+        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            start = number = 0
+            for rows, carried in self.features.read(None):
+                first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
+                kept = np.ones(len(rows), dtype=bool)
+                kept[missing.rows[first:last] - number] = False
+                number += len(rows)
+                along = None if carried is None else carried.filter(pa.array(kept))
+                yield Block(start, rows[kept], along)
+                start += int(kept.sum())
 
-def _stream(read: Any, n_rows: int, features: Features, source: Source) -> RowStream:
-    return RowStream(
-        read,
-        n_rows=n_rows,
-        n_columns=len(features.columns),
-        dtype=features.dtype,
-        names=features.names,
-        source=source.file,
-    )
+        return self._stream(read, n_left)
+
+    def _stream(self, read: Any, n_rows: int) -> RowStream:
+        return RowStream(
+            read,
+            n_rows=n_rows,
+            n_columns=len(self.features.columns),
+            dtype=self.features.dtype,
+            names=self.features.names,
+            source=self.source.file,
+        )
+
+    def _diagnosed(self, direct: RowStream) -> RowStream:
+        """Wrap a stream so that an error about one missing cell reports all of them."""
+
+        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            try:
+                with _named(self.source.direct):
+                    yield from direct.blocks(wanted)
+            except ValueError:
+                blocks = self.features.blocks()
+                missing = count_missing(blocks, self.features.columns, self._refuse_infinite)
+                if missing.counts:
+                    raise self._refusal(missing) from None
+                raise
+
+        return direct.read_by(read, len(direct), self.source.file)
+
+    def _refuse_infinite(self, row: int, column: str, value: float) -> None:
+        name = column if column.startswith("column ") else f"column {column}"
+        raise UserError(
+            f"{self.source.where(row)}, {name} of {self.source.file} is {value}: distances need "
+            "finite numbers."
+        )
+
+    def _fill_values(self, missing: Missing) -> Floats:
+        """Values that a model remembers, or medians; 0 for one-hot columns."""
+        if self.model is not None:
+            if self.model.fill is None:
+                raise UserError(
+                    f"--missing fill: {self.model.file} does not know what to fill with; it must "
+                    "be fitted with --missing fill."
+                )
+            return np.asarray(self.model.fill)
+        columns = self.features.columns
+        found = find_medians(self.features.blocks(), columns, missing)
+        found[list(self.features.is_value)] = 0
+        empty = list(dict.fromkeys(np.array(columns)[np.isnan(found)].tolist()))
+        if empty:
+            named = ", ".join(empty[:10])
+            raise UserError(f"{self.source.file} has no values at all in {named}: --exclude it.")
+        return found
+
+    def _refusal(self, missing: Missing) -> MissingCellsError:
+        """Make the error for missing cells where nothing was said about them."""
+        fill = "To fill them, the model must be fitted with --missing fill"
+        if self.model is None:
+            fill = "--missing fill puts the median of the column there"
+        return MissingCellsError(
+            f"{self.source.file} has missing cells: {missing.shown()}; the first is in "
+            f"{self.source.where(int(missing.rows[0]))}.\n{fill}; --missing drop leaves such rows "
+            "out."
+        )
 
 
 def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
@@ -270,22 +290,6 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
         if any(feature.value is not None for feature in layout):
             return None
         return open_stream(given.path, columns=[f.column for f in layout], carry=along)
-
-
-def _diagnosed(direct: RowStream, source: Source, features: Features, model: Any) -> RowStream:
-    """Wrap a stream so that an error about one missing cell reports all of them."""
-
-    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        try:
-            with _named(source.direct):
-                yield from direct.blocks(wanted)
-        except ValueError:
-            missing = count_missing(features.blocks(), features.columns, _infinite_in(source))
-            if missing.counts:
-                raise _refusal(missing, source, model) from None
-            raise
-
-    return direct.read_by(read, len(direct), source.file)
 
 
 @contextmanager
@@ -299,69 +303,6 @@ def _named(given: Input | None) -> Iterator[None]:
         raise UserError(str(error).replace(str(given.path), given.name)) from error
 
 
-def _infinite_in(source: Source) -> Any:
-    def refuse(row: int, column: str, value: float) -> None:
-        name = column if column.startswith("column ") else f"column {column}"
-        raise UserError(
-            f"{source.where(row)}, {name} of {source.file} is {value}: distances need finite "
-            "numbers."
-        )
-
-    return refuse
-
-
-def _fill_values(features: Features, missing: Missing, file: str, model: Any) -> Floats:
-    """Values for missing cells: those that a model remembers, or medians; 0 for one-hot columns."""
-    if model is not None:
-        if model.fill is None:
-            raise UserError(
-                f"--missing fill: {model.file} does not know what to fill with; it must be fitted "
-                "with --missing fill."
-            )
-        return np.asarray(model.fill)
-    found = find_medians(features.blocks(), features.columns, missing)
-    found[list(features.is_value)] = 0
-    empty = list(dict.fromkeys(np.array(features.columns)[np.isnan(found)].tolist()))
-    if empty:
-        raise UserError(f"{file} has no values at all in {', '.join(empty[:10])}: --exclude it.")
-    return found
-
-
-def _fill(rows: Floats, values: Floats) -> Floats:
-    """Rows with a column's value wherever a cell is missing."""
-    missing = np.isnan(rows)
-    return np.where(missing, values.astype(rows.dtype), rows) if missing.any() else rows
-
-
-def _refusal(missing: Missing, source: Source, model: Any) -> MissingCellsError:
-    """Make the error for missing cells where nothing was said about them."""
-    assert missing.first is not None
-    fill = "To fill them, the model must be fitted with --missing fill"
-    if model is None:
-        fill = "--missing fill puts the median of the column there"
-    return MissingCellsError(
-        f"{source.file} has missing cells: {missing.shown()}; the first is in "
-        f"{source.where(missing.first)}.\n{fill}; --missing drop leaves such rows out."
-    )
-
-
-def _how_many(missing: Missing, file: str) -> str:
-    return (
-        f"missing cells in {len(missing.rows)} of {counted(missing.n_rows, 'row')} of {file} "
-        f"({missing.shown()})"
-    )
-
-
-def _note_unseen(unseen: Unseen, file: str, model: Any) -> None:
-    """Say which values are new to a model."""
-    for column, others in unseen.items():
-        examples = ", ".join(repr(value) for value in sorted(others.examples)[:3])
-        say(
-            f"note: {file} has {counted(others.count, 'row')} with values of {column!r} that "
-            f"{model.file} has not seen, such as {examples}: they count as none of those it knows"
-        )
-
-
 # Columns that are shown with a question.
 _FEW_SHOWN = 8
 # Without zeros in front: "007" and "7" are two names.
@@ -370,13 +311,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 @dataclass(frozen=True)
 class NamedRows(ABC):
-    """A file that is open, whose rows have names.
-
-    Attributes
-    ----------
-    file : str
-        For messages.
-    """
+    """A file that is open, whose rows have names; ``file`` is what messages call it."""
 
     file: str
     _source: Source
@@ -388,15 +323,12 @@ class NamedRows(ABC):
     def n_rows(self) -> int:
         """How many rows there are, without those that are left out."""
 
-    def values(self, column: str, option: str) -> Any:
-        """All values of a column, as an array of pyarrow."""
-        return self._kept(self._values(column, option))
-
-    def _values(self, column: str, option: str) -> Any:
-        """All values of a column, also of rows that are left out."""
+    def values(self, column: str, option: str, *, of_file: bool = False) -> Any:
+        """All values of a column as an array of pyarrow; also of rows left out, if ``of_file``."""
         refuse_unknown(column, self._source, option)
         parts = [batch.column(column) for batch in self._source.batches([], [column])]
-        return pa.chunked_array(parts).combine_chunks()
+        values = pa.chunked_array(parts).combine_chunks()
+        return values if of_file else self._kept(values)
 
     def _kept(self, values: Any) -> Any:
         """Drop from values of all rows of the file those of rows that are left out."""
@@ -433,7 +365,7 @@ class NamedRows(ABC):
         """Ids of all rows of the file, also of those that are left out."""
         if self._id_column is None:
             return None
-        ids = read_texts(self._values(self._id_column, "--id"))
+        ids = read_texts(self.values(self._id_column, "--id", of_file=True))
         where = f"column {self._id_column!r} of {self.file}"
         if ids.null_count:
             row = int(ids.is_null().to_numpy(zero_copy_only=False).argmax())
@@ -462,6 +394,10 @@ class NamedRows(ABC):
         names = match_columns(patterns, self._source.kinds, "--show", self.file)
         if not names:
             names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
+        return self._cells(names)
+
+    def _cells(self, names: Sequence[str]) -> Any:
+        """Columns as the file has them, as a table of pyarrow."""
         batches = list(self._source.batches([], names)) if names else []
         return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
 
@@ -498,11 +434,11 @@ class NamedRows(ABC):
 
     def carried(self, names: Sequence[str], rows: Any) -> dict[str, Any]:
         """Some rows of columns, as the file has them."""
-        batches = list(self._source.batches([], names)) if names else []
-        if not batches:
+        cells = self._cells(names)
+        if not cells.num_columns:
             return {}
-        kept = self._kept(pa.Table.from_batches(batches)).take(pa.array(rows))
-        return {name: kept.column(name).combine_chunks() for name in names}
+        taken = cells.take(pa.array(rows))
+        return {name: taken.column(name).combine_chunks() for name in names}
 
 
 def _is_missing(value: Any) -> bool:
@@ -530,29 +466,18 @@ _MOST_CATEGORIES = 1000
 
 @dataclass(frozen=True)
 class Table(NamedRows):
-    """A file that is open, as rows of numbers.
-
-    Attributes
-    ----------
-    rows : RowStream
-        Features, with the columns that go along.
-    names : list of str or None
-        Of the features; None for arrays and vectors.
-    vector : str or None
-        The column of vectors that the features are.
-    columns : set of str
-        Columns of the file that the features are of.
-    fill : ndarray of shape (d,) or None
-        What missing cells were filled with.
-    encoder : TableEncoder or None
-        What makes numbers of the columns, where words are among them.
-    """
+    """A file that is open, as rows of numbers, with the columns that go along."""
 
     rows: RowStream
+    # Of the features; None for arrays and vectors.
     names: list[str] | None
+    # The column of vectors that the features are.
     vector: str | None
+    # Columns of the file that the features are of.
     columns: set[str]
+    # What missing cells were filled with, for each feature.
     fill: Floats | None
+    # What makes numbers of the columns, where words are among them: a TableEncoder.
     encoder: Any
 
     @property
@@ -615,27 +540,11 @@ def open_table(
     words: bool = True,
     encoded: bool = False,
 ) -> Table:
-    """Open a file of rows.
+    """Open a file of rows, or standard input ("-"), with the features of the model if there is one.
 
-    Parameters
-    ----------
-    path : Path
-        "-" for standard input.
-    choice : Choice
-    labels : str, optional
-        Column of classes, which is no feature.
-    aside : list of str
-        Other columns that are no features.
-    carry : list of str or None
-        Columns that go along with the rows, or patterns; None for all.
-    model : Model, optional
-        Whose features are to be taken.
-    role : str
-        What the command line calls the file.
-    words : bool
-        Whether columns of words are encoded, too; otherwise they are refused.
-    encoded : bool
-        Whether all columns are encoded, words or not.
+    The labels and columns ``aside`` are no features; ``carry`` are columns or patterns that go
+    along with the rows, None for all. Columns of words are refused unless ``words`` are encoded,
+    too; if ``encoded``, all columns are. ``role`` is what the command line calls the file.
     """
     source = open_source(path, choice, role)
     for option, column in (("--id", choice.id_column), ("--labels", labels)):
@@ -671,17 +580,18 @@ def open_table(
             features = features_of_columns(source, layout, along)
     if model is not None:
         model.check_width(len(features.columns), source.file)
-    found = complete_rows(source, features, layout, along, choice.missing, model)
+    completing = _Completing(source, features, model)
+    rows, left_out, fill = completing.rows(choice.missing, layout, along)
     return Table(
         source.file,
         source,
         choice.id_column,
-        found.left_out,
-        rows=found.rows,
+        left_out,
+        rows=rows,
         names=features.names,
         vector=features.vector,
         columns={feature.column for feature in layout or ()},
-        fill=found.fill,
+        fill=fill,
         encoder=encoder,
     )
 
@@ -736,14 +646,9 @@ def _distinct(source: Source, column: str) -> list[str]:
 
 @dataclass(frozen=True)
 class RecordTable(NamedRows):
-    """A file of records, held in memory.
+    """A file of records, held in memory."""
 
-    Attributes
-    ----------
-    cells : table of pyarrow
-        The columns that are compared, as the file has them.
-    """
-
+    # The columns that are compared, as the file has them: a table of pyarrow.
     cells: Any
 
     @property
@@ -758,14 +663,10 @@ class RecordTable(NamedRows):
 
     def column_of_ids(self) -> str | None:
         """A column that seems to name records, if there is any: no two have the same there."""
-        return next(
-            (
-                name
-                for name in filter(recognise_id_name, self._source.kinds)
-                if len(self.values(name, "--id").unique().drop_null()) == self.n_rows
-            ),
-            None,
-        )
+        for name in filter(recognise_id_name, self._source.kinds):
+            if len(self.values(name, "--id").unique().drop_null()) == self.n_rows:
+                return name
+        return None
 
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each thing: of each column the cell that most of its records have.
@@ -800,19 +701,10 @@ def open_records(
     role: str = "DATA",
     least: int = 2,
 ) -> RecordTable:
-    """Open a file of records, and read the columns that are compared.
+    """Open a file of records, or standard input ("-"), and read the columns that are compared.
 
-    Parameters
-    ----------
-    path : Path
-        "-" for standard input.
-    choice : Choice
-    columns : list of str, optional
-        What is compared; by default what the user chose, or all but ids and the like.
-    role : str
-        What the command line calls the file.
-    least : int
-        Rows that it must have.
+    By default these are what the user chose, or all but ids and the like. ``role`` is what the
+    command line calls the file, ``least`` the rows that it must have.
     """
     source = open_source(path, choice, role)
     refuse_missing_policy(choice)
