@@ -125,6 +125,8 @@ def test_arrays(run, tmp_path):
         run, "rows.npy"
     )
     assert "columns cannot be chosen" in refused(run, "rows.npy", "-c", "a")
+    message = "--labels kind: no such column in rows.npy; its columns have no names."
+    assert message in refused(run, "rows.npy", "--labels", "kind")
     np.savez(tmp_path / "rows.npz", one=np.ones((3, 2)), two=np.ones((3, 2)))
     assert "one array of rows and columns, or one named X; it has 'one', 'two'" in refused(
         run, "rows.npz"

@@ -212,6 +212,7 @@ def test_many_rows_get_landmarks(run, tmp_path):
         (("-l", "knd"), "--labels knd: no such column in rows.csv; did you mean 'kind'?"),
         (("-p", "numbered.csv", "--seed", "-1"), "--seed"),
         (("-p", "numbered.csv", "--nonsense"), "--nonsense"),
+        (("-l", "kind", "--one-hot", "name", "--forget-names"), "--one-hot needs the names"),
         (("-p", "pairs.csv"), "is 'n0', not a row number; if pairs name ids, say with --id"),
     ],
 )
@@ -267,14 +268,11 @@ def test_how_sure_is_what_the_library_says(run, model, sample):
     assert_allclose(chance, [0.9, 0.1], atol=0.001)
 
 
-def test_info_is_json_too(run, model):
+def test_info_is_json_too_and_refuses_other_files(run, files, model):
     found = json.loads(run("info", "model.nearkin", "--json").out)
     assert found["learner"] == "KernelBeta"
     assert found["n_features"] == 2
     assert found["tested"] == []
-
-
-def test_info_refuses_other_files(run, files):
     assert "rows.csv" in run("info", "rows.csv", status=2).err
     assert "there is no such file" in run("info", "none.nearkin", status=2).err
 
@@ -305,11 +303,6 @@ def test_names_are_forgotten_on_request(run, files, sample, model):
     assert "2 without names: they go by their order" in run("info", "new.nearkin").out
     Z = pd.read_csv("learned.csv").drop(columns="name").to_numpy()
     assert_allclose(Z, model.transform(sample.X), atol=1e-12)
-
-
-def test_one_hot_needs_names(run, files):
-    which = ["rows.csv", "--labels", "kind", "--one-hot", "name", "--forget-names"]
-    assert "--one-hot needs the names" in fit(run, *which, status=2).err
 
 
 def test_rows_kept_apart_are_not_learned_from(run, files, sample):

@@ -104,11 +104,8 @@ def test_rows_keep_their_numbers_where_others_are_dropped(run, holes):
     assert {r["neighbor"] for r in near} <= {"0", "3", "4", "5"}
     by_label = run("evaluate", "m.nearkin", *drop, "--labels", "kind").records
     assert by_label[0]["judged_by"] == "labels"
-
-
-def test_labels_follow_rows_that_are_kept(run, holes):
-    which = ("rows.csv", "-c", "a,b", "--labels", "kind", "--missing", "drop")
-    run("fit", *which, "--learner", "rca", "-o", "m.nearkin")
+    labelled = ("--labels", "kind", "--learner", "rca", "-o", "m.nearkin", "--force")
+    run("fit", *which, *labelled)
     assert nearkin.load("m.nearkin").learned_from_["labels"] == 3
 
 
@@ -182,13 +179,6 @@ def test_scores_by_what_was_learned_from_are_refused(run, files):
     err = run("evaluate", "m.nearkin", "rows.csv", "--labels", "kind", status=2).err
     assert "--labels kind: m.nearkin was learned from this column" in err
     run("plot", "m.nearkin", "rows.csv", "--labels", "kind", "-o", "p.svg")
-
-
-def test_names_of_columns_that_an_array_does_not_have(run, files, sample):
-    np.save("rows.npy", sample.X)
-    arguments = ("fit", "rows.npy", "--labels", "kind", "-o", "m.nearkin")
-    message = "--labels kind: no such column in rows.npy; its columns have no names."
-    assert message in run(*arguments, status=2).err
 
 
 @pytest.fixture(params=["parquet", "feather", "jsonl"])

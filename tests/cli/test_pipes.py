@@ -207,12 +207,6 @@ def test_compressed_pairs(run, files, sample):
     assert "40 pairs" in run("fit", *arguments, "-p", "pairs.feather", "-o", "m.nearkin").err
 
 
-def test_a_dash_is_all_of_it_even_in_a_terminal(run, files, sample, model, monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    records = run("transform", "model.nearkin", "rows.csv", "--id", "name", "-o", "-").records
-    assert len(records) == len(sample.X)
-
-
 def test_json_lines_are_rows(run, tmp_path):
     (tmp_path / "rows.jsonl").write_text(
         '{"id": 1, "a": 1, "v": [1, 2], "s": "x"}\n\n{"id": 2, "a": 2.5, "v": [3, 4], "s": null}\n'

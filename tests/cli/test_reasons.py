@@ -1,4 +1,4 @@
-"""``nearkin same --why``: src/nearkin/cli/reasons.py."""
+"""``nearkin same --why``: src/nearkin/cli/same.py."""
 
 import csv
 import json

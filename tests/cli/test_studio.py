@@ -83,19 +83,6 @@ def test_another_learner_can_be_taught(run, files, served):
     assert metric.random_state == 0
 
 
-@each(
-    ("options", "said"),
-    [
-        (["--learner", "rca"], "the studio teaches itml, kernel-beta or gmml"),
-        (["--learner", "itm"], "no such learner"),
-        (["--set", "n_landmarks=20"], "name the learner"),
-        (["--learner", "gmml", "--set", "depth=3"], "GMML has no such parameter"),
-    ],
-)
-def test_learners_that_cannot_be_taught(run, files, options, said):
-    assert said in run("studio", "rows.csv", "--id", "name", *options, status=2).err
-
-
 def test_labels_are_known_from_the_start(run, files, served):
     shown = opened(run, "rows.csv", "--id", "name", "--labels", "kind")
     assert "500 pairs are known from the start" in shown.err
@@ -121,13 +108,6 @@ def test_columns_of_many_kinds(run, files, served):
     assert set(lesson.records.columns) == {"text", "when", "yes", "left_out"}
     texts = [field["value"] for field in lesson.record(2)["fields"]]
     assert "c" * 2000 in texts
-
-
-def test_a_column_of_vectors_is_taken_where_there_are_no_numbers(run, files, served):
-    frame = pd.DataFrame({"text": list("abc"), "v": [[1.0, 2], [3, 4], [5, 7]]})
-    frame.to_parquet("v.parquet")
-    opened(run, "v.parquet")
-    assert served[0].records.X.shape == (3, 2)
 
 
 def test_columns_that_are_hardly_features_are_left_out_and_told(run, files, served):
@@ -174,15 +154,12 @@ def test_a_column_of_vectors_is_taken_rather_than_numbers(run, files, served):
     assert set(served[-1].records.columns) == {"price", "id"}
     opened(run, "v.parquet", "--exclude", "v", "--journal", "other.jsonl")
     assert served[-1].records.features == ["price"]
+    frame.assign(text=list("abcde"))[["text", "v"]].to_parquet("words.parquet")
+    opened(run, "words.parquet")
+    assert served[-1].records.X.tolist() == vectors
     frame.assign(w=vectors).to_parquet("two.parquet")
     err = run("studio", "two.parquet", "--no-browser", status=2).err
     assert "there are 2 columns of vectors, 'v', 'w': name the one to learn from" in err
-
-
-def test_nothing_but_ids_is_refused(run, files):
-    write_csv("ids.csv", ["id", "uuid"], [(3, "x"), (1, "y"), (2, "z")])
-    err = run("studio", "ids.csv", "--no-browser", status=2).err
-    assert "no columns of numbers to learn from but 'id' (names rows): --columns id learns" in err
 
 
 def test_a_journal_that_is_deleted_is_there_at_the_end(run, files, monkeypatch):
@@ -278,6 +255,10 @@ def test_images(run, files, served):
 
 BAD = {
     "text.csv": ("name_id,kind_id\nx,y\nz,w\n", "no columns of numbers or words", "name_id"),
+    "ids.csv": (
+        "id,uuid\n3,x\n1,y\n2,z\n",
+        "no columns of numbers to learn from but 'id' (names rows): --columns id learns",
+    ),
     "one.csv": ("a,b\n1,2\n", "two rows", "has 1"),
     "header.csv": ("a,b\n", "a header but no rows", ""),
     "empty.csv": ("", "is empty", ""),
@@ -310,6 +291,10 @@ def test_files_that_cannot_be_taught_from(run, tmp_path, name):
         (["rows.csv", "--exclude", "a,b,kind,name"], "no columns of numbers"),
         (["rows.csv", "--columns", "a,b", "--records"], "no columns of words"),
         (["rows.csv", "--pairs", "none.csv"], "no such file"),
+        (["rows.csv", "--learner", "rca"], "the studio teaches itml, kernel-beta or gmml"),
+        (["rows.csv", "--learner", "itm"], "no such learner"),
+        (["rows.csv", "--set", "n_landmarks=20"], "name the learner"),
+        (["rows.csv", "--learner", "gmml", "--set", "depth=3"], "GMML has no such parameter"),
         (["rows.csv", "--port", "99999"], "--port"),
         (["rows.csv", "--listen", "203.0.113.9"], "not an address of this machine"),
         (["rows.csv", "--journal", "no/such/folder/a.jsonl"], "--journal"),

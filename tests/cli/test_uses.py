@@ -80,9 +80,7 @@ def test_neighbors_of_other_rows(run, files, sample, model):
     records = run("neighbors", "model.nearkin", "rows.csv", "-q", "new.csv", "-k", 1).records
     assert [(r["row"], r["neighbor"]) for r in records] == [("0", "7"), ("1", "3")]
     assert [float(r["distance"]) for r in records] == [0, 0]
-
-
-def test_equal_rows_are_neighbors_of_each_other(run, files, sample, model):
+    # Equal rows are neighbours of each other.
     write_csv(files / "twice.csv", ["a", "b"], [[1, 1]] * 5)
     records = run("neighbors", "model.nearkin", "twice.csv", "-k", 2).records
     assert len(records) == 10
@@ -97,6 +95,7 @@ def test_duplicates_are_groups(run, files, sample, model):
     expected = NeighborIndex(model).fit(sample.X, ids=sample.ids).duplicates(0.02)
     assert list(found.values()) == [group.tolist() for group in expected]
     assert f"{len(expected)} group" in result.err
+    assert run("duplicates", "model.nearkin", *NAMED, "--radius", 0).out == "group,name\n"
 
 
 def test_duplicates_are_found_without_a_radius(run, files, model):
@@ -121,11 +120,6 @@ def test_classes_among_duplicates_are_a_note(run, files, model):
     result = run("duplicates", "model.nearkin", *NAMED, "--radius", float(model.threshold_))
     assert "note: the largest of" in result.err
     assert "of 120 rows" in result.err
-
-
-def test_no_duplicates_is_a_table_without_rows(run, files, model):
-    result = run("duplicates", "model.nearkin", *NAMED, "--radius", 0)
-    assert result.out == "group,name\n"
 
 
 @pytest.mark.parametrize("method", ["kmeans", "mpck", "hdbscan"])

@@ -1,4 +1,4 @@
-"""Files with words, dates and codes: src/nearkin/cli/files/words.py."""
+"""Files with words, dates and codes: src/nearkin/cli/files/columns.py."""
 
 import csv
 import json

@@ -4,6 +4,9 @@ A command is a function whose signature typer reads, in the module that does its
 there at once, so these modules have what is large from :mod:`nearkin.cli.common`, imported late.
 """
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import sys
@@ -12,7 +15,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -128,11 +131,9 @@ class Command(TyperCommand):
 
 
 def show_demo(
-    output: Annotated[
-        Path, o.option("--output -o FOLDER", "For the pictures.", show_default=True)
-    ] = Path("demo-output"),
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to learn from.")] = 50,
-    seed: o.Seed = 0,
+    output: Path = o.option("--output -o FOLDER", "For the pictures.", Path("demo-output")),
+    pairs: int = o.option("--pairs", "How many pairs to learn from.", 50, min=1),
+    seed: int = o.SEED,
 ) -> None:
     """Show what a few pairs can do, on data that comes with it: tables and two pictures."""
     with explain_missing_package("the demonstration needs more", "demo"):

@@ -1,11 +1,12 @@
 """``nearkin cluster``: a column with the cluster of each row."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -31,43 +32,30 @@ Method: TypeAlias = Literal["auto", "kmeans", "hdbscan", "mpck"]
 
 
 def cluster(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            show_default=False,
-            metavar="[MODEL]",
-            help="A model that fit has written; without, a metric is learned from the pairs.",
-        ),
-    ],
-    data: Annotated[
-        Path | None, typer.Argument(show_default=False, metavar="DATA", help=o.DATA_HELP)
-    ] = None,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="auto finds the number of clusters and keeps the pairs; mpck is k-means that does."
-        ),
-    ] = "auto",
-    number: Annotated[
-        str | None,
-        o.option(
-            "--clusters NUMBER",
-            "How many, or the least and the most, such as 5-20; auto finds out without. Not "
-            "for hdbscan.",
-        ),
-    ] = None,
-    soft: Annotated[
-        bool, typer.Option("--soft", help="Break pairs where that costs less than keeping them.")
-    ] = False,
-    min_size: Annotated[
-        int, typer.Option("--min-size", min=2, help="Rows of a cluster at least, for hdbscan.")
-    ] = 5,
-    pairs: o.PairsPath = None,
-    name: Annotated[str, typer.Option(help="Name of the new column.")] = "cluster",
+    model: Path = o.argument(
+        ...,
+        metavar="[MODEL]",
+        help="A model that fit has written; without, a metric is learned from the pairs.",
+    ),
+    data: Path | None = o.argument(None, metavar="DATA", help=o.DATA_HELP),
+    method: Method = o.option(
+        "--method",
+        "auto finds the number of clusters and keeps the pairs; mpck is k-means that does.",
+        "auto",
+    ),
+    number: str | None = o.option(
+        "--clusters NUMBER",
+        "How many, or the least and the most, such as 5-20; auto finds out without. Not "
+        "for hdbscan.",
+    ),
+    soft: bool = o.option("--soft", "Break pairs where that costs less than keeping them.", False),
+    min_size: int = o.option("--min-size", "Rows of a cluster at least, for hdbscan.", 5, min=2),
+    pairs: Path | None = o.PAIRS,
+    name: str = o.option("--name", "Name of the new column.", "cluster"),
     *,
     out: o.TableOutput,
     choice: o.AnyColumns,
-    seed: o.Seed = 0,
+    seed: int = o.SEED,
 ) -> None:
     """Add a column with the cluster of each row; -1 is noise.
 

@@ -39,16 +39,16 @@ Measures = dict[str, tuple[Callable[["Floats"], float], int]]
 
 
 def evaluate(
-    model: o.ModelOrMatcher,
-    data: o.Data,
-    pairs: o.PairsPath = None,
-    triplets: o.TripletsPath = None,
-    labels: o.Labels = None,
-    prevalence: o.Prevalence = None,
+    model: Path = o.MODEL_OR_MATCHER,
+    data: Path = o.DATA,
+    pairs: Path | None = o.PAIRS,
+    triplets: Path | None = o.TRIPLETS,
+    labels: str | None = o.LABELS,
+    prevalence: str | None = o.PREVALENCE,
     *,
     out: o.TableOutput,
     choice: o.Columns,
-    seed: o.Seed = 0,
+    seed: int = o.SEED,
 ) -> None:
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
 

@@ -1,5 +1,8 @@
 """``nearkin fit``: learn a metric and write it to a model file."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import threading
@@ -10,9 +13,7 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -65,70 +66,52 @@ _MOST_DRAWS = 100
 
 
 def fit(
-    data: o.Data,
-    output: Annotated[Path, o.option("--output -o FILE", "The model file, by custom .nearkin.")],
-    pairs: o.PairsPath = None,
-    triplets: o.TripletsPath = None,
-    labels: o.Labels = None,
-    learner: Annotated[
-        str,
-        o.option(
-            "--learner NAME",
-            "auto compares many, on 5000 rows of large files. These are read block by block "
-            "by kernel-beta, itml, gmml, cosine, plda, column-weights, rca, generative and "
-            "euclidean; not by kernel-a, llma, geometry-aware, lmnn.",
-            show_default=True,
-            autocompletion=o.complete(*o.CLASSES),
-        ),
-    ] = "auto",
-    settings: o.Settings = [],
-    standardise: Annotated[
-        bool,
-        typer.Option(
-            "--standardise/--no-standardise",
-            help="Bring all columns to mean 0 and variance 1 first. The model remembers it.",
-        ),
-    ] = False,
-    components: o.Components = None,
-    test: Annotated[
-        float | None,
-        o.option(
-            "--test SHARE",
-            "Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
-            "learn from the others, and show how good the model is on these, beside the Euclidean "
-            "distance.",
-        ),
-    ] = None,
-    embedding: Annotated[
-        Path | None,
-        o.option(
-            "--embedding FILE",
-            "Write the rows in the learned space too, as nearkin transform would.",
-        ),
-    ] = None,
-    forget_names: Annotated[
-        bool,
-        typer.Option(
-            "--forget-names",
-            help="Leave the names of columns out of the model; it then goes by their order.",
-        ),
-    ] = False,
-    forget_rows: Annotated[
-        bool,
-        typer.Option(
-            "--forget-rows",
-            help="Leave out of the model the marks by which evaluate knows rows that it was "
-            "learned from: 4 bytes for each row, of 16 384 rows at most.",
-        ),
-    ] = False,
+    data: Path = o.DATA,
+    output: Path = o.option("--output -o FILE", "The model file, by custom .nearkin.", ...),
+    pairs: Path | None = o.PAIRS,
+    triplets: Path | None = o.TRIPLETS,
+    labels: str | None = o.LABELS,
+    learner: str = o.option(
+        "--learner NAME",
+        "auto compares many, on 5000 rows of large files. These are read block by block "
+        "by kernel-beta, itml, gmml, cosine, plda, column-weights, rca, generative and "
+        "euclidean; not by kernel-a, llma, geometry-aware, lmnn.",
+        "auto",
+        autocompletion=o.complete(*o.CLASSES),
+    ),
+    settings: list[str] = o.SETTINGS,
+    standardise: bool = o.option(
+        "--standardise/--no-standardise",
+        "Bring all columns to mean 0 and variance 1 first. The model remembers it.",
+        False,
+    ),
+    components: int | None = o.COMPONENTS,
+    test: float | None = o.option(
+        "--test SHARE",
+        "Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
+        "learn from the others, and show how good the model is on these, beside the Euclidean "
+        "distance.",
+    ),
+    embedding: Path | None = o.option(
+        "--embedding FILE", "Write the rows in the learned space too, as nearkin transform would."
+    ),
+    forget_names: bool = o.option(
+        "--forget-names",
+        "Leave the names of columns out of the model; it then goes by their order.",
+        False,
+    ),
+    forget_rows: bool = o.option(
+        "--forget-rows",
+        "Leave out of the model the marks by which evaluate knows rows that it was "
+        "learned from: 4 bytes for each row, of 16 384 rows at most.",
+        False,
+    ),
     *,
     choice: o.AnyColumns,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
-    ] = False,
-    force: o.Force = False,
-    device: o.Device = None,
-    seed: o.Seed = 0,
+    as_json: bool = o.option("--json", "The scores of --test as JSON lines instead of CSV.", False),
+    force: bool = o.FORCE,
+    device: str | None = o.DEVICE,
+    seed: int = o.SEED,
 ) -> None:
     """Learn a distance from pairs, labels or both.
 

@@ -6,6 +6,7 @@ import json
 import math
 import textwrap
 from dataclasses import asdict
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ _INDENT = 16
 _CLEAR = 0.9
 
 
-def describe_model(model: o.ModelPath, as_json: o.Json = False) -> None:
+def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
     """Say what a model is, what it comes from, how good it is and what it can be used for.
 
     --debug shows its parameters and arrays too, and --json all that the file says of itself.

@@ -1,12 +1,13 @@
 """``nearkin neighbors``: the nearest rows."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -20,23 +21,18 @@ _QUERIES = 10_000
 
 
 def list_neighbors(
-    model: o.ModelOrMatcher,
-    data: o.Data,
-    queries: Annotated[
-        Path | None,
-        o.option(
-            "--queries -q FILE",
-            "Rows to find neighbours of, with the same columns. Without: all rows of the "
-            "data, each left out of its own neighbours.",
-        ),
-    ] = None,
-    n_neighbors: Annotated[
-        int, typer.Option("--neighbors", "-k", min=1, help="How many for each row.")
-    ] = 10,
+    model: Path = o.MODEL_OR_MATCHER,
+    data: Path = o.DATA,
+    queries: Path | None = o.option(
+        "--queries -q FILE",
+        "Rows to find neighbours of, with the same columns. Without: all rows of the "
+        "data, each left out of its own neighbours.",
+    ),
+    n_neighbors: int = o.option("--neighbors -k", "How many for each row.", 10, min=1),
     *,
     out: o.TableOutput,
     choice: o.Columns,
-    seed: o.Seed = 0,
+    seed: int = o.SEED,
 ) -> None:
     """Find the nearest rows in the learned distance; of records, those most likely the same.
 

@@ -1,5 +1,8 @@
 """Options that commands share, and groups of them that become one argument."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import ast
@@ -18,12 +21,21 @@ from nearkin.cli.files.columns import Choice
 from nearkin.registry import LEARNERS
 
 
-def option(spec: str, text: str, **more: Any) -> Any:
-    """An option of typer, by its names and what stands for its value: "--queries -q FILE"."""
+def option(spec: str, text: str, default: Any = None, **more: Any) -> Any:
+    """An option of typer, by its names and what stands for its value: "--queries -q FILE".
+
+    Without a default it may be missing; it must be given if that is ``...``.
+    """
     names = [word for word in spec.split() if word.startswith("-")]
     metavar = spec.split()[-1]
-    more = {"show_default": False, "metavar": None if metavar in names else metavar, **more}
-    return typer.Option(*names, help=text, **more)
+    about = {
+        "show_default": default not in (None, [], ...) and default is not False,
+        "metavar": None if metavar in names else metavar,
+    }
+    return typer.Option(default, *names, help=text, **about, **more)
+
+
+argument = partial(typer.Argument, show_default=False)
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,11 @@ class Group:
         """The options, as typer is to see them."""
         known = signature(self.gather, eval_str=True).parameters
         return [one for name, one in known.items() if name not in self.without]
+
+    def value(self, given: dict[str, Any]) -> Any:
+        """What becomes of the options; those that the group is without have their defaults."""
+        known = signature(self.gather).parameters
+        return self.gather(**{name: known[name].default.default for name in self.without}, **given)
 
 
 def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -53,7 +70,7 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     def run(**given: Any) -> None:
         gathered = {
-            name: group.gather(**{option: given.pop(option) for option in options})
+            name: group.value({option: given.pop(option) for option in options})
             for name, (group, options) in groups.items()
         }
         command(**given, **gathered)
@@ -68,158 +85,99 @@ DATA_HELP = (
     "Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, .npy or .npz; "
     "- for standard input."
 )
-Data: TypeAlias = Annotated[Path, typer.Argument(show_default=False, help=DATA_HELP)]
-ModelPath: TypeAlias = Annotated[
-    Path, typer.Argument(show_default=False, help="A model that fit has written.")
-]
-ModelOrMatcher: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        show_default=False,
-        help="A model that fit has written, or a matcher of records that duplicates --save has.",
-    ),
-]
-PairsPath: TypeAlias = Annotated[
-    Path | None,
-    option(
-        "--pairs -p FILE",
-        "Pairs: columns left, right, same and perhaps weight, or by: who answered. .csv, "
-        ".tsv, .jsonl (also .gz), .parquet or .feather; - for standard input.",
-    ),
-]
-TripletsPath: TypeAlias = Annotated[
-    Path | None,
-    option(
-        "--triplets FILE",
-        "Triplets, anchor nearer to closer than to farther: columns of these names and "
-        "perhaps weight, in files as of --pairs.",
-    ),
-]
-Labels: TypeAlias = Annotated[
-    str | None, option("--labels -l NAME", "Column of classes; empty or below 0 is unknown.")
-]
-Settings: TypeAlias = Annotated[
-    list[str],
-    option(
-        "--set NAME=VALUE",
-        "A parameter of the learner, such as n_landmarks=500. Any number of times.",
-    ),
-]
-Components: TypeAlias = Annotated[
-    int | None,
-    option(
-        "--components N",
-        "Columns of the learned space, at most: the N that tell most. Without: all.",
-        min=1,
-    ),
-]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="JSON lines on standard output instead of CSV.")
-]
-Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", "-f", help="Replace a file that is there already.")
-]
-Quote: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--quote-formulas",
-        help="In CSV and TSV, put ' before texts that a spreadsheet would take for formulas, those "
-        "that begin with =, +, - or @.",
-    ),
-]
-Prevalence: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--prevalence SHARE",
-        "Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs of "
-        "ten kinds; or estimated, from their distances.",
-    ),
-]
-Precision: TypeAlias = Annotated[
-    float | None,
-    option("--precision", "Share of the pairs found that are to be right, such as 0.99."),
-]
-SavePath: TypeAlias = Annotated[
-    Path | None,
-    option("--save FILE", "Of records: keep what was learned in a file, by custom .nearkin."),
-]
-Device: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--device NAME",
-        "Work on rows there, block by block: cuda, cuda:1 or cpu, as torch calls them (needs "
-        "torch). Without: NumPy on the host.",
-    ),
-]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
-]
+DATA = argument(..., help=DATA_HELP)
+MODEL = argument(..., help="A model that fit has written.")
+MODEL_OR_MATCHER = argument(
+    ...,
+    help="A model that fit has written, or a matcher of records that duplicates --save has.",
+)
+PAIRS = option(
+    "--pairs -p FILE",
+    "Pairs: columns left, right, same and perhaps weight, or by: who answered. .csv, "
+    ".tsv, .jsonl (also .gz), .parquet or .feather; - for standard input.",
+)
+TRIPLETS = option(
+    "--triplets FILE",
+    "Triplets, anchor nearer to closer than to farther: columns of these names and "
+    "perhaps weight, in files as of --pairs.",
+)
+LABELS = option("--labels -l NAME", "Column of classes; empty or below 0 is unknown.")
+SETTINGS = option(
+    "--set NAME=VALUE",
+    "A parameter of the learner, such as n_landmarks=500. Any number of times.",
+    [],
+)
+COMPONENTS = option(
+    "--components N",
+    "Columns of the learned space, at most: the N that tell most. Without: all.",
+    min=1,
+)
+JSON = option("--json", "JSON lines on standard output instead of CSV.", False)
+FORCE = option("--force -f", "Replace a file that is there already.", False)
+QUOTE = option(
+    "--quote-formulas",
+    "In CSV and TSV, put ' before texts that a spreadsheet would take for formulas, those "
+    "that begin with =, +, - or @.",
+    False,
+)
+PREVALENCE = option(
+    "--prevalence SHARE",
+    "Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs of "
+    "ten kinds; or estimated, from their distances.",
+)
+PRECISION = option("--precision", "Share of the pairs found that are to be right, such as 0.99.")
+SAVE = option("--save FILE", "Of records: keep what was learned in a file, by custom .nearkin.")
+DEVICE = option(
+    "--device NAME",
+    "Work on rows there, block by block: cuda, cuda:1 or cpu, as torch calls them (needs "
+    "torch). Without: NumPy on the host.",
+)
+SEED = option("--seed", "The same seed gives the same result.", 0, min=0, max=2**32 - 1)
 
 about_columns = partial(option, rich_help_panel="Columns of the data")
 Forms: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "feather", "npy", "npz"]
-Id: TypeAlias = Annotated[
-    str | None,
-    about_columns(
-        "--id NAME",
-        "Column that names rows. Pairs then go by it; without it by row number, from 0.",
-    ),
-]
-Carry: TypeAlias = Annotated[
-    list[str], about_columns("--carry NAMES", "Columns that go along into the output.")
-]
+ID = about_columns(
+    "--id NAME", "Column that names rows. Pairs then go by it; without it by row number, from 0."
+)
+CARRY = about_columns("--carry NAMES", "Columns that go along into the output.", [])
 
 
 def choose_columns(
-    columns: Annotated[
-        list[str],
-        about_columns(
-            "--columns -c NAMES",
-            "Columns to use: names or patterns such as 'x*', with commas or one by one. "
-            "Without: those that the model knows, or all.",
-        ),
-    ] = [],
-    exclude: Annotated[
-        list[str], about_columns("--exclude NAMES", "Columns not to use; names or patterns.")
-    ] = [],
-    one_hot: Annotated[
-        list[str],
-        about_columns(
-            "--one-hot NAMES", "Columns of text that become a column of 0 and 1 for each value."
-        ),
-    ] = [],
-    id_column: Id = None,
-    delimiter: Annotated[
-        str | None,
-        about_columns("--delimiter SIGN", "What separates cells of a .csv file: a sign, or 'tab'."),
-    ] = None,
-    form: Annotated[
-        Forms | None,
-        about_columns(
-            "--format",
-            "What the data are, if their name does not say it. Without, pipes are looked into.",
-        ),
-    ] = None,
-    missing: Annotated[
-        Literal["fill", "drop", "error"] | None,
-        about_columns(
-            "--missing",
-            "Missing cells: fill with the median of the column, which the model remembers; drop "
-            "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
-        ),
-    ] = None,
-    kinds: Annotated[
-        list[str],
-        about_columns(
-            "--kinds NAME=KIND",
-            "What a column holds, where words are among the columns: number, date, 'yes or no', "
-            "category, name, text, code (such as phone numbers), vector or ignored. Without: as "
-            "its name and cells tell.",
-        ),
-    ] = [],
-    dates: Annotated[
-        Literal["day", "month", "year"] | None,
-        about_columns("--dates", "What comes first in dates such as 3/4/2024: day, month or year."),
-    ] = None,
+    columns: list[str] = about_columns(
+        "--columns -c NAMES",
+        "Columns to use: names or patterns such as 'x*', with commas or one by one. "
+        "Without: those that the model knows, or all.",
+        [],
+    ),
+    exclude: list[str] = about_columns(
+        "--exclude NAMES", "Columns not to use; names or patterns.", []
+    ),
+    one_hot: list[str] = about_columns(
+        "--one-hot NAMES", "Columns of text that become a column of 0 and 1 for each value.", []
+    ),
+    id_column: str | None = ID,
+    delimiter: str | None = about_columns(
+        "--delimiter SIGN", "What separates cells of a .csv file: a sign, or 'tab'."
+    ),
+    form: Forms | None = about_columns(
+        "--format",
+        "What the data are, if their name does not say it. Without, pipes are looked into.",
+    ),
+    missing: Literal["fill", "drop", "error"] | None = about_columns(
+        "--missing",
+        "Missing cells: fill with the median of the column, which the model remembers; drop "
+        "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
+    ),
+    kinds: list[str] = about_columns(
+        "--kinds NAME=KIND",
+        "What a column holds, where words are among the columns: number, date, 'yes or no', "
+        "category, name, text, code (such as phone numbers), vector or ignored. Without: as "
+        "its name and cells tell.",
+        [],
+    ),
+    dates: Literal["day", "month", "year"] | None = about_columns(
+        "--dates", "What comes first in dates such as 3/4/2024: day, month or year."
+    ),
 ) -> Choice:
     """Check the options about columns, and gather them."""
     if delimiter in ("tab", "\\t"):
@@ -258,17 +216,14 @@ LinkedColumns: TypeAlias = Annotated[Choice, Group(choose_columns, ("one_hot", "
 
 
 def open_output(
-    output: Annotated[
-        Path | None,
-        option(
-            "--output -o FILE",
-            "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet or .feather. Without, or "
-            "-: standard output.",
-        ),
-    ] = None,
-    as_json: Json = False,
-    force: Force = False,
-    quote: Quote = False,
+    output: Path | None = option(
+        "--output -o FILE",
+        "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet or .feather. Without, or "
+        "-: standard output.",
+    ),
+    as_json: bool = JSON,
+    force: bool = FORCE,
+    quote: bool = QUOTE,
 ) -> Any:
     """Check where a table is to be written."""
     return outputs.Output(output, as_json=as_json, force=force, quote=quote)

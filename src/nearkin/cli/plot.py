@@ -1,9 +1,12 @@
 """``nearkin plot``: a picture of rows in the learned space."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -19,17 +22,15 @@ _MOST_ROWS = 20_000
 
 
 def plot_model(
-    model: o.ModelPath,
-    data: o.Data,
-    output: Annotated[
-        Path | None, o.option("--output -o FILE", "The picture: .png or .svg.")
-    ] = None,
-    pairs: o.PairsPath = None,
-    labels: o.Labels = None,
+    model: Path = o.MODEL,
+    data: Path = o.DATA,
+    output: Path | None = o.option("--output -o FILE", "The picture: .png or .svg."),
+    pairs: Path | None = o.PAIRS,
+    labels: str | None = o.LABELS,
     *,
     choice: o.Columns,
-    force: o.Force = False,
-    seed: o.Seed = 0,
+    force: bool = o.FORCE,
+    seed: int = o.SEED,
 ) -> None:
     """Draw rows along two axes of the learned space, and pairs as lines. Of many rows 20 000.
 

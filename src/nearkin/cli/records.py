@@ -1,13 +1,14 @@
 """``nearkin duplicates`` and ``link``: rows and records that are the same thing."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -37,53 +38,39 @@ _NONE = Path("none")
 
 
 def find_duplicates(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            show_default=False,
-            help="A model that fit has written, or a matcher that --save has. Tables with words "
-            "need none: leave it out, or say 'none'.",
-        ),
-    ],
-    data: Annotated[Path | None, typer.Argument(show_default=False, help=o.DATA_HELP)] = None,
-    pairs: o.PairsPath = None,
-    radius: Annotated[
-        float | None,
-        o.option(
-            "--radius",
-            "Two rows are the same up to this distance, and so are all that a chain of such "
-            "rows connects. Without: found from how near rows are to each other.",
-            min=0.0,
-        ),
-    ] = None,
-    precision: o.Precision = None,
-    prevalence: Annotated[
-        float | None,
-        o.option(
-            "--prevalence", "Share of all pairs of rows that are the same, where you know it."
-        ),
-    ] = None,
-    known: Annotated[
-        Path | None,
-        o.option(
-            "--known FILE",
-            "Pairs of the same data with answers: by these it is said what precision and "
-            "recall are to be expected.",
-        ),
-    ] = None,
-    canonical: Annotated[
-        bool,
-        typer.Option(
-            "--canonical",
-            help="Of records: write one for each thing, with the cells that most of them have.",
-        ),
-    ] = False,
-    save: o.SavePath = None,
+    model: Path = o.argument(
+        ...,
+        help="A model that fit has written, or a matcher that --save has. Tables with words "
+        "need none: leave it out, or say 'none'.",
+    ),
+    data: Path | None = o.argument(None, help=o.DATA_HELP),
+    pairs: Path | None = o.PAIRS,
+    radius: float | None = o.option(
+        "--radius",
+        "Two rows are the same up to this distance, and so are all that a chain of such "
+        "rows connects. Without: found from how near rows are to each other.",
+        min=0.0,
+    ),
+    precision: float | None = o.PRECISION,
+    prevalence: float | None = o.option(
+        "--prevalence", "Share of all pairs of rows that are the same, where you know it."
+    ),
+    known: Path | None = o.option(
+        "--known FILE",
+        "Pairs of the same data with answers: by these it is said what precision and "
+        "recall are to be expected.",
+    ),
+    canonical: bool = o.option(
+        "--canonical",
+        "Of records: write one for each thing, with the cells that most of them have.",
+        False,
+    ),
+    save: Path | None = o.SAVE,
     *,
     out: o.TableOutput,
     choice: o.RecordColumns,
-    carry: o.Carry = [],
-    seed: o.Seed = 0,
+    carry: list[str] = o.CARRY,
+    seed: int = o.SEED,
 ) -> None:
     """Find groups of rows that are the same thing: a line for each row that is in a group.
 
@@ -267,55 +254,34 @@ def _say_found(
 
 
 def link_files(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            show_default=False,
-            help="A matcher that --save has written. Leave it out, or say 'none', to learn from "
-            "the two tables.",
-        ),
-    ],
-    left: Annotated[
-        Path,
-        typer.Argument(show_default=False, help="Records, in files as of nearkin duplicates."),
-    ],
-    right: Annotated[
-        Path | None,
-        typer.Argument(show_default=False, help="Those that they are to be found among."),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        o.option(
-            "--pairs -p FILE",
-            "Answers to learn from: columns left, for a record of the first table, right, for "
-            "one of the second, and same.",
-        ),
-    ] = None,
-    many: Annotated[
-        bool,
-        typer.Option("--many", help="Link a record to as many as are the same, not to one."),
-    ] = False,
-    precision: o.Precision = None,
-    save: o.SavePath = None,
+    model: Path = o.argument(
+        ...,
+        help="A matcher that --save has written. Leave it out, or say 'none', to learn from "
+        "the two tables.",
+    ),
+    left: Path = o.argument(..., help="Records, in files as of nearkin duplicates."),
+    right: Path | None = o.argument(None, help="Those that they are to be found among."),
+    pairs: Path | None = o.option(
+        "--pairs -p FILE",
+        "Answers to learn from: columns left, for a record of the first table, right, for "
+        "one of the second, and same.",
+    ),
+    many: bool = o.option("--many", "Link a record to as many as are the same, not to one.", False),
+    precision: float | None = o.PRECISION,
+    save: Path | None = o.SAVE,
     *,
     out: o.TableOutput,
     choice: o.LinkedColumns,
-    right_id: Annotated[
-        str | None,
-        o.about_columns(
-            "--right-id NAME",
-            "Column that names rows of the second table. Without: as --id says.",
-        ),
-    ] = None,
-    carry: Annotated[
-        list[str],
-        o.about_columns(
-            "--carry NAMES",
-            "Columns that go along into the output, those of the first table as left_NAME and "
-            "those of the second as right_NAME.",
-        ),
-    ] = [],
-    seed: o.Seed = 0,
+    right_id: str | None = o.about_columns(
+        "--right-id NAME", "Column that names rows of the second table. Without: as --id says."
+    ),
+    carry: list[str] = o.about_columns(
+        "--carry NAMES",
+        "Columns that go along into the output, those of the first table as left_NAME and "
+        "those of the second as right_NAME.",
+        [],
+    ),
+    seed: int = o.SEED,
 ) -> None:
     """Find which records of one table are which of another: a line for each two.
 

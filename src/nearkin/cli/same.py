@@ -1,13 +1,14 @@
 """``nearkin same``: whether two rows are the same thing, how sure that is, and why."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from nearkin.cli import options as o
 from nearkin.cli.common import (
@@ -36,44 +37,34 @@ _ESTIMATED = "estimated"
 
 
 def judge_pairs(
-    model: o.ModelOrMatcher,
-    data: o.Data,
-    pairs: Annotated[
-        Path,
-        o.option(
-            "--pairs -p FILE",
-            "Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
-            "or .feather; - for standard input.",
-        ),
-    ],
-    known: Annotated[
-        Path | None,
-        o.option(
-            "--known FILE",
-            "Pairs of the same data with answers, best such that the model has not seen: "
-            "answers and probabilities then go by them, and suppose that same and different are as "
-            "frequent as among them. Without: by the pairs it was learned from, as if both were "
-            "equally frequent.",
-        ),
-    ] = None,
-    prevalence: o.Prevalence = None,
-    precision: o.Precision = None,
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why",
-            help="Say why, of each pair: which columns and words set it apart. As text; with "
-            "--json or --output in a column.",
-        ),
-    ] = False,
-    taught: Annotated[
-        Path | None,
-        o.option(
-            "--taught FILE",
-            "The answers that the model was learned from, about this data: --why then says "
-            "which of them pull the two together or push them apart.",
-        ),
-    ] = None,
+    model: Path = o.MODEL_OR_MATCHER,
+    data: Path = o.DATA,
+    pairs: Path = o.option(
+        "--pairs -p FILE",
+        "Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
+        "or .feather; - for standard input.",
+        ...,
+    ),
+    known: Path | None = o.option(
+        "--known FILE",
+        "Pairs of the same data with answers, best such that the model has not seen: "
+        "answers and probabilities then go by them, and suppose that same and different are as "
+        "frequent as among them. Without: by the pairs it was learned from, as if both were "
+        "equally frequent.",
+    ),
+    prevalence: str | None = o.PREVALENCE,
+    precision: float | None = o.PRECISION,
+    why: bool = o.option(
+        "--why",
+        "Say why, of each pair: which columns and words set it apart. As text; with "
+        "--json or --output in a column.",
+        False,
+    ),
+    taught: Path | None = o.option(
+        "--taught FILE",
+        "The answers that the model was learned from, about this data: --why then says "
+        "which of them pull the two together or push them apart.",
+    ),
     *,
     out: o.TableOutput,
     choice: o.Columns,

@@ -1,5 +1,8 @@
 """``nearkin studio``: records of a file, and a session in the browser about them."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import os
@@ -8,10 +11,9 @@ import threading
 import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -56,121 +58,82 @@ _MOST_NUMBERS = 100_000_000
 _HOW = " --columns and --exclude choose others, and so does the page."
 
 
-def about_server(spec: str, text: str, **more: Any) -> Any:
-    """An option about where the page is."""
-    return o.option(spec, text, rich_help_panel="Where the page is", **more)
+about_server = partial(o.option, rich_help_panel="Where the page is")
 
 
 def serve_studio(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            show_default=False,
-            help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, "
-            ".npy or .npz; or a folder of pictures.",
-        ),
-    ] = None,
-    pairs: o.PairsPath = None,
-    triplets: o.TripletsPath = None,
-    labels: Annotated[
-        str | None,
-        o.option(
-            "--labels -l NAME",
-            "Column of classes, empty or below 0 is unknown: up to 500 pairs of them are "
-            "known from the start.",
-        ),
-    ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Take scikit-learn's digits instead of a file.")
-    ] = False,
-    journal: Annotated[
-        Path | None,
-        o.option(
-            "--journal FILE",
-            "Where every answer is kept at once. If it is there, you go on from it. Without: "
-            "DATA.answers.jsonl beside the data.",
-        ),
-    ] = None,
-    image: Annotated[
-        str | None,
-        o.option(
-            "--image NAME",
-            "Column of names of image files, in the folder of the data or below it.",
-        ),
-    ] = None,
-    vectors: Annotated[
-        Path | None,
-        o.option(
-            "--vectors FILE",
-            "Vectors (.npy) to learn from in place of the pixels of a folder of pictures, one "
-            "for each in the order of their names.",
-        ),
-    ] = None,
-    show: Annotated[
-        list[str],
-        o.option(
-            "--show NAMES",
-            "Columns to show first with a record; names or patterns. All columns that are no "
-            "numbers are shown anyway, eight at most.",
-        ),
-    ] = [],
-    records: Annotated[
-        bool,
-        typer.Option(
-            "--records",
-            help="Rows are records, such as people: all columns are learned from, words too. Where "
-            "there are no numbers, that is so anyway.",
-        ),
-    ] = False,
-    learner: Annotated[
-        str | None,
-        o.option(
-            "--learner NAME",
-            "What is taught: itml, kernel-beta or gmml. Without: itml with an rbf kernel.",
-            autocompletion=o.complete("itml", "kernel-beta", "gmml"),
-        ),
-    ] = None,
-    settings: o.Settings = [],
-    standardise: Annotated[
-        bool | None,
-        o.option(
-            "--standardise/--no-standardise",
-            "Bring all columns to one scale first, or leave them. Without: where their units "
-            "differ by more than 100.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        o.option(
-            "--by NAME",
-            "Who answers, unless someone gives another name on the page: each one's answers "
-            "are kept, and how often each is wrong is estimated.",
-        ),
-    ] = None,
+    data: Path | None = o.argument(
+        None,
+        help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, "
+        ".npy or .npz; or a folder of pictures.",
+    ),
+    pairs: Path | None = o.PAIRS,
+    triplets: Path | None = o.TRIPLETS,
+    labels: str | None = o.option(
+        "--labels -l NAME",
+        "Column of classes, empty or below 0 is unknown: up to 500 pairs of them are "
+        "known from the start.",
+    ),
+    demo: bool = o.option("--demo", "Take scikit-learn's digits instead of a file.", False),
+    journal: Path | None = o.option(
+        "--journal FILE",
+        "Where every answer is kept at once. If it is there, you go on from it. Without: "
+        "DATA.answers.jsonl beside the data.",
+    ),
+    image: str | None = o.option(
+        "--image NAME", "Column of names of image files, in the folder of the data or below it."
+    ),
+    vectors: Path | None = o.option(
+        "--vectors FILE",
+        "Vectors (.npy) to learn from in place of the pixels of a folder of pictures, one "
+        "for each in the order of their names.",
+    ),
+    show: list[str] = o.option(
+        "--show NAMES",
+        "Columns to show first with a record; names or patterns. All columns that are no "
+        "numbers are shown anyway, eight at most.",
+        [],
+    ),
+    records: bool = o.option(
+        "--records",
+        "Rows are records, such as people: all columns are learned from, words too. Where "
+        "there are no numbers, that is so anyway.",
+        False,
+    ),
+    learner: str | None = o.option(
+        "--learner NAME",
+        "What is taught: itml, kernel-beta or gmml. Without: itml with an rbf kernel.",
+        autocompletion=o.complete("itml", "kernel-beta", "gmml"),
+    ),
+    settings: list[str] = o.SETTINGS,
+    standardise: bool | None = o.option(
+        "--standardise/--no-standardise",
+        "Bring all columns to one scale first, or leave them. Without: where their units "
+        "differ by more than 100.",
+    ),
+    by: str | None = o.option(
+        "--by NAME",
+        "Who answers, unless someone gives another name on the page: each one's answers "
+        "are kept, and how often each is wrong is estimated.",
+    ),
     *,
     choice: o.RecordColumns,
-    port: Annotated[
-        int | None,
-        about_server("--port", "Without: 8765, or the next that is free.", min=0, max=65535),
-    ] = None,
-    no_browser: Annotated[bool, about_server("--no-browser", "Open no browser.")] = False,
-    listen: Annotated[
-        str | None,
-        about_server(
-            "--listen ADDRESS",
-            "Be reached from other machines too, at this address of this one, 0.0.0.0 for "
-            "all. The connection is not encrypted.",
-        ),
-    ] = None,
-    allow_hosts: Annotated[
-        list[str],
-        about_server(
-            "--allow-host NAME",
-            "Name of a proxy that may pass requests on to the studio, such as "
-            "hub.example.org or *.example.org; may be given several times.",
-        ),
-    ] = [],
-    seed: o.Seed = 0,
+    port: int | None = about_server(
+        "--port", "Without: 8765, or the next that is free.", min=0, max=65535
+    ),
+    no_browser: bool = about_server("--no-browser", "Open no browser.", False),
+    listen: str | None = about_server(
+        "--listen ADDRESS",
+        "Be reached from other machines too, at this address of this one, 0.0.0.0 for "
+        "all. The connection is not encrypted.",
+    ),
+    allow_hosts: list[str] = about_server(
+        "--allow-host NAME",
+        "Name of a proxy that may pass requests on to the studio, such as "
+        "hub.example.org or *.example.org; may be given several times.",
+        [],
+    ),
+    seed: int = o.SEED,
 ) -> None:
     """Teach a metric in a browser: see the data as it sees them, and answer "same or different?".
 

@@ -1,5 +1,8 @@
 """``nearkin suggest``: what to ask next; or ask it in the terminal, and keep answers at once."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import csv
@@ -8,9 +11,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import IO, TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
@@ -62,69 +63,51 @@ _MOST_WRONG = 10
 
 
 def suggest(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            show_default=False,
-            help="A model that fit has written, a matcher of records that duplicates --save has, "
-            "or 'none': for rows of numbers the data's own Euclidean distance, and for records a "
-            "matcher that learns from the answers.",
+    model: Path = o.argument(
+        ...,
+        help="A model that fit has written, a matcher of records that duplicates --save has, "
+        "or 'none': for rows of numbers the data's own Euclidean distance, and for records a "
+        "matcher that learns from the answers.",
+    ),
+    data: Path = o.DATA,
+    pairs: Path | None = o.PAIRS,
+    n: int | None = o.option(
+        "--number -n", "How many pairs. Without: 10, and 20 with --ask.", min=1
+    ),
+    strategy: str | None = o.option(
+        "--strategy NAME",
+        "neighborhoods, consolidate, clusters (what would change groups most), "
+        "uncertainty or random. Without: neighborhoods; "
+        "records, in tables with words, are asked about where a matcher is in doubt.",
+        autocompletion=o.complete(
+            "neighborhoods", "consolidate", "clusters", "uncertainty", "random"
         ),
-    ],
-    data: o.Data,
-    pairs: o.PairsPath = None,
-    n: Annotated[
-        int | None,
-        o.option("--number -n", "How many pairs. Without: 10, and 20 with --ask.", min=1),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        o.option(
-            "--strategy NAME",
-            "neighborhoods, consolidate, clusters (what would change groups most), "
-            "uncertainty or random. Without: neighborhoods; "
-            "records, in tables with words, are asked about where a matcher is in doubt.",
-            autocompletion=o.complete(
-                "neighborhoods", "consolidate", "clusters", "uncertainty", "random"
-            ),
-        ),
-    ] = None,
-    ask: Annotated[
-        bool,
-        typer.Option(
-            "--ask",
-            help="Ask here and now. Each answer is added at once to the file that --output names, "
-            "which may exist, or to answers.csv.",
-        ),
-    ] = False,
-    review: Annotated[
-        bool,
-        typer.Option(
-            "--review",
-            help="Of records: those first whose answer would change the groups most.",
-        ),
-    ] = False,
-    show: Annotated[
-        list[str],
-        o.option(
-            "--show NAMES",
-            "Columns to show with a question; names or patterns. Without: the first eight.",
-        ),
-    ] = [],
-    output: Annotated[
-        Path | None,
-        o.option(
-            "--output -o FILE",
-            "Where to write to: pairs with an empty column same, to fill in; with --ask the "
-            "answers, as .csv. Without: standard output, and answers.csv with --ask.",
-        ),
-    ] = None,
+    ),
+    ask: bool = o.option(
+        "--ask",
+        "Ask here and now. Each answer is added at once to the file that --output names, "
+        "which may exist, or to answers.csv.",
+        False,
+    ),
+    review: bool = o.option(
+        "--review", "Of records: those first whose answer would change the groups most.", False
+    ),
+    show: list[str] = o.option(
+        "--show NAMES",
+        "Columns to show with a question; names or patterns. Without: the first eight.",
+        [],
+    ),
+    output: Path | None = o.option(
+        "--output -o FILE",
+        "Where to write to: pairs with an empty column same, to fill in; with --ask the "
+        "answers, as .csv. Without: standard output, and answers.csv with --ask.",
+    ),
     *,
     choice: o.RecordColumns,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
-    seed: o.Seed = 0,
+    as_json: bool = o.JSON,
+    force: bool = o.FORCE,
+    quote: bool = o.QUOTE,
+    seed: int = o.SEED,
 ) -> None:
     """Suggest pairs whose answer, same or different, would teach the model most.
 

@@ -1,12 +1,15 @@
 """``nearkin transform``: rows in the learned space."""
 
+# Options are defaults, as typer reads them.
+# ruff: noqa: B008
+
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from nearkin.cli import options as o
 from nearkin.cli.common import (
@@ -30,32 +33,26 @@ if TYPE_CHECKING:
 
 
 def transform(
-    model: o.ModelPath,
-    data: o.Data,
-    output: Annotated[
-        Path | None,
-        o.option(
-            "--output -o FILE",
-            "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet, .feather or .npy. "
-            "Without, or -: standard output.",
-        ),
-    ] = None,
-    components: Annotated[
-        int | None,
-        o.option(
-            "--components N",
-            "Only the N columns that tell most: the principal axes of these rows. Other rows "
-            "have others; fit --components gives the same for all.",
-            min=1,
-        ),
-    ] = None,
-    carry: o.Carry = [],
+    model: Path = o.MODEL,
+    data: Path = o.DATA,
+    output: Path | None = o.option(
+        "--output -o FILE",
+        "Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet, .feather or .npy. "
+        "Without, or -: standard output.",
+    ),
+    components: int | None = o.option(
+        "--components N",
+        "Only the N columns that tell most: the principal axes of these rows. Other rows "
+        "have others; fit --components gives the same for all.",
+        min=1,
+    ),
+    carry: list[str] = o.CARRY,
     *,
     choice: o.Columns,
-    as_json: o.Json = False,
-    force: o.Force = False,
-    quote: o.Quote = False,
-    device: o.Device = None,
+    as_json: bool = o.JSON,
+    force: bool = o.FORCE,
+    quote: bool = o.QUOTE,
+    device: str | None = o.DEVICE,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
 
