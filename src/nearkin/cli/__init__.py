@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    """Import the program and run it; say what to install if that fails."""
     try:
         from nearkin.cli.app import run_command
     except ModuleNotFoundError as error:
@@ -101,11 +102,13 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: Any) -> None:
+        """Raise KeyboardInterrupt, and keep in mind that the signal came."""
         del frame
         came.append(number)
         raise KeyboardInterrupt
 
     def said_again(lost: Any) -> None:
+        """Send the signal anew if it was lost in a callback."""
         if not isinstance(lost.exc_value, KeyboardInterrupt):
             known(lost)
             return

@@ -28,7 +28,6 @@ from nearkin.cli import (
     forget,
     info,
     neighbors,
-    plot,
     records,
     same,
     studio,
@@ -174,7 +173,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "cluster": cluster.cluster,
     "evaluate": evaluate.evaluate,
     "suggest": suggest.suggest,
-    "plot": plot.plot_model,
+    "plot": transform.plot_model,
     "info": info.describe_model,
     "demo": show_demo,
     "studio": studio.serve_studio,
@@ -185,6 +184,7 @@ for _name, _command in _COMMANDS.items():
 
 
 def _version(wanted: bool) -> None:
+    """Show the version and end."""
     if wanted:
         typer.echo(__version__)
         raise typer.Exit
@@ -202,6 +202,7 @@ def _program(
         False, "--debug", help="Show where in the program an error arose; info shows more."
     ),
 ) -> None:
+    """Options that stand anywhere in the line: run_command has taken out the last two."""
     del version, quiet, debug
 
 
@@ -280,6 +281,7 @@ def _misuse(error: Any) -> str:
 
 
 def _text(error: Exception) -> str:
+    """What an error says, in the words of the command line."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     said = str(error) or type(error).__name__

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
+from nearkin.cli.common import UserError, is_watched, say
+from nearkin.cli.late import (
     constraints,
     frozen,
-    is_watched,
     models,
     np,
     outputs,
     pair_files,
     preprocessing,
-    say,
     sklearn_cluster,
     tables,
 )

@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
-    classes_of,
-    models,
-    np,
-    outputs,
-    pair_files,
-    say,
-    sklearn_cluster,
-    tables,
-)
+from nearkin.cli.common import UserError, say
 from nearkin.cli.files.columns import Choice
+from nearkin.cli.late import classes_of, models, np, outputs, pair_files, sklearn_cluster, tables
 from nearkin.cli.same import estimate_quality_of_chances, read_prevalence, read_share
 
 if TYPE_CHECKING:
@@ -199,6 +190,7 @@ def _draw_known(classes: Ints, seed: int) -> Ints:
 
 
 def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[models.Score]:
+    """Measure the learned and the Euclidean distance on the same rows."""
     Z = model.embed(X)
     plain = X if model.scaler is None else model.scaler.transform(X)
     marks = model.facts.marks

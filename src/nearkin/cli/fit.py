@@ -17,26 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
-    answers,
-    backends,
-    decomposition,
-    estimates,
-    folds,
-    is_watched,
-    models,
-    np,
-    outputs,
-    pair_files,
-    parallel,
-    say,
-    scaling,
-    sklearn_base,
-    storage,
-    streams,
-    tables,
-)
+from nearkin.cli.common import UserError, is_watched, say
 from nearkin.cli.evaluate import (
     can_be_judged,
     score_by_labels,
@@ -45,6 +26,23 @@ from nearkin.cli.evaluate import (
     tabulate_scores,
 )
 from nearkin.cli.files.inputs import is_standard_output
+from nearkin.cli.late import (
+    answers,
+    backends,
+    decomposition,
+    estimates,
+    folds,
+    models,
+    np,
+    outputs,
+    pair_files,
+    parallel,
+    scaling,
+    sklearn_base,
+    storage,
+    streams,
+    tables,
+)
 from nearkin.cli.transform import open_output, write_embedding
 from nearkin.errors import counted
 from nearkin.messages import mute_categories
@@ -180,6 +178,7 @@ def fit(
 def _say_what_was_learned(
     metric: Any, learn: Part, table: tables.Table, labels: str | None, output: Path, cls: type
 ) -> None:
+    """Say what a choice among learners came to, and what was learned from."""
     chosen = models.find_part(metric, "report_")
     if chosen is not None:
         report = chosen.report_
@@ -332,13 +331,10 @@ def _reduce(
 
 def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> nk.Chain:
     """A chain that standardises rows first, in memory or block by block."""
-    d = X.shape[1]
-    if isinstance(X, streams.RowStream):
-        scaler = scaling.fit_scaler(X)
-        seen: Any = X.mapped(scaler.transform, [f"x{j}" for j in range(d)])
-    else:
-        scaler = scaling.fit_scaler(X)
-        seen = scaler.transform(X)
+    d, scaler = X.shape[1], scaling.fit_scaler(X)
+    by_blocks = isinstance(X, streams.RowStream)
+    names = [f"x{j}" for j in range(d)]
+    seen = X.mapped(scaler.transform, names) if by_blocks else scaler.transform(X)
     fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     return nk.Chain([sklearn_base.clone(scaler), sklearn_base.clone(learner)])._made_of(
@@ -436,6 +432,7 @@ def _has_triplets(pairs: nk.Pairs | None) -> bool:
 
 
 def _count(kind: str, pairs: nk.Pairs | None) -> int:
+    """How many pairs, or triplets, there are."""
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)

@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    MANNER,
-    UserError,
-    arrays,
-    matchers,
-    models,
-    storage,
-    table_reading,
-    verdicts,
-)
+from nearkin.cli.common import MANNER, UserError
+from nearkin.cli.late import arrays, matchers, models, storage, table_reading, verdicts
 from nearkin.errors import counted, few
 
 if TYPE_CHECKING:
@@ -127,6 +119,7 @@ def _kind_told(matcher: RecordMatcher, name: str) -> str:
 
 
 def _entry(name: str, text: str) -> str:
+    """A line of the description, wrapped beside its name."""
     return textwrap.fill(
         text,
         _WIDTH,
@@ -138,6 +131,7 @@ def _entry(name: str, text: str) -> str:
 
 
 def _method(info: ModelInfo) -> str:
+    """The steps of a metric, and what they are."""
     parts = info.parameters.get("steps") or info.parameters.get("learners")
     names = [str(part).removesuffix("(...)") for part in parts] if isinstance(parts, list) else []
     if names[-2:] == ["PCA", "Euclidean"]:  # which only judges
@@ -151,6 +145,7 @@ def _method(info: ModelInfo) -> str:
 
 
 def _knowledge(info: ModelInfo) -> str:
+    """How many rows, pairs, triplets and labels it was learned from."""
     told = info.learned_from
     n_columns = info.n_features
     if info.kinds is not None:
@@ -171,6 +166,7 @@ def _knowledge(info: ModelInfo) -> str:
 
 
 def _columns(info: ModelInfo) -> str:
+    """The columns, with what they hold if there are words among them."""
     names = info.feature_names
     if info.kinds is not None:
         return few((f"{name} ({kind})" for name, kind in info.kinds.items()), _MOST_COLUMNS)
@@ -180,6 +176,7 @@ def _columns(info: ModelInfo) -> str:
 
 
 def _tests(info: ModelInfo) -> str:
+    """Scores on rows that were kept apart."""
     return "; ".join(
         f"{test.measure} {test.learned:.3f} (Euclidean {test.euclidean:.3f}) by "
         f"{counted(test.pairs, _JUDGES[test.measure])} of {counted(test.rows, 'row')} kept apart"
@@ -189,6 +186,7 @@ def _tests(info: ModelInfo) -> str:
 
 
 def _held_out(summary: dict[str, Any]) -> str:
+    """Scores on held-out pairs, with intervals."""
     return "; ".join(
         f"{name} {one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         for name, one in summary.get("held_out_", {}).items()
@@ -196,6 +194,7 @@ def _held_out(summary: dict[str, Any]) -> str:
 
 
 def _answerers(summary: dict[str, Any]) -> str:
+    """Who answered, and how often each is wrong."""
     return "; ".join(
         f"{one['name']}, {counted(one['answers'], 'answer')}, of which {one['wrong']:.0%} are "
         f"wrong ({one['wrong_low']:.0%} to {one['wrong_high']:.0%})"
@@ -204,6 +203,7 @@ def _answerers(summary: dict[str, Any]) -> str:
 
 
 def _verdicts(summary: dict[str, Any]) -> str:
+    """Up to where rows are called the same, and where that is clear."""
     names = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_")
     found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
     if "threshold_" not in found:
@@ -227,6 +227,7 @@ def _verdicts(summary: dict[str, Any]) -> str:
 
 
 def _kept(info: ModelInfo) -> str:
+    """How many rows of the training data are in the file."""
     parts = [shape[0] for shape in info.training_rows.values()]
     n = max(parts, default=0)  # parts may have the same rows
     said = f"{counted(n, 'row')} of the training data{' or more' * (len(parts) > 1)}: whoever has "
@@ -237,6 +238,7 @@ def _kept(info: ModelInfo) -> str:
 
 
 def _size(n_bytes: int) -> str:
+    """A size for people."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

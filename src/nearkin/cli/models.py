@@ -213,6 +213,7 @@ class MarkedRows:
         self._found: Marks | None = None
 
     def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        """Read rows, and mark them when all are asked for."""
         if wanted is not None or self._found is not None:
             yield from self._given.blocks(wanted)
             return

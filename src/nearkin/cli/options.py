@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 import nearkin
-from nearkin.cli.common import UserError, guess, outputs, spaces, table_reading
+from nearkin.cli.common import UserError, guess
 from nearkin.cli.files.columns import Choice
+from nearkin.cli.late import outputs, spaces, table_reading
 from nearkin.registry import LEARNERS
 
 
@@ -28,7 +29,7 @@ def option(spec: str, text: str, default: Any = None, **more: Any) -> Any:
     """
     names = [word for word in spec.split() if word.startswith("-")]
     metavar = spec.split()[-1]
-    about = {
+    about: dict[str, Any] = {
         "show_default": default not in (None, [], ...) and default is not False,
         "metavar": None if metavar in names else metavar,
     }
@@ -69,6 +70,7 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
             groups[name] = group, [option.name for option in options]
 
     def run(**given: Any) -> None:
+        """Gather the options of each group, and run the command."""
         gathered = {
             name: group.value({option: given.pop(option) for option in options})
             for name, (group, options) in groups.items()
@@ -278,6 +280,7 @@ def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
 
 
 def _read_value(text: str) -> Any:
+    """A value as Python has it; text if it is nothing else."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

@@ -12,19 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
-    listed,
-    models,
-    np,
-    outputs,
-    pair_files,
-    quality,
-    say,
-    tables,
-)
+from nearkin.cli.common import UserError, listed, say
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import detect_content, is_stream
+from nearkin.cli.late import models, np, outputs, pair_files, quality, tables
 from nearkin.cli.neighbors import index_rows
 from nearkin.cli.same import say_expected
 from nearkin.errors import counted
@@ -163,6 +154,7 @@ def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | N
 
 
 def _is_table(path: Path) -> bool:
+    """Whether a file is no model; raises if it is not there."""
     if not path.exists() and not is_stream(path):
         raise UserError(f"{path}: there is no such file.")
     return is_stream(path) or path.is_dir() or detect_content(path) != "model"
@@ -188,6 +180,7 @@ def _new_matcher(choice: Choice, seed: int) -> nk.RecordMatcher:
 
 
 def _say_kept(matcher: Path | None) -> None:
+    """Say that a matcher that has learned does not learn from further answers."""
     say(
         f"note: the answers are kept, but not learned from: {matcher} has learned already. Without "
         "it they are learned from."
@@ -335,6 +328,7 @@ def _carry_from_both(
         names = [[*before, *more] for before, more in zip(names, found, strict=True)]
 
     def carried(links: Ints) -> dict[str, Any]:
+        """Columns of the linked rows of both files."""
         return {
             f"{side}_{name}": values
             for side, table, chosen, rows in zip(

@@ -11,19 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
-    explain,
-    models,
-    np,
-    outputs,
-    pa,
-    pair_files,
-    quality,
-    say,
-    tables,
-    verdicts,
-)
+from nearkin.cli.common import UserError, say
+from nearkin.cli.late import explain, models, np, outputs, pa, pair_files, quality, tables, verdicts
 from nearkin.errors import counted
 
 if TYPE_CHECKING:
@@ -258,6 +247,7 @@ class Reasons:
         return found if self._model.table is None else self._with_words(found, numbers, places)
 
     def _with_words(self, found: Explanation, numbers: Any, places: Any) -> Explanation:
+        """An explanation with the cells of the two rows and the effect of their words."""
         encoder = self._model.table
         batches = list(self._table.batches_of(numbers, encoder.columns_))
         cells = pa.Table.from_batches(batches)

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
+from nearkin.cli.common import UserError, say
+from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
+from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
+from nearkin.cli.late import (
     column_choice,
     encoding,
     journals,
@@ -30,7 +32,6 @@ from nearkin.cli.common import (
     pc,
     pictures,
     roles,
-    say,
     security,
     serving,
     shown_records,
@@ -38,8 +39,6 @@ from nearkin.cli.common import (
     table_reading,
     tables,
 )
-from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
-from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
 from nearkin.errors import InputError, counted, few
 
 if TYPE_CHECKING:
@@ -208,6 +207,7 @@ def _journal_beside(data: Path | None) -> Path:
 
 
 def _make_learner(name: str | None, settings: Sequence[str], n_rows: int, seed: int) -> Any:
+    """The learner that is taught, by its name; None for the usual one."""
     if name is None:
         if settings:
             raise UserError("--set: name the learner that it is for with --learner.")
@@ -236,6 +236,7 @@ def _open_lesson(records: Any, journal: Path, **options: Any) -> lessons.Lesson:
 def _serve(
     lesson: lessons.Lesson, listen: str | None, port: int | None, allowed: Sequence[str]
 ) -> serving.Serving:
+    """Serve a lesson; raises if the address or the port cannot be had."""
     try:
         return serving.Serving(
             lesson, address=listen or serving.THIS_MACHINE, port=port, allowed=allowed
@@ -248,6 +249,7 @@ def _serve(
 def _say_how_it_begins(
     path: Path, state: dict[str, int], n_given: int, listen: str | None, is_new: bool
 ) -> None:
+    """Say where answers are kept, and warn if other machines can reach them."""
     if state["version"] and not is_new:
         say(f"resumed {_count_answers(state, n_given)} from {path}")
     else:
@@ -278,6 +280,7 @@ def _say_way_through_hub(served: serving.Serving, allowed: Sequence[str]) -> Non
 
 
 def _check_hosts(names: Sequence[str]) -> list[str]:
+    """Names of proxies, checked."""
     try:
         return security.checked_names(names)
     except InputError as error:
@@ -422,6 +425,7 @@ def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]
 
 
 def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], found: Roles) -> str:
+    """Say why there is no column to learn from."""
     asked = [name for name in found.left_out if kinds[name] in ("number", "boolean")]
     if asked:
         told = ", ".join(f"{name!r} ({found.left_out[name]})" for name in asked[:5])
@@ -553,6 +557,7 @@ def _offer_columns(
     was = _signature(path)
 
     def reopened(names: Sequence[str]) -> StudioRecords:
+        """The same rows by other columns, if the file is as it was."""
         if _signature(path) != was:
             raise InputError(f"{path.name} has changed since the studio was opened: open it anew.")
         choice = wishes.choice
@@ -640,6 +645,7 @@ def _as_numbers(cells: list[Any]) -> list[Any]:
 
 
 def _number(cell: str | None) -> float | int | None:
+    """A number from a text, whole numbers exactly."""
     if cell is None:
         return None
     return int(cell) if cell.lstrip("-").isdecimal() else float(cell)

@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import (
-    UserError,
-    complain,
+from nearkin.cli.common import UserError, complain, say
+from nearkin.cli.files.inputs import claim_standard_input
+from nearkin.cli.late import (
     console,
     differences,
     grids,
@@ -26,13 +26,11 @@ from nearkin.cli.common import (
     outputs,
     pair_files,
     preprocessing,
-    say,
     strategies,
     tables,
     text,
     verdicts,
 )
-from nearkin.cli.files.inputs import claim_standard_input
 from nearkin.cli.records import RecordTask, learn_matcher
 from nearkin.errors import counted
 from nearkin.messages import collect_notices, tell
@@ -367,6 +365,7 @@ class AnswerFile:
         del self._added[-1]
 
     def _add(self, cells: list[Any]) -> None:
+        """Append a line, which is on the disk when this returns."""
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
         with self._opened() as file:
@@ -429,6 +428,7 @@ def ask_in_terminal(
 def _show(
     heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: Any, marked: bool
 ) -> None:
+    """Show two rows side by side, with a heading."""
     grid = grids.Table("", *(str(name) for name in names), title=heading)
     for name in shown.schema.names:
         values = [shown.column(name)[row].as_py() for row in rows]

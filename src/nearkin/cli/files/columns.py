@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nearkin.cli.common import UserError, encoder, guess, listed, np, pa, pc, say, validation
+from nearkin.cli.common import UserError, guess, listed, say
+from nearkin.cli.late import encoder, np, pa, pc, validation
 from nearkin.errors import few
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def _chosen(
     option: str,
     file: str,
 ) -> list[str]:
+    """Columns that an option names; patterns do not stand for labels and ids."""
     outright = {*patterns, *(part for given in patterns for part in given.split(","))}
     if labels in outright:
         raise UserError(
@@ -316,6 +318,7 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
 def _vectors(
     column: Any, width: int, name: str, start: int, source: Source, dtype: np.dtype[Any]
 ) -> Floats:
+    """A column of vectors as rows, NaN for one that is missing; raises if lengths differ."""
     lengths = pc.list_value_length(column)
     present = column.is_valid().to_numpy(zero_copy_only=False)
     found = lengths.fill_null(width).to_numpy(zero_copy_only=False)
@@ -366,6 +369,7 @@ def features_of_columns(
 
 
 def _numbers(column: Any, name: str, file: str) -> Floats:
+    """A column of numbers or truth values as an array."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     found = column.to_numpy(zero_copy_only=False)

@@ -24,18 +24,9 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from nearkin.cli.common import (
-    UserError,
-    listed,
-    matchers,
-    np,
-    pa,
-    parquet,
-    pictures,
-    say,
-    streams,
-)
+from nearkin.cli.common import UserError, listed, say
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
+from nearkin.cli.late import matchers, np, pa, parquet, pictures, streams
 from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:
@@ -178,6 +169,7 @@ def detect_content(path: Path) -> str:
 
 
 def _content_of_zip(path: Path) -> str:
+    """Tell sheets of Excel and files of arrays from other archives."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -196,6 +188,7 @@ def describe_content(content: str) -> str:
 
 
 def _wrong_form(path: Path, name: str, role: str, content: str, forms: Sequence[str]) -> UserError:
+    """Make the error for a name or a pipe of a form that is not taken here."""
     known = "".join(f".{form}, " for form in forms[:-1]).rstrip(", ") + f" or .{forms[-1]}"
     if is_stream(path):
         allowed = " or ".join(FORMS[form] for form in forms)
@@ -267,6 +260,7 @@ class _Streams:
         return name, file
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
+        """Write all of a stream to a file."""
         with open(file, "wb") as copy:
             if name == _STANDARD_INPUT_NAME:
                 if sys.stdin is None:
@@ -281,6 +275,7 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
 
     def close(self) -> None:
+        """Remove the files."""
         self._kept.clear()
         self._folder = None
         self._stack.close()
@@ -399,6 +394,7 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
 
 
 def _open_parquet(given: Input) -> Source:
+    """A Parquet file, or a folder of them."""
     import pyarrow.dataset
     import pyarrow.parquet
 
@@ -447,6 +443,7 @@ def _open_parquet(given: Input) -> Source:
 
 
 def _open_feather(given: Input) -> Source:
+    """A Feather file of version 2, read batch by batch."""
     import pyarrow.feather
     import pyarrow.ipc
 
@@ -479,6 +476,7 @@ def _open_feather(given: Input) -> Source:
 
 
 def _open_npy(given: Input) -> Source:
+    """An array, which is read where it lies."""
     try:
         X = streams.map_array_file(given.path, given.name)
     except OSError as error:
@@ -487,6 +485,7 @@ def _open_npy(given: Input) -> Source:
 
 
 def _open_npz(given: Input) -> Source:
+    """The array of rows of a file, with the arrays beside it as columns."""
     arrays = NpzArrays(given.path, given.name)
     matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
     if "X" in matrices:
@@ -609,6 +608,7 @@ class DelimitedFile:
         return [(block, block == sizes[-1]) for block in sizes]
 
     def _opened(self, types: dict[str, Any] | None, block: int) -> Any:
+        """A reader of the file by pyarrow, block by block."""
         import pyarrow.csv
 
         compression = "gzip" if self._source.is_zipped else None
@@ -691,6 +691,7 @@ class DelimitedFile:
         return UserError(f"{self.name} cannot be read to its end: {error}")
 
     def _refuse_other_delimiter(self, *, asked: bool) -> None:
+        """Raise if there is one column, whose name has signs that separate cells."""
         if len(self.columns) > 1:
             return
         header = self.columns[0]
@@ -711,6 +712,7 @@ def _mostly_numbers(column: Any) -> bool:
 
 
 def _is_number(cell: str) -> bool:
+    """Whether pyarrow reads a cell as a number or a truth value."""
     if cell.lower() in ("true", "false"):
         return True
     try:
@@ -793,6 +795,7 @@ class JsonLinesFile:
 
 
 def _number(value: Any) -> float | None:
+    """A JSON number as a float, infinite where it is too large."""
     try:
         return None if value is None else float(value)
     except OverflowError:  # as floats of the same size are read
@@ -803,6 +806,7 @@ _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
 
 
 def _form(value: Any) -> str:
+    """What a JSON value is."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -858,6 +862,7 @@ class NpzArrays:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
+        """Turn what unpacking raises into an error that names the file."""
         try:
             yield
         except UserError:

@@ -121,6 +121,7 @@ class Output:
             _write_file(unfinished, ending(self.path), batches, self._quote)
 
     def _show(self, batches: Iterator[Any]) -> None:
+        """Write batches to standard output."""
         if not self.as_json and sys.stdout.isatty() and not self._in_full:
             _preview(batches)
             return
@@ -130,6 +131,7 @@ class Output:
 
 
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
+    """Write batches in the form that the ending stands for."""
     if suffix in (".parquet", ".feather", ".arrow"):
         first = next(batches)
         with _arrow_writer(path, suffix, first.schema) as writer:
@@ -156,6 +158,7 @@ def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
+    """A writer of batches to a Parquet or Feather file."""
     from pyarrow.parquet import ParquetWriter
 
     if suffix == ".parquet":
@@ -293,6 +296,7 @@ def table_of(columns: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _carried(block: Any) -> dict[str, Any]:
+    """The columns that go along with a block, by name."""
     if block.carried is None:
         return {}
     return dict(zip(block.carried.schema.names, block.carried.columns, strict=True))

@@ -275,6 +275,7 @@ def _records(
 
 
 def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
+    """Raise if a file lacks columns, with those that it has."""
     missing = [name for name in needed if name not in columns]
     if not missing:
         return
@@ -293,12 +294,14 @@ def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
 
 
 def _filled(cells: dict[str, Any], name: str, where: str, file: str) -> str:
+    """A cell as text; raises if it is empty."""
     if cells.get(name) in (None, ""):
         raise UserError(f"{where}, column {name!r} of {file} is empty.")
     return str(cells[name])
 
 
 def _weight(cell: Any, where: str, file: str) -> float:
+    """The weight of a pair, 1 if nothing is said."""
     if cell is None or cell == "":
         return 1.0
     try:
@@ -338,6 +341,7 @@ def _row_numbers(
 def _by_id(
     columns: dict[str, list[str]], ids: Any, file: str, rows_of: str, wheres: _Places
 ) -> NDArray[np.int64]:
+    """Numbers of the rows with these ids; raises if some are not there."""
     names = list(chain.from_iterable(columns.values()))
     named = pa.array(names, pa.string())
     found = pc.index_in(named, value_set=ids)

@@ -220,6 +220,7 @@ class _Completing:
         return self._stream(read, n_left)
 
     def _stream(self, read: Any, n_rows: int) -> RowStream:
+        """Rows of the features that are read by a function of their numbers."""
         return RowStream(
             read,
             n_rows=n_rows,
@@ -246,6 +247,7 @@ class _Completing:
         return direct.read_by(read, len(direct), self.source.file)
 
     def _refuse_infinite(self, row: int, column: str, value: float) -> None:
+        """Raise with the place of an infinite number."""
         name = column if column.startswith("column ") else f"column {column}"
         raise UserError(
             f"{self.source.where(row)}, {name} of {self.source.file} is {value}: distances need "
@@ -633,6 +635,7 @@ def _layout(
 
 
 def _distinct(source: Source, column: str) -> list[str]:
+    """All texts of a column, sorted; raises if they are too many to be columns."""
     values: set[Any] = set()
     for batch in source.batches([], [column]):
         values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
@@ -781,6 +784,7 @@ def _told(columns: list[Column]) -> list[Column]:
 
 
 def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
+    """Columns of records that are compared, as the user chose or all but ids and the like."""
     aside = {*source.aside, choice.id_column} - {None}
     plain, one_hot = pick_columns(
         source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly
