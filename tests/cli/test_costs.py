@@ -1,4 +1,4 @@
-"""A command says what it will cost, and refuses what cannot fit."""
+"""A command refuses what cannot fit into memory or on the disk, with the remedy."""
 
 from types import SimpleNamespace
 
@@ -31,22 +31,6 @@ def test_what_cannot_fit_is_refused_with_the_remedy(run, rows, monkeypatch):
     monkeypatch.setattr(estimates, "available_memory", lambda: 10)
     err = fit(run, rows, "--learner", "lmnn", status=2).err
     assert "--learner kernel-beta, which reads them block by block" in err
-
-
-def test_who_looks_on_is_told_how_long_it_takes(run, rows, monkeypatch):
-    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 10)
-    cost = estimates.Estimate(20.0, 10.0, 40.0, 10**8, 2, 10**10)
-    monkeypatch.setattr("nearkin.estimate", lambda learner, **job: cost)
-    assert "about" not in fit(run, rows, "--learner", "gmml").err
-    monkeypatch.setattr("nearkin.cli.fit.is_watched", lambda: True)
-    monkeypatch.setattr("nearkin.cli.fit._MANY_NUMBERS", 10)
-    assert "about 20 s, 0.1 GB, 2 passes over the rows" in fit(run, rows, "--learner", "gmml").err
-
-    def fail(*given, **more):
-        raise RuntimeError
-
-    monkeypatch.setattr("nearkin.estimate", fail)
-    assert "about" not in fit(run, rows, "--learner", "gmml").err
 
 
 def transform(run, rows, output, *more, **result):

@@ -121,8 +121,9 @@ def test_a_process_ends_with_the_status(program, tmp_path):
     assert done.stderr == "nearkin fit: none.csv: there is no such file.\n"
 
 
-def test_without_a_command_there_is_help(run):
+def test_help_and_version(run):
     assert "fit" in run().out
+    assert run("--version").out.strip() == nearkin.__version__
 
 
 @each(
@@ -146,9 +147,6 @@ def test_without_a_command_there_is_help(run):
 def test_commands_that_are_not_there_are_guessed(run, said, meant):
     err = run(said, "rows.csv", status=2).err
     assert err == f"nearkin: No such command {said!r}. Did you mean {meant!r}?\n"
-
-
-def test_a_command_that_is_like_none(run):
     assert run("xyzzy", status=2).err == "nearkin: No such command 'xyzzy'.\n"
 
 
@@ -179,10 +177,6 @@ def test_quiet_leaves_out_what_the_library_warns_of(run, files, model, sample):
     arguments = ("suggest", "model.nearkin", "few.npy", "-p", "p.csv", "-n", 50)
     assert run(*arguments, "--quiet").err == ""
     assert "note:" in run(*arguments).err
-
-
-def test_version(run):
-    assert run("--version").out.strip() == nearkin.__version__
 
 
 @each(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, is_watched, say
+from nearkin.cli.common import UserError, say
 from nearkin.cli.evaluate import (
     can_be_judged,
     score_by_labels,
@@ -56,9 +55,6 @@ if TYPE_CHECKING:
 _MOST_READ = 2**23
 # Numbers of rows that are worth a thread, and for which nobody who interrupts it has to wait.
 _FEWEST, _MOST = 2**22, 2**29
-# Numbers of rows from which on somebody who looks on waits some seconds to learn how long it takes,
-# and seconds that are worth a word.
-_MANY_NUMBERS, _MANY_SECONDS = 2**28, 5.0
 # Draws of rows to hold out until there are pairs of both kinds to judge by.
 _MOST_DRAWS = 100
 
@@ -242,13 +238,10 @@ def learn_metric(
     _refuse_without_memory(learner, rows, by_blocks=by_blocks)
     if by_blocks:
         parallel.start_loading_numba()
-    start = time.perf_counter()
     X: Any = rows if by_blocks else rows.to_numpy()
     if not standardise and encoder is None and getattr(learner, "scale", None) is False:
         named = SimpleNamespace(feature_names_in_=rows.names)
         scaling.warn_of_units(named, X, "--standardise gives all columns the same say.")
-    if by_blocks:
-        _announce(learner, rows, pairs, time.perf_counter() - start)
     with mute_categories(scaling.ScaleWarning):
         if standardise:
             metric = _fit_standardised(learner, X, y, pairs)
@@ -283,29 +276,6 @@ def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: 
         f"{type(learner).__name__} needs {wanted} at least for {n} rows of {d} columns, but "
         f"{there} are free: {remedy}"
     )
-
-
-def _announce(
-    learner: Any, rows: streams.RowStream, pairs: nk.Pairs | nk.Answers | None, seconds: float
-) -> None:
-    """Say how long a fit will take and what memory it needs, if it is long and somebody looks on.
-
-    ``seconds`` is what it took to read the rows once.
-    """
-    n, d = rows.shape
-    if not is_watched() or n * d < _MANY_NUMBERS:
-        return
-    told = pairs.pairs if isinstance(pairs, nk.Answers) else pairs
-    n_pairs = 1 if told is None else max(1, len(told))
-    try:
-        found = nk.estimate(learner, n=n, d=d, n_pairs=n_pairs, dtype=rows.dtype)
-    except Exception:  # what is not known is not said
-        return
-    passes = found.passes or 1
-    if (seconds := found.seconds + passes * seconds) >= _MANY_SECONDS:
-        held = max(0, found.memory - n * d * rows.dtype.itemsize)
-        said = f"about {estimates.format_time(seconds)}, {estimates.format_bytes(held)}"
-        say(f"{said}, {passes} passes over the rows")
 
 
 def _reduce(

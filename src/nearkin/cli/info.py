@@ -74,9 +74,7 @@ def _describe(info: ModelInfo, file: str) -> str:
         "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
         "what is in it",
     }
-    return arrays.make_printable(
-        "\n".join(_entry(name, text) for name, text in said.items() if text)
-    )
+    return _lay_out(said)
 
 
 def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
@@ -97,9 +95,7 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
         "good for": f"{models.USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",
     }
-    return arrays.make_printable(
-        "\n".join(_entry(name, text) for name, text in said.items() if text)
-    )
+    return _lay_out(said)
 
 
 def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
@@ -118,16 +114,20 @@ def _kind_told(matcher: RecordMatcher, name: str) -> str:
     return said + ", as stated" * bool(stated)
 
 
-def _entry(name: str, text: str) -> str:
-    """A line of the description, wrapped beside its name."""
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=name.ljust(_INDENT),
+def _lay_out(said: dict[str, str]) -> str:
+    """Texts one below the other, wrapped beside their names."""
+    wrap = textwrap.TextWrapper(
+        width=_WIDTH,
         subsequent_indent=" " * _INDENT,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    lines = []
+    for name, text in said.items():
+        if text:
+            wrap.initial_indent = name.ljust(_INDENT)
+            lines.append(wrap.fill(text))
+    return arrays.make_printable("\n".join(lines))
 
 
 def _method(info: ModelInfo) -> str:

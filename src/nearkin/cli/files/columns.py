@@ -61,7 +61,8 @@ def match_columns(
     found: dict[str, None] = {}
     for given in patterns:
         for pattern in [given] if given in known else given.split(","):
-            columns = [pattern] if pattern in known else _like(pattern, known)
+            alike = [column for column in known if fnmatchcase(column, pattern)]
+            columns = [pattern] if pattern in known else alike
             if not columns:
                 raise UserError(
                     f"{option} {pattern}: no such column in {file}; " + guess(pattern, known)
@@ -77,10 +78,6 @@ def refuse_twice(columns: Iterable[str], file: str) -> None:
             raise UserError(
                 f"{file} has {count} columns {name!r}: rename them, so that names differ."
             )
-
-
-def _like(pattern: str, known: list[str]) -> list[str]:
-    return [column for column in known if fnmatchcase(column, pattern)]
 
 
 def pick_columns(
@@ -170,6 +167,7 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
 
 
 def _quoted(text: str) -> str:
+    """A name as a shell takes it for one word."""
     return f'"{text}"' if " " in text else text
 
 
