@@ -72,21 +72,15 @@ def test_columns_that_are_hardly_features_are_not_learned_from_unless_named(run,
     assert nearkin.load("new.nearkin").feature_names_in_.tolist() == ["a", "target", "glad"]
 
 
-def test_labels_teach_too(run, files, sample):
-    fit(run, "rows.csv", "--labels", "kind", "--exclude", "name", "--learner", "rca")
-    found = nearkin.load("new.nearkin")
-    expected = RCA(random_state=0).fit(sample.X, sample.y)
-    assert_allclose(found.components_, expected.components_)
-
-
-def test_unknown_labels_are_empty_or_negative(run, tmp_path, sample):
+@each("unknown", [None, "", -1])
+def test_labels_teach_too_but_those_that_are_unknown(run, tmp_path, sample, unknown):
     shown = sample.y.astype(object)
-    shown[::2] = None
-    pd.DataFrame({"a": sample.X[:, 0], "b": sample.X[:, 1], "y": shown}).to_csv(
-        tmp_path / "some.csv", index=False
-    )
-    fit(run, "some.csv", "--labels", "y", "--learner", "rca")
-    expected = RCA(random_state=0).fit(sample.X, np.where(shown == None, -1, sample.y))  # noqa: E711
+    if unknown is not None:
+        shown[::2] = unknown
+    frame = pd.DataFrame({"a": sample.X[:, 0], "b": sample.X[:, 1], "y": shown})
+    frame.to_csv(tmp_path / "some.csv", index=False)
+    fit(run, "some.csv", "--labels", "y", "--learner", "rca", "--force")
+    expected = RCA(random_state=0).fit(sample.X, np.where(shown == unknown, -1, sample.y))
     assert_allclose(nearkin.load("new.nearkin").components_, expected.components_)
 
 

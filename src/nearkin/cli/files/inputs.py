@@ -447,26 +447,23 @@ def _open_feather(given: Input) -> Source:
     import pyarrow.feather
     import pyarrow.ipc
 
-    path = str(given.path)
-    form = "Feather (version 2)"
-    with (
-        parquet.explain_unreadable(form, given.name),
-        pa.memory_map(path) as file,
-        pyarrow.ipc.open_file(file) as reader,
-    ):
+    @contextmanager
+    def opened(options: Any = None) -> Iterator[Any]:
+        with (
+            parquet.explain_unreadable("Feather (version 2)", given.name),
+            pa.memory_map(str(given.path)) as file,
+            pyarrow.ipc.open_file(file, options=options) as reader,
+        ):
+            yield reader
+
+    with opened() as reader:
         schema = reader.schema
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         columns = list(dict.fromkeys([*numbers, *others]))
-        options = pyarrow.ipc.IpcReadOptions(
-            included_fields=[schema.get_field_index(column) for column in columns]
-        )
-        with (
-            parquet.explain_unreadable(form, given.name),
-            pa.memory_map(path) as file,
-            pyarrow.ipc.open_file(file, options=options) as reader,
-        ):
+        fields = [schema.get_field_index(column) for column in columns]
+        with opened(pyarrow.ipc.IpcReadOptions(included_fields=fields)) as reader:
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number).select(columns)
                 batch.validate(full=True)
