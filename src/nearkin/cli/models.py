@@ -138,7 +138,7 @@ class Model:
     @property
     def held_out(self) -> Quality | None:
         """How good the model is on pairs that were held out while it was chosen, if it says so."""
-        chosen = self.part("report_")
+        chosen = find_part(self.metric, "report_")
         found: Quality | None = None if chosen is None else chosen.report_.quality
         return found
 
@@ -146,10 +146,6 @@ class Model:
     def output_names(self) -> list[str]:
         """Names of the columns of embedded rows."""
         return [str(name) for name in self.metric.get_feature_names_out()]
-
-    def part(self, attribute: str) -> Any:
-        """The learner that has a fitted attribute: the model itself, or a step of it."""
-        return find_part(self.metric, attribute)
 
     @property
     def scaler(self) -> Any:
