@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nearkin.studio import records as shown_records
     from nearkin.studio.server import encoding, security, serving
     from nearkin.tables import choice as column_choice
-    from nearkin.tables import differences, encoder, roles
+    from nearkin.tables import encoder
     from nearkin.tables import reading as table_reading
 else:
     np, pa, pc = import_late("numpy pyarrow pyarrow.compute")
@@ -73,6 +73,4 @@ else:
         "journal lesson notebook pictures records server.encoding server.security server.serving",
         "nearkin.studio",
     )
-    column_choice, differences, encoder, roles, table_reading = import_late(
-        "choice differences encoder roles reading", "nearkin.tables"
-    )
+    column_choice, encoder, table_reading = import_late("choice encoder reading", "nearkin.tables")

@@ -31,7 +31,6 @@ from nearkin.cli.late import (
     pair_files,
     pc,
     pictures,
-    roles,
     security,
     serving,
     shown_records,
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
 
     from nearkin._types import Floats, Ints
     from nearkin.studio.records import RecordIdentity, StudioRecords
-    from nearkin.tables.choice import ColumnChoice
-    from nearkin.tables.roles import Roles
+    from nearkin.tables.choice import ColumnChoice, Roles
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
 # Whole numbers up to this are told apart as float64.
@@ -377,7 +375,7 @@ def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
         table = tables.open_table(path, choice, labels=wishes.labels, aside=aside)
         if table.encoder is None:
             raise UserError(f"--records: {path} has no columns of words. Leave it out for numbers.")
-        return _Opened(table, roles.Roles(table.encoder.columns_, {}), are_things=True)
+        return _Opened(table, column_choice.Roles(table.encoder.columns_, {}), are_things=True)
     if not kinds or path.suffix.lower() == ".npz":
         table = tables.open_table(path, choice, labels=wishes.labels, aside=aside, words=False)
         return _Opened(table)
@@ -486,7 +484,7 @@ def _records_of(
     if found is not None:
         if records.named and not wishes.choice.columns:
             records, found = _without_counters(records, found)
-        told = [roles.describe_roles(found)]
+        told = [column_choice.describe_roles(found)]
         if wishes.choice.columns:
             told += column_choice.describe_class_columns(found.learned)
         say(f"{told[0]}{_HOW if found.left_out else ''}")
@@ -543,7 +541,7 @@ def _compared(
 
 def _without_counters(records: StudioRecords, found: Roles) -> tuple[StudioRecords, Roles]:
     """Records that do not learn from numbers that only count rows."""
-    X, features, found = roles.drop_counters(records.X, records.features, found)
+    X, features, found = column_choice.drop_counters(records.X, records.features, found)
     aside = [name for name in records.features if name not in features]
     shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
     return replace(records, X=X, features=features, columns={**records.columns, **shown}), found

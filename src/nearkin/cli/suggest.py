@@ -19,7 +19,6 @@ from nearkin.cli.common import UserError, complain, say
 from nearkin.cli.files.inputs import claim_standard_input
 from nearkin.cli.late import (
     console,
-    differences,
     grids,
     models,
     np,
@@ -27,6 +26,7 @@ from nearkin.cli.late import (
     pair_files,
     preprocessing,
     strategies,
+    table_reading,
     tables,
     text,
     verdicts,
@@ -468,9 +468,9 @@ def mark_differences(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
     """
     a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
     shown = text.Text(a), text.Text(b)
-    if left is None or right is None or reading.fold_text(a) == reading.fold_text(b):
+    if left is None or right is None or table_reading.fold_text(a) == table_reading.fold_text(b):
         return text.Text(f"  {name}"), *shown
-    for cell, spans in zip(shown, reading.find_differences(a, b), strict=True):
+    for cell, spans in zip(shown, table_reading.find_differences(a, b), strict=True):
         for span in spans:
             cell.stylize(_DIFFERENT, *span)
     return text.Text(f"≠ {name}"), *shown
