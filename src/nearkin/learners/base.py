@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils._set_output import _get_output_config
@@ -55,11 +55,7 @@ from nearkin.scores.verdicts import (
     find_verdicts,
     read_verdicts,
 )
-from nearkin.spaces.maps import (
-    MAP,
-    Map,
-    compose_after_scaling,
-)
+from nearkin.spaces.maps import MAP, Map, compose_after_scaling
 from nearkin.storage import models as model_file
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.files import StrPath
@@ -117,6 +113,8 @@ def update_state(partial_fit: _Method) -> _Method:
 
 
 def _on_a_copy(method: _Method, *, anew: bool) -> _Method:
+    """Wrap a method so that the estimator takes over its changes only if it ends well."""
+
     @wraps(method)
     def fitted(self: Any, *args: Any, **options: Any) -> Any:
         attempt = object.__new__(type(self))
@@ -133,6 +131,7 @@ def _on_a_copy(method: _Method, *, anew: bool) -> _Method:
 
 
 def _is_learned(name: str) -> bool:
+    """Whether ``fit`` sets an attribute, rather than the user or scikit-learn."""
     if name.startswith("_"):
         return not name.startswith(_OF_SCIKIT_LEARN)
     return name.endswith("_")
@@ -171,19 +170,17 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     """Transform, distances, verdicts, scores, explanations and files of a learner.
 
     A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
-    distance between their images under ``transform``. ``fit`` of a learner ends with :meth:`_keep`;
-    one that takes rows that others do not has a ``_checked`` of its own.
+    distance between their images under ``transform``. A learner has ``_learn_from(X, evidence,
+    rng)``, which sets its attributes and ends with :meth:`_keep`; one that takes rows that others
+    do not has a ``_checked`` of its own.
 
     Attributes
     ----------
-    map_ : map
-        What was learned, see :mod:`nearkin.maps`.
-    n_components_ : int
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
+    map_, n_components_, learned_from_
+        What was learned (:mod:`nearkin.maps`), and counts of rows, links, labels and classes.
     table_ : TableEncoder
-        Where X was a data frame with words: what makes numbers of it, and of new ones. All else is
-        learned from these numbers; ``n_features_in_`` counts them.
+        Where X was a data frame with words: makes the numbers that all else is learned from, and
+        that ``n_features_in_`` counts.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -194,11 +191,15 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
     _sparse: ClassVar[bool] = False
     _order: ClassVar[str | None] = None
-    # Whether it is told who answered, and finds out who is right.
+    # Whether rows may be in files or on a cluster.
+    _remote: ClassVar[bool] = False
+    # Whether it learns from triplets, and whether it finds out who of several people is right.
+    _takes_triplets: ClassVar[bool] = False
     _takes_answers: ClassVar[bool] = False
     map_: Map
     n_components_: int
     n_features_in_: int
+    random_state: Any
 
     @cached_property
     def threshold_(self) -> float:
@@ -230,15 +231,46 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         found: float | None = self._verdict("same_distance_")
         return found
 
+    @replace_state
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Or what else the learner takes: a sparse matrix, a kernel matrix, an array on a device,
+            or rows that are read block by block (:func:`nearkin.open_rows`). Linear learners see
+            sparse rows of more than 300 columns along their 300 leading singular vectors, which
+            takes memory for 300 numbers a column; others of more than 1000 along a basis of their
+            differences, without loss for up to 1000 rows, or else along 300 principal axes.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        if self._remote:
+            X = gather_read_once(self, X, y, pairs)
+        X = self._validated(X, reset=True)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
+        self._learn_from(X, evidence, check_random_state(self.random_state))
+        return self
+
+    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Learn from rows that are checked and scaled, set attributes, and end with `_keep`."""
+
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
 
         Parameters
         ----------
         X : array of shape (n, d)
-            Or what else ``fit`` takes: a sparse matrix, an array on a device, or rows that are
-            read block by block. With a precomputed kernel, kernel values against all training
-            rows.
+            Or what else ``fit`` takes. With a precomputed kernel, kernel values against all
+            training rows.
 
         Returns
         -------
@@ -247,9 +279,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
         Notes
         -----
-        It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
-        input and output it needs about ten megabytes for each core. Steps of a chain hold what the
-        one before has made of all rows.
+        By blocks on all cores: beyond input and output it needs about ten megabytes for each core.
+        Steps of a chain hold what the one before has made of all rows.
 
         Examples
         --------
@@ -288,7 +319,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         ndarray of shape (n_a, n_b)
-            n_a × n_b numbers are held in memory.
 
         Examples
         --------
@@ -340,11 +370,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
         Parameters
         ----------
-        X_a : array of shape (n_a, d)
-            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
-            rows that is a number.
-        X_b : array of shape (n_b, d), optional
-            ``X_a`` itself by default.
+        X_a, X_b : array of shape (n_a, d) and (n_b, d)
+            As in :meth:`distance`.
 
         Returns
         -------
@@ -378,9 +405,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         float
-            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. For triplets, the share in the
-            right order (:func:`nearkin.scores.triplets_kept`). If there are both pairs and
-            triplets, the mean of the two scores, weighted by their total weights.
+            :func:`nearkin.scores.pair_auc`; for triplets, the share in the right order
+            (:func:`nearkin.scores.triplets_kept`); for both, the mean weighted by total weights.
 
         Examples
         --------
@@ -412,6 +438,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
         """Whether two rows are the same kind of thing, row by row.
 
+        It is where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance is
+        at most ``threshold_``.
+
         Parameters
         ----------
         X_a, X_b : array of shape (n, d)
@@ -420,8 +449,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         bool ndarray of shape (n,)
-            True where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance
-            is at most ``threshold_``.
 
         Examples
         --------
@@ -451,14 +478,13 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         ndarray of shape (n,)
-            ½ or more where :meth:`same` says so, without another prevalence.
 
         Notes
         -----
-        A logistic curve through the pairs that the metric was learned from, or of those that
-        labels imply, with a sharpness of its own on either side of ``threshold_``. It is too sure
-        where these were few, since the metric was made to suit them: :meth:`calibrate` takes
-        others. (``MetricLearner`` holds pairs out, and is as sure as these bear out.)
+        A logistic curve through the pairs that the metric was learned from, or that labels imply,
+        with a sharpness of its own on either side of ``threshold_``. It is too sure where these
+        were few: :meth:`calibrate` takes others. (``MetricLearner`` holds pairs out, and is as sure
+        as these bear out.)
 
         Examples
         --------
@@ -497,26 +523,21 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         self
-            With ``threshold_``, ``sharpness_``, ``far_sharpness_``, ``prevalence_`` and
-            ``same_distance_`` of these pairs, which :meth:`same`, :meth:`chance_same`,
-            :meth:`threshold_for` and model files go by. ``fit`` and ``partial_fit`` find them anew.
+            With new ``threshold_``, ``sharpness_``, ``far_sharpness_``, ``prevalence_`` and
+            ``same_distance_``. ``fit`` and ``partial_fit`` find them anew.
 
         Notes
         -----
-        An estimate of the prevalence is as good as :meth:`chance_same`: it is about right where
-        distances tell same from different well, and ½ where they tell nothing; how far off it was
-        is in ``benchmarks/calibration``.
-        State what you know.
+        An estimated prevalence is about right where distances tell same from different well, and ½
+        where they tell nothing (``benchmarks/calibration``): state what you know.
 
         Examples
         --------
         >>> import nearkin as nk
         >>> X, y = nk.datasets.make_xor(400, random_state=0)
         >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
-        >>> metric = metric.calibrate(
-        ...     X[200:], y[200:], prevalence=0.01
-        ... )  # one pair of 100 is the same
-        >>> metric.prevalence_
+        >>> metric = metric.calibrate(X[200:], y[200:], prevalence=0.01)
+        >>> metric.prevalence_  # one pair of 100 is the same
         0.01
         """
         check_is_fitted(self)
@@ -536,17 +557,15 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def threshold_for(self, precision: float, prevalence: float | None = None) -> float:
         """Distance up to which two rows are the same with a chance of at least ``precision``.
 
-        Of all pairs up to there, as large a share are the same at least, if :meth:`chance_same` is
-        right: :meth:`calibrate` by pairs that the metric was not learned from, and
-        :meth:`quality` says how sure that is.
+        So is as large a share of all pairs up to there, if :meth:`chance_same` is right:
+        :meth:`calibrate` by pairs that the metric was not learned from.
 
         Parameters
         ----------
         precision : float in (0, 1)
         prevalence : float in (0, 1), optional
             Share of all such pairs that are the same. By default ``prevalence_``, which is ½ after
-            ``fit``: random pairs are the same far more rarely. (``calibrate(X,
-            prevalence="estimated")`` estimates how rarely.)
+            ``fit``: random pairs are the same far more rarely.
 
         Returns
         -------
@@ -579,22 +598,20 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Parameters
         ----------
         X : array of shape (n, d)
-            Rows, best such that were not used in ``fit``: by pairs that it was learned from, a
-            metric seems better than it is.
+            Rows that were not used in ``fit``: by those a metric seems better than it is.
         y : array of shape (n,), optional
             Labels; negative means unknown. Of the pairs that they imply up to 10 000 are judged.
         pairs : Pairs, optional
             Pairs of rows of this X, with both must-links and cannot-links. Weights count.
         prevalence : float in (0, 1) or "estimated", optional
-            Share of pairs that are the same where the metric is to be used: it decides on precision
-            and on the distance up to which :meth:`same` says yes. Or estimated from the distances
-            of random pairs of rows of X, see :meth:`calibrate`. By default ``prevalence_``.
+            Share of pairs that are the same where the metric is to be used, on which precision
+            depends; or estimated, as in :meth:`calibrate`. By default ``prevalence_``.
 
         Returns
         -------
         Quality
-            Pair AUC, and precision, recall and F1 of :meth:`same`. Print it. Intervals account for
-            pairs that share rows.
+            Pair AUC, and precision, recall and F1 of :meth:`same`. Intervals account for pairs that
+            share rows. Print it.
 
         Examples
         --------
@@ -626,10 +643,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         a, b : array of shape (d,)
             Or a Series of pandas, or what ``transform`` takes, with one row.
         X : array of shape (n, d), optional
-            Rows that the metric was learned from, with ``pairs``, if it does not know them any
-            more: after it was loaded from a file, or where it keeps none of them.
         pairs : Pairs, optional
-            Answers that it was learned from, of these rows.
+            What the metric was learned from, if it does not know that any more: after it was loaded
+            from a file, or where it keeps no rows.
 
         Returns
         -------
@@ -642,10 +658,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         (:func:`nearkin.learners.explain.parts_by_column`), which sum to the squared distance.
 
         Answers are left out one by one, and the others learned from again in the space that there
-        is: the first explanation takes as many times some milliseconds, with eight parts of a
-        ``MetricLearner`` a few seconds for a hundred answers. Where steps of a chain come before
-        the last one, these stay as they are. Learners that are not learned in milliseconds are
-        fitted again to X without each of the twelve answers that lie most along the two rows.
+        is, some milliseconds each; steps before the last of a chain stay as they are. Learners that
+        take longer are fitted again to X without each of the twelve answers that lie most along the
+        two rows.
 
         Examples
         --------
@@ -671,9 +686,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Returns
         -------
         dict
-            By name of the column, an array of shape (n,), or a number for one row. Parts sum to 1,
-            and one may be negative where a column makes up for others: see :meth:`explain`. All are
-            0 where rows are not apart.
+            By name of the column, an array of shape (n,), or a number for one row. Parts sum to 1
+            and may be negative, as in :meth:`explain`; all are 0 where rows are not apart.
 
         Examples
         --------
@@ -723,7 +737,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
         The file holds parameters and arrays, never code, and no more of the training data than
         the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
-        many). A file that is there already is replaced once the new one is complete.
+        many). A file that is there already is replaced once the new one is complete. A function as
+        kernel cannot be stored: a :class:`StorageError`.
 
         Parameters
         ----------
@@ -731,11 +746,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             By custom with the ending ``.nearkin``.
         forget_names : bool, default=False
             Leave out the names of the columns.
-
-        Raises
-        ------
-        StorageError
-            If the learner holds what cannot be stored, such as a function as its kernel.
 
         Examples
         --------
@@ -757,11 +767,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         model_file.save(self, path, forget_names=forget_names)
 
     def _encoded(self, X: Any, *, reset: bool) -> Any:
-        """Encode a table by ``table_``; rows of numbers stay as they are.
-
-        In ``fit`` a data frame with words has a ``table_`` made for it, and any data frame if the
-        learner was given a ``table``.
-        """
+        """Encode a table by ``table_``, which ``fit`` makes if there are words or a ``table``."""
         if reset:
             given = getattr(self, "table", None)
             if to_frame(X) is None or (given is None and not find_word_columns(X)):
@@ -847,9 +853,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedding: Any = None,
     ) -> None:
-        """Keep the map that was learned from X as the learner sees it, and find its threshold.
+        """Keep the map learned from X as the learner sees it, and find its threshold.
 
-        The embedding of all rows saves another one of some.
+        ``embedding``, that of all rows, saves another one of some.
         """
 
         def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
@@ -861,7 +867,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def _judged(
         self, X: Any, y: Any, pairs: Pairs | None, purpose: str
     ) -> tuple[Pairs, Floats, Floats, Evidence]:
-        """Return known pairs of both kinds, by positions among their rows, and their distances."""
+        """Return pairs of both kinds, numbered among their rows, and the distances of each kind."""
         evidence = gather_evidence(count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
@@ -896,10 +902,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedded: Callable[[Any, NDArray[np.integer]], Any],
     ) -> None:
-        """Find the threshold, and keep how much there was to learn from.
+        """Set ``learned_from_`` and the verdicts, given ``embedded(X, rows)``.
 
-        Of few rows it is found when somebody asks, unless the user's own generator is to draw.
-        ``embedded(X, rows)`` gives coordinates of some rows of X.
+        Of few rows these are found when somebody asks, unless the user's own generator is to draw.
         """
         for name in VERDICTS:
             self.__dict__.pop(name, None)
@@ -921,6 +926,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return vars(self)[name]
 
     def _find_late_verdicts(self) -> None:
+        """Find the verdicts that ``fit`` left, if it left them."""
         late: LateVerdicts | None = vars(self).get("_late_verdicts")
         if late is None:
             return
@@ -933,7 +939,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return super().__getstate__()
 
     def _calibrate_as(self, metric: Any) -> None:
-        """Take over the verdicts of another metric, whose distances are the same."""
+        """Take over the verdicts of a metric with the same distances."""
         for name in VERDICTS:
             setattr(self, name, getattr(metric, name, None))
         self.learned_from_ = metric.learned_from_
@@ -954,9 +960,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             return clone(self).fit(X, pairs=pairs)
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
-        """Return parts of the metric that can be learned again in milliseconds, for two rows.
+        """Return the parts of the metric that can be learned again in milliseconds, for two rows.
 
-        None of learners that do not keep where they learned, such as those from a file.
+        There are none where ``fit`` keeps no space, or after loading from a file.
         """
         del rows, share
         return []
@@ -980,7 +986,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
 
 def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]) -> float:
-    """Return the prevalence that is stated, kept, or estimated from distances."""
+    """Return the prevalence: as given, by default that of the verdicts, or estimated."""
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:
@@ -989,7 +995,7 @@ def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], F
 
 
 def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
-    """Keep what one pass can of blocks that are read only once; any other X stays as it is."""
+    """Gather pairs' points and random rows of blocks that can be read once; else return X."""
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:
@@ -1005,14 +1011,14 @@ def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
 
 
 def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
-    found: Floats = backends.as_type(
-        distances, backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
-    )
+    """Cast distances to the common type of both embeddings."""
+    dtype = backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
+    found: Floats = backends.as_type(distances, dtype)
     return found
 
 
 def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Register what a metric keeps in files: what all of them do, and fields of its own."""
+    """Register what a metric stores in files: fields of all metrics, and its own."""
     return stored(
         n_features_in_=size("d"),
         feature_names_in_=maybe(words("d")),
@@ -1032,9 +1038,5 @@ def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
 
 
 def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Register what a learner keeps in files that has a map of its own, not of other learners."""
-
-    def register(cls: _Class) -> _Class:
-        return stored_metric(**fields, map_=MAP)(cls)
-
-    return register
+    """The same for a learner whose map is its own, not made of other learners' maps."""
+    return stored_metric(**fields, map_=MAP)

@@ -129,14 +129,9 @@ class Chain(MetricMixin, BaseEstimator):
     ----------
     steps_ : list of estimators
         Fitted.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, counts of rows, pairs and labels, and the columns of X.
 
     Notes
     -----
@@ -355,14 +350,9 @@ class Blend(MetricMixin, BaseEstimator):
         Fitted; those with a weight.
     factors_ : ndarray of shape (len(learners_),)
         What each embedding is multiplied with.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, counts of rows, pairs and labels, and the columns of X.
 
     Notes
     -----

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state
+import numpy as np
+from sklearn.base import BaseEstimator
 
-from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
+from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.pairs.supervision import Evidence
 from nearkin.spaces.maps import Identity
 
 
@@ -24,26 +23,18 @@ class Euclidean(MetricMixin, BaseEstimator):
     Parameters
     ----------
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.
 
     Attributes
     ----------
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-        Number of columns.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by, counts of rows, pairs and labels, and the columns
+        of X.
 
     Examples
     --------
@@ -56,6 +47,7 @@ class Euclidean(MetricMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
+    _takes_triplets: ClassVar[bool] = True
 
     def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
         self.scale = scale
@@ -66,26 +58,6 @@ class Euclidean(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Find the threshold.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = gather_read_once(self, X, y, pairs)
-        X = self._validated(X, reset=True)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
+    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
         self.n_components_ = X.shape[1]
-        self._keep(Identity(), X, evidence, check_random_state(self.random_state))
-        return self
+        self._keep(Identity(), X, evidence, rng)

@@ -129,9 +129,8 @@ class Generative(MetricMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
 
@@ -152,16 +151,10 @@ class Generative(MetricMixin, BaseEstimator):
         known.
     n_iter_ : int
         Rounds done; 1 for ``"uniform"`` and ``"local"``.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -246,20 +239,9 @@ class Generative(MetricMixin, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from labels, must-links or both.
+        """Learn from labels, must-links or both, as other learners do.
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Of at most 1000 columns: the models have d² numbers for each class.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
+        X has at most 1000 columns: the models have d² numbers for each class.
         """
         X = gather_read_once(self, X, y, pairs)
         X = self._validated(X, reset=True)

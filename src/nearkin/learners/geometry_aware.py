@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats, Mask
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, replace_state, stored_learner
-from nearkin.learners.fit_steps import call_once
+from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
+from nearkin.learners.fit_steps import call_once
 from nearkin.rows.sparse import to_dense
 from nearkin.scores.held_out import average_precision, deal_pairs, rank_among
 from nearkin.solvers.kernel_families import (
@@ -328,9 +327,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest training rows that a new row is composed of (spectral family).
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -349,16 +347,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_vectors_ : int
     gamma_ : float
         Of the kernel, learned in the rbf family.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -391,6 +383,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     """
 
     _sparse: ClassVar[bool] = True
+    _takes_triplets: ClassVar[bool] = True
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
     def __init__(
@@ -476,27 +469,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         "stop": [StrOptions({"converged", "held_out"})],
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both, and from all rows of X.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Rows with and without knowledge.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
         links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)
@@ -511,12 +484,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         if self.n_landmarks is not None:
             self.embedding_ = learned.apply(extension.landmarks.rows)
             self._keep(learned, X, evidence, rng)
-            return self
+            return
         self.embedding_ = landmarks.astype(X.dtype) if on_graph else learned.apply(X)
         if on_graph:
             warn_of_few_rows(landmarks, can_normalize=not self.normalized)
         self._keep(learned, X, evidence, rng, self.embedding_)
-        return self
 
     def _learn_on_graph(
         self, X: Rows, links: Pairs, rng: np.random.RandomState

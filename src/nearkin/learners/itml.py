@@ -125,9 +125,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random rows for ``bounds``, landmarks, pairs that labels imply, and random pairs
         for ``threshold_``.
@@ -145,22 +144,13 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first sweep and after each (:func:`nearkin.solvers.logdet.logdet_objective`).
     n_iter_ : int
-    landmarks_ : int ndarray of shape (m,)
-        With a kernel: row numbers of the landmarks.
-    eigenvalues_ : ndarray
-        With a kernel: of the landmarks' centred kernel matrix, decreasing.
-    gamma_ : float
-        With a kernel: inverse bandwidth in use.
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    landmarks_, eigenvalues_, gamma_
+        With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
+        kernel matrix, and the inverse bandwidth.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------

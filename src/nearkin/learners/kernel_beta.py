@@ -213,9 +213,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws landmarks, rows for a bandwidth rule, and random pairs for ``threshold_``.
 
@@ -234,11 +233,6 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     gamma_ : float
         Inverse bandwidth in use.
     rank_tol_ : float
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes: it best separates the training pairs.
         Without cannot-links, random pairs stand for them.
@@ -248,11 +242,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
     same_distance_ : float or None
         Median distance of the pairs known to be the same.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from copy import deepcopy
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
-from nearkin.learners.base import MetricMixin, replace_state, stored_learner
+from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
+from nearkin.pairs.supervision import Evidence
 from nearkin.rows.sparse import axes_of_wide_rows
 from nearkin.solvers.large_margin import Classes, find_known_classes, learn_large_margin_metric
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
@@ -72,9 +70,8 @@ class LMNN(MetricMixin, BaseEstimator):
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the example pairs for ``threshold_``; the metric does not depend on it.
 
@@ -92,16 +89,10 @@ class LMNN(MetricMixin, BaseEstimator):
         Before the first round and after each, with all impostors at that time, in units of the
         margin. It never rises.
     n_iter_ : int
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -114,7 +105,9 @@ class LMNN(MetricMixin, BaseEstimator):
     over L; impostors are found exactly, by products of blocks of rows.
 
     Without labels, components of must-links are the classes, and only those count as different
-    between which there is a cannot-link. Weights of pairs are not used.
+    between which there is a cannot-link, so that it takes both. Weights of pairs are not used.
+    Rows of more than 1000 columns are seen along a basis of their differences, without loss for up
+    to 1000 rows, or else along their 300 leading principal axes.
 
     O(n² q) time a round, and O((p + n d) q) an iteration, for n rows with known class and p
     impostors; O(p + n q) memory beyond the rows.
@@ -168,28 +161,7 @@ class LMNN(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from labels, pairs or both.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows of more than 1000 columns are seen along a basis of their differences, without loss
-            for up to 1000 rows, or else along their 300 leading principal axes.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X, with both must-links and cannot-links unless there are labels.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
         classes = find_known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)
@@ -241,7 +213,6 @@ class LMNN(MetricMixin, BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.n_components_ = len(self.components_)
         self._keep(Affine(self.components_, mean), X, evidence, rng)
-        return self
 
 
 def starting_map(

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
-from nearkin.learners.base import MetricMixin, replace_state, stored_learner
+from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.solvers.stress import (
     AnySprings,
@@ -257,9 +257,8 @@ class KernelA(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest landmarks that a new point is composed of.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -278,16 +277,10 @@ class KernelA(MetricMixin, BaseEstimator):
     eigenvalues_ : ndarray
         Of their centred kernel matrix.
     gamma_ : float
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -319,6 +312,8 @@ class KernelA(MetricMixin, BaseEstimator):
     >>> metric.score(X_new, y_new) > 0.9
     True
     """
+
+    _takes_triplets: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -365,26 +360,7 @@ class KernelA(MetricMixin, BaseEstimator):
         "learn_weights": ["boolean"],
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
+    def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
@@ -415,7 +391,6 @@ class KernelA(MetricMixin, BaseEstimator):
         learned = ThroughLandmarks(extension, self.embedding_)
         exact = len(space.rows) == X.shape[0]
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
-        return self
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
         return check_rows_for_kernel(self, X, reset=reset)
@@ -466,9 +441,8 @@ class LLMA(MetricMixin, BaseEstimator):
         Nearest neighbours that a row sees through the window; None for all other rows.
         ``"auto"`` is None up to 2000 rows and 30 beyond.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
         and random pairs for ``threshold_``.
@@ -489,17 +463,10 @@ class LLMA(MetricMixin, BaseEstimator):
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first step and after each; it never rises.
     n_iter_ : int
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-        d.
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -560,26 +527,7 @@ class LLMA(MetricMixin, BaseEstimator):
         **WINDOW_CONSTRAINTS,
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+    def _learn_from(self, X: Floats, evidence: Evidence, rng: np.random.RandomState) -> None:
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             notice(
                 "all rows of X coincide: every learned distance between them is zero. "
@@ -607,4 +555,3 @@ class LLMA(MetricMixin, BaseEstimator):
         self.n_components_ = X.shape[1]
         learned = Displaced(self.anchor_rows_, self.displacements_, mean, width)
         self._keep(learned, X, evidence, rng)
-        return self

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_learner
+from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.learners.teachable import axes_of, columns_along
 from nearkin.pairs.closure import find_chunklets
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
+from nearkin.pairs.supervision import Evidence
 from nearkin.rows import access, backends
 from nearkin.rows.distances import class_sums, mean_row, within_scatters
 from nearkin.rows.sparse import is_sparse, project_along
@@ -113,9 +111,8 @@ class RCA(MetricMixin, BaseEstimator):
         Keep this many principal axes of the learned configuration: the directions in which all rows
         vary most beside the variance within chunklets. All by default.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances:
-        standard deviations, in which outliers count little. Without it there is a
-        :class:`ScaleWarning` where units differ by more than 100.
+        Divide columns by their spreads first: standard deviations that outliers sway little.
+        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.
@@ -126,16 +123,10 @@ class RCA(MetricMixin, BaseEstimator):
         ``transform`` multiplies centred rows with its transpose.
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
-    map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
-    n_components_ : int
-    column_scale_ : ndarray of shape (d,) or None
-        What columns of X were divided by. Other attributes are of the columns divided.
-    learned_from_ : dict
-        How many rows, must-links, cannot-links, labels and classes there were.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        When X has column names.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
+        are, what columns of X were divided by (other attributes are of the columns divided),
+        counts of rows, pairs and labels, and the columns of X.
 
     References
     ----------
@@ -148,8 +139,10 @@ class RCA(MetricMixin, BaseEstimator):
     shows to keep most information.
 
     O(p d² + d³) time for p linked rows, O(d²) memory; with ``n_components`` O(n d²) time for all n
-    rows. Rank-deficient data, such as fewer links
-    than columns, is the normal case and needs no care.
+    rows. Fewer links than columns is the normal case and needs no care. Sparse rows of more than
+    300 columns are seen along their 300 leading singular vectors, which takes memory for 300
+    numbers a column and linked row; others of more than 1000 along a basis of their differences,
+    without loss for up to 1000 rows, or else along their 300 leading principal axes.
 
     Examples
     --------
@@ -186,31 +179,7 @@ class RCA(MetricMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from must-links or labels.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Sparse rows of more than 300 columns are seen along their 300 leading singular vectors,
-            which takes memory for 300 numbers a column and linked row. Other rows of more than
-            1000 columns are seen along a basis of their differences, without loss for up to 1000
-            rows, or else along their 300 leading principal axes.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = gather_read_once(self, X, y, pairs)
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
         rows, chunklet = find_chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
@@ -253,4 +222,3 @@ class RCA(MetricMixin, BaseEstimator):
         self.shrinkage_ = shrinkage
         self.n_components_ = len(components)
         self._keep(Affine(components, mean), X, evidence, rng)
-        return self

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 
 from nearkin._types import Doubles, Floats
 from nearkin.errors import InputError
-from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, update_state
+from nearkin.learners.base import MetricMixin, update_state
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import (
     Learned,
@@ -27,7 +27,7 @@ from nearkin.learners.fit_steps import (
 from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, revise_evidence
+from nearkin.pairs.supervision import Evidence, check_roles, revise_evidence
 from nearkin.rows import access, backends, sparse
 from nearkin.rows.distances import centre, mean_row, middle
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
@@ -76,38 +76,13 @@ class TeachableMixin(MetricMixin):
     """``fit`` and ``partial_fit`` of a learner that finds a space and learns there.
 
     Both call the two steps of :mod:`nearkin.learners.fit_steps`, which say what a learner has for
-    them. One that learns from triplets says so: ``_takes_triplets``.
+    them.
     """
 
-    _takes_triplets: ClassVar[bool] = False
-
-    @replace_state
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-            Without a kernel, sparse rows of more than 300 columns are seen along their 300
-            leading singular vectors, which takes memory for 300 numbers a column. Other rows of
-            more than 1000 columns are seen along a basis of their differences, without loss for up
-            to 1000 rows, or else along their 300 leading principal axes.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(gather_read_once(self, X, y, pairs), reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
+    def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
-            return self._keep_result(learn_in_space(self, taught, evidence, taught.reads(X), rng))
+            self._keep_result(learn_in_space(self, taught, evidence, taught.reads(X), rng))
 
     @update_state
     @_fit_context(prefer_skip_nested_validation=True)
