@@ -100,11 +100,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         y : array of shape (n,), dask array or dask series, optional
             Labels; negative means unknown. They come to this process.
         pairs : Pairs, optional
-            Pairs of rows of X, by their numbers.
-
-        Returns
-        -------
-        self
+            Pairs of rows of X.
         """
         params = self.get_params(deep=False)
         client = params.pop("client")
@@ -114,33 +110,16 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return self
 
     def transform(self, X: Any) -> Any:
-        """Embed rows; Euclidean distances between the results are the learned distances.
+        """Embed rows of a dask array or data frame, or of an array.
 
-        Parameters
-        ----------
-        X : dask array of shape (n, d), dask data frame, or array
-
-        Returns
-        -------
-        dask array of shape (n, n_components_)
-            Not computed yet, in chunks of the same rows (for a data frame, of sizes not known
-            yet). An ndarray for an array.
+        The result of shape (n, n_components_) is a dask array, not computed yet, in chunks of the
+        same rows (for a data frame, of sizes not known yet); or an ndarray for an array.
         """
         with config_context(transform_output="default"):
             return super().transform(self._opened(X))
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Any:
-        """Learned distance between two sets row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
-
-        Returns
-        -------
-        dask array of shape (n,)
-            Not computed yet. An ndarray for arrays.
-        """
+        """Learned distance between two sets row by row; a dask array is not computed yet."""
         if not (is_dask(X_a) or is_dask(X_b)):
             return super().pair_distance(X_a, X_b)
         if not (is_dask(X_a) and is_dask(X_b)):
@@ -170,41 +149,16 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
     ) -> Self:
         """Judge by other pairs than the metric was learned from, as the local learner does.
 
-        Parameters
-        ----------
-        X : dask array of shape (n, d), dask data frame, or array
-        y : array of shape (n,), dask array or dask series, optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links. Only their rows come.
-        prevalence : float in (0, 1) or "estimated", optional
-            Share of pairs that are the same where the metric is to be used.
-
-        Returns
-        -------
-        self
+        Only rows of the pairs come to this process.
         """
         return super().calibrate(
             self._opened(X), self._labels(y), pairs=pairs, prevalence=prevalence
         )
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-        """Area under the ROC curve of telling same from different by the learned distance.
+        """Area under the ROC curve of telling same from different, as the local learner's.
 
-        Parameters
-        ----------
-        X : dask array of shape (n, d), dask data frame, or array
-        y : array of shape (n,), dask array or dask series, optional
-            Labels; negative means unknown. With labels the embedding of all rows comes to this
-            process.
-        pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links, or triplets. Only their
-            rows come.
-
-        Returns
-        -------
-        float
-            Between 0 and 1, as of the local learner.
+        With labels the embedding of all rows comes to this process, with pairs only their rows.
         """
         if y is None or not is_dask(X):
             return super().score(self._opened(X), self._labels(y), pairs=pairs)
@@ -213,31 +167,18 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return score_order(self._computed(self.transform(X)), y, pairs=pairs)
 
     def to_local(self) -> Any:
-        """The fitted learner without dask, which works on arrays.
-
-        Returns
-        -------
-        learner
-            For example KernelBeta of a DaskKernelBeta, as if it was fitted to the rows in memory.
-        """
+        """The learner without dask, such as KernelBeta, as if fitted to the rows in memory."""
         check_is_fitted(self)
         local = object.__new__(self._learner)
         local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
         return local
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
-        """Write the learner to a file, from which :func:`nearkin.load` gives the local one.
-
-        Parameters
-        ----------
-        path : path
-        forget_names : bool, default=False
-            Leave out the names of the columns.
-        """
+        """Write the learner to a file, from which :func:`nearkin.load` gives the local one."""
         self.to_local().save(path, forget_names=forget_names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that ``transform`` gives, as of the local learner."""
+        """Names of the columns that ``transform`` gives, as the local learner's."""
         found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
         return found
 
@@ -247,9 +188,11 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return find_client(self.client)
 
     def _labels(self, y: Any) -> Any:
+        """Bring labels to this process."""
         return np.asarray(self._computed(y)) if is_dask(y) else y
 
     def _computed(self, collection: Any) -> Any:
+        """Compute a dask collection by the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
@@ -258,7 +201,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return DaskRows(X, client=self.client) if is_dask(X) else X
 
     def _keep_some_rows(self, X: Any) -> None:
-        """Nothing more: the local learner has seen them."""
+        """Keep nothing more: the local learner has seen the rows."""
 
     def _embedded(self, X: Any) -> Floats:
         if is_dask(X):
@@ -303,7 +246,7 @@ def _make_initialiser(learner: type[Any]) -> Any:
 
 
 def _make_class(name: str, home: str) -> type[DaskMetric]:
-    """The class for dask of a learner."""
+    """Make the class of a learner for dask."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters
@@ -367,4 +310,5 @@ else:
 
 
 def _row_distances(Z_a: Floats, Z_b: Floats) -> Floats:
+    """Distances row by row, in the common type of both blocks."""
     return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))

@@ -42,22 +42,9 @@ def weights_objective(
         + \lambda \sum_j (w_j - 2)^2
 
     with :math:`s_p` = ±1 for pairs that are the same and that are not, :math:`q_{pj}` the squared
-    difference of pair p in column j, of which random pairs have a sum of 1 in the mean, and
-    :math:`c_p` how much a pair counts: logistic regression of pairs, whose weights make a metric.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (r,)
-        w.
-    level : float
-        b.
-    squared : ndarray of shape (k, r)
-        q.
-    same : bool ndarray of shape (k,)
-    counts : ndarray of shape (k,)
-        c.
-    pull : float
-        λ.
+    difference of pair p in column j (``squared``, of shape (k, r)), of which random pairs have a
+    sum of 1 in the mean, and :math:`c_p` how much a pair counts: logistic regression of pairs,
+    whose weights make a metric. ``level`` is b, ``pull`` λ.
     """
     margin = np.where(same, 1.0, -1.0) * (level - squared @ weights)
     unlikely = float(counts @ np.logaddexp(0, -margin))
@@ -65,15 +52,8 @@ def weights_objective(
 
 
 def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> tuple[Floats, float]:
-    """The minimum of :func:`weights_objective`, which is convex: weights and level.
+    """Minimise :func:`weights_objective`, which is convex: return weights and level.
 
-    Parameters
-    ----------
-    squared, same, counts, pull
-        As in :func:`weights_objective`.
-
-    Notes
-    -----
     By L-BFGS-B: O(k r) time for a step, of which some dozens are taken.
     """
     sign = np.where(same, 1.0, -1.0)
@@ -190,9 +170,9 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         usual = taught.settled
-        together = self._together(taught.space, usual)
+        together = self._group_columns(taught.space, usual)
         if not usual.any():
-            equal = together.attributes(np.ones(together.n_groups))
+            equal = together.attributes(np.ones(len(together.usual)))
             return map_by_metric(self, taught, np.eye(len(usual)), equal)
         usual = together.usual
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
@@ -217,35 +197,23 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         metric = together.metric(weights)
         return map_by_metric(self, taught, metric, together.attributes(weights))
 
-    def _together(self, space: LinearSpace, usual: Doubles) -> _Each | _Groups:
-        """Which columns share a weight."""
-        if (
-            not isinstance(space, Columns)
-            or (groups := groups_of_columns(self, len(space.mean))) is None
-        ):
-            return _Each(usual)
+    def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
+        """Find which columns share a weight."""
+        assert isinstance(space, Columns)  # since there is no kernel
+        groups = groups_of_columns(self, len(space.mean))
+        if groups is None:
+            return _Groups(usual)
         names, at = np.unique(groups, return_inverse=True)
         covariance = space.covariance
         if space.axes is not None:
             covariance = space.axes.T @ covariance @ space.axes
         by_column = 2 * np.diag(covariance)
-        return _Groups(
-            names.tolist(),
-            at,
-            np.bincount(at, weights=by_column).astype(np.float64),
-            space.axes,
-        )
+        usual = np.bincount(at, weights=by_column).astype(np.float64)
+        return _Groups(usual, at, names.tolist(), space.axes)
 
 
 def groups_of_columns(learner: Any, n_columns: int) -> NDArray[Any] | None:
-    """For each column what it belongs to, or None if that is not known.
-
-    Parameters
-    ----------
-    learner : estimator
-        With the parameter ``groups``, and ``table_`` if it made numbers of a table.
-    n_columns : int
-    """
+    """Return for each column what it belongs to, by ``groups`` or ``table_``; None if unknown."""
     groups = learner.groups
     if groups is None and hasattr(learner, "table_"):
         groups = getattr(learner.table_, "groups_", None)
@@ -260,59 +228,36 @@ def groups_of_columns(learner: Any, n_columns: int) -> NDArray[Any] | None:
 
 
 @dataclass(frozen=True)
-class _Each:
-    """Each column has a weight of its own."""
-
-    usual: Doubles
-
-    @property
-    def n_groups(self) -> int:
-        return len(self.usual)
-
-    def squared(self, differences: Floats) -> Floats:
-        return differences**2
-
-    def metric(self, weights: Floats) -> Floats:
-        return np.diag(weights)
-
-    def attributes(self, weights: Floats) -> dict[str, Any]:
-        return {"weights_": weights}
-
-
-@dataclass(frozen=True)
 class _Groups:
     """Columns of a group share a weight, also where rows are seen along axes.
 
-    Attributes
-    ----------
-    names : list of str
-    at : int ndarray of shape (d,)
-        The number of each column's group.
-    usual : ndarray of shape (g,)
-        Squared differences of random pairs in each group, in the mean.
-    axes : ndarray of shape (r, d) or None
+    Without ``at``, the number of each column's group, each coordinate has a weight of its own.
     """
 
-    names: list[str]
-    at: Ints
+    # Squared differences of random pairs in each group, in the mean.
     usual: Doubles
-    axes: Floats | None
-
-    @property
-    def n_groups(self) -> int:
-        return len(self.names)
+    at: Ints | None = None
+    names: Sequence[str] = ()
+    axes: Floats | None = None
 
     def squared(self, differences: Floats) -> Floats:
+        """Sum squared differences in each group."""
+        if self.at is None:
+            return differences**2
         in_columns = differences if self.axes is None else differences @ self.axes
-        belongs = (self.at[:, None] == np.arange(self.n_groups)).astype(np.float64)
+        belongs = (self.at[:, None] == np.arange(len(self.usual))).astype(np.float64)
         return np.asarray(in_columns**2 @ belongs)
 
     def metric(self, weights: Floats) -> Floats:
-        of_columns = weights[self.at]
+        """Make the matrix of the metric that has these weights."""
+        of_columns = weights if self.at is None else weights[self.at]
         if self.axes is None:
             return np.diag(of_columns)
         return np.asarray((self.axes * of_columns) @ self.axes.T)
 
     def attributes(self, weights: Floats) -> dict[str, Any]:
+        """Return the fitted attributes that show these weights."""
+        if self.at is None:
+            return {"weights_": weights}
         of_groups = dict(zip(self.names, map(float, weights), strict=True))
         return {"weights_": weights[self.at], "group_weights_": of_groups}

@@ -45,10 +45,7 @@ def map_of(fitted: Any) -> Map:
 
 
 def sees_any_rows(part: Any) -> bool:
-    """Whether a part takes rows as they are, with words and gaps.
-
-    All learners, and the transformers that a model file can hold, take numbers only.
-    """
+    """Whether a part takes words and gaps, unlike learners and transformers of model files."""
     if isinstance(part, Pipeline):
         return sees_any_rows(part.steps[0][1])
     if isinstance(part, MetricMixin):
@@ -59,14 +56,7 @@ def sees_any_rows(part: Any) -> bool:
 def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
     """Check X for the parts of a chain or blend that see it first.
 
-    Parameters
-    ----------
-    whole : estimator
-        That remembers the names and the number of columns in ``fit``, and checks new rows by them.
-    X : rows
-    parts : sequence of estimators
-    reset : bool
-        Whether this is ``fit``.
+    ``whole`` remembers names and number of columns in ``fit`` (``reset``), and checks by them.
     """
     if backends.is_remote(X) or backends.is_foreign(X) or not whole._sees_any_rows:
         return validation.validate_rows(
@@ -87,25 +77,26 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
 
 
 def passed_on(Z: Any, step: Any) -> Any:
-    """Hand the output of a step to the next: with names of columns only if it wants them."""
+    """Prepare the output of a step for the next: with names of columns only if it wants them."""
     wants_names = not isinstance(step, MetricMixin) or hasattr(step, "feature_names_in_")
     return Z if wants_names else to_plain(Z)
 
 
 def with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
-    """Set the tags that tell scikit-learn which rows several parts take."""
+    """Set the tags that say which rows all of the parts take."""
     tags.input_tags.sparse = _all_take_sparse(parts)
     tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
     return tags
 
 
 def _all_take_sparse(parts: Sequence[Any]) -> bool:
-    """Other transformers may take sparse rows without saying so: they are left to refuse them."""
+    """Whether our learners among the parts take sparse rows; others are left to refuse them."""
     ours = (part for part in parts if isinstance(part, MetricMixin))
     return all(get_tags(part).input_tags.sparse for part in ours)
 
 
 def _takes_gaps(part: Any) -> bool:
+    """Whether a part takes rows with missing cells."""
     return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)
 
 
@@ -161,16 +152,11 @@ class Chain(MetricMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
-            Or what else the first step takes, such as a sparse matrix.
+            Or what else the first step takes.
         y : array of shape (n,), optional
-            Labels; negative means unknown.
         pairs : Pairs or Answers, optional
-            Pairs of rows of X. Of answers by several people, steps that cannot tell who is right
-            learn from what they come to.
-
-        Returns
-        -------
-        self
+            Of answers by several people, steps that cannot tell who is right learn from what they
+            come to.
         """
         self._check_steps()
         X = self._checked(X, reset=True)
@@ -192,17 +178,8 @@ class Chain(MetricMixin, BaseEstimator):
         """A scikit-learn pipeline that ends in a learner, as a metric.
 
         A pipeline has ``transform``; the chain has distances, verdicts and scores too, and ``save``
-        where all of its steps can be stored.
-
-        Parameters
-        ----------
-        pipeline : Pipeline
-            Its last step is a learner of this library. Fitted or not.
-
-        Returns
-        -------
-        Chain
-            Of the pipeline's own steps: fitted if they are, without fitting anything again.
+        where all of its steps can be stored. It is of the pipeline's own steps: fitted if they are,
+        without fitting anything again.
 
         Examples
         --------
@@ -225,6 +202,7 @@ class Chain(MetricMixin, BaseEstimator):
         return chain._made_of(steps, getattr(steps[0], "n_features_in_", None))
 
     def _check_steps(self) -> None:
+        """Refuse a chain that does not end in a learner."""
         if not self.steps or not isinstance(self.steps[-1], MetricMixin):
             raise InputError(
                 "the last of steps must be a learner of this library, such as KernelBeta(): it "
@@ -232,7 +210,7 @@ class Chain(MetricMixin, BaseEstimator):
             )
 
     def _made_of(self, fitted: list[Any], n_features: int | None) -> Self:
-        """As if fitted, from steps that were fitted one after another."""
+        """Set what ``fit`` sets, given steps that were fitted one after another."""
         self.steps_ = fitted
         if n_features is not None:  # texts have no columns
             self.n_features_in_ = n_features
@@ -252,20 +230,20 @@ class Chain(MetricMixin, BaseEstimator):
         return first._checked(X) if isinstance(first, MetricMixin) else X
 
     def _seen_by_first(self, X: Any) -> Any:
-        """New rows as the first step takes them: with names, if they were there in fit."""
+        """Check new rows for the first step: with names, if they were there in fit."""
         checked = seen_first_by(self, X, self.steps[:1], reset=False)
         with_names = hasattr(self.steps_[0], "feature_names_in_")
         return reorder_columns(self, X) if with_names else checked
 
     def _seen_by_last(self, X: Any) -> Any:
-        """Rows as the last step takes them."""
+        """Transform new rows by all steps but the last."""
         X = self._seen_by_first(X)
         for step, following in itertools.pairwise(self.steps_):
             X = passed_on(step.transform(X), following)
         return X
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
-        """Those of the last step; what steps before it would learn again is left out."""
+        """Return those of the last step; what steps before it would learn again is left out."""
         found: list[TaughtPart] = self.steps_[-1]._taught_parts(
             [self._seen_by_last(row) for row in rows], share
         )
@@ -397,15 +375,9 @@ class Blend(MetricMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
-            Or what else all learners take, such as a sparse matrix.
+            Or what else all learners take.
         y : array of shape (n,), optional
-            Labels; negative means unknown.
         pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
         """
         weights = self._checked_weights()
         X = self._checked(X, reset=True)
@@ -451,6 +423,7 @@ class Blend(MetricMixin, BaseEstimator):
         return [replace(part, blended=True) for part in itertools.chain(*parts)]
 
     def _checked_weights(self) -> Floats:
+        """Check the learners and return their weights."""
         if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
             raise InputError("learners must be one or more learners of this library.")
         if self.weights is None:
@@ -490,6 +463,7 @@ def _total_variance(Z: Any) -> float:
 
 
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:
+    """Fit a clone of a step, whether it is a learner or another transformer."""
     if not isinstance(step, MetricMixin):
         return clone(step).fit(X)
     if isinstance(pairs, Answers) and not step._takes_answers:

@@ -62,21 +62,7 @@ def cosine_objective(
     with :math:`y_p` = ±1 for pairs that are the same and that are not, :math:`a_p` and
     :math:`b_p` the rows of pair p, and :math:`c_p` how much it counts, of sum 1. A share ε of
     answers is thought to be wrong, so that none that contradicts all others rules the map.
-
-    Parameters
-    ----------
-    W : ndarray of shape (r, r)
-    level, slope : float
-        b and s.
-    A, B : ndarray of shape (k, r)
-        Rows of either end of pairs.
-    same : bool ndarray of shape (k,)
-    counts : ndarray of shape (k,)
-        c.
-    pull : float
-        λ.
-    wrong : float
-        ε, at least 0 and below ½.
+    ``level`` is b, ``slope`` s, ``pull`` λ and ``wrong`` ε, below ½; A and B have shape (k, r).
     """
     U, V = A @ W.T, B @ W.T
     cosine = (U * V).sum(axis=1) / (np.linalg.norm(U, axis=1) * np.linalg.norm(V, axis=1))
@@ -91,19 +77,8 @@ def cosine_matrix(
 ) -> Floats:
     """W of :func:`cosine_objective` after at most 25 steps of L-BFGS from the identity.
 
-    Parameters
-    ----------
-    F : ndarray of shape (p, r)
-        Rows of the pairs.
-    links : int ndarray of shape (k, 2)
-        Pairs of them.
-    same, counts, pull, wrong
-        As in :func:`cosine_objective`.
-
-    Notes
-    -----
-    Of directions in which no row of a pair differs from zero nothing is learned: with p < r rows
-    it is found in their span. O(k q²) time for a step, where q is the smaller of p and r. The
+    F, of shape (p, r), are the rows of the pairs. With p < r W is found in their span, beyond which
+    nothing is learned. O(k q²) time for a step over k pairs, where q is the smaller of p and r. The
     problem is not convex; descent is what is promised.
     """
     r = F.shape[1]
@@ -167,11 +142,8 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.
-    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
-        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
-    rank_tol : float or None, default=None
-        Directions of feature space with an eigenvalue below this share of the largest are
-        dropped; None is 0.001. Not used without a kernel.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
+        The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False

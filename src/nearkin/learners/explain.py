@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError, counted
-from nearkin.learners.fit_steps import Reader, Taught
+from nearkin.learners.fit_steps import Taught
 from nearkin.messages import mute_categories
 from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
@@ -78,17 +78,10 @@ _Moves = Callable[[Ints], Floats]
 
 @dataclass(frozen=True)
 class Pull:
-    """An answer, and what it does to the distance of two rows.
+    """An answer about two rows of the X learned from, and what it does to an explained pair.
 
-    Attributes
-    ----------
-    left, right : int
-        Row numbers of the X that was learned from.
-    same : bool
-        What was said of them.
-    pull : float
-        By how much it raises the squared distance of the two rows that are explained: below 0 it
-        pulls them together, above 0 it pushes them apart.
+    ``pull`` is by how much it raises the squared distance of the pair: below 0 it pulls the two
+    together, above 0 it pushes them apart.
     """
 
     left: int
@@ -99,15 +92,9 @@ class Pull:
 
 @dataclass(frozen=True)
 class Word:
-    """A word in a cell, and what it does to the distance of two rows.
+    """A word in a cell, which row has it ("left", "right" or "both"), and what it does.
 
-    Attributes
-    ----------
-    text : str
-    where : {"left", "right", "both"}
-        Which of the two rows has it.
-    part : float
-        By how much the squared distance falls if it is taken out.
+    ``part`` is by how much the squared distance falls if the word is taken out.
     """
 
     text: str
@@ -122,14 +109,13 @@ class Explanation:
     Attributes
     ----------
     distance : float
-        Learned distance.
     chance : float or None
         That the two are the same, as :meth:`chance_same` says.
     threshold : float or None
         Distance up to which two rows are called the same.
     contributions : dict of str to float
-        The part of each column in the squared distance; they sum to it. One may be negative, where
-        a column makes up for others.
+        The part of each column in the squared distance, which they sum to. One is negative where a
+        column makes up for others.
     values : dict of str to (str, str)
         What the two rows have in each column.
     words : dict of str to list of Word
@@ -137,7 +123,7 @@ class Explanation:
     answers : list of Pull
         Answers that the metric was learned from, the strongest pull first.
     remark : str
-        Why there are no answers, if there are none.
+        Why there are no answers.
 
     Examples
     --------
@@ -183,27 +169,11 @@ class Explanation:
         return [answer for answer in self.answers if answer.pull > 0]
 
     def change_without(self, answer: Pull) -> float:
-        """By how many per cent the distance would be longer without an answer; or shorter, below 0.
-
-        Parameters
-        ----------
-        answer : Pull
-            One of ``answers``.
-        """
+        """By how many per cent the distance would grow without an answer; below 0 it would fall."""
         return float(100 * (np.sqrt(max(1 - answer.pull / self.distance**2, 0.0)) - 1))
 
     def pixels(self, shape: tuple[int, int]) -> Floats:
-        """Contributions where columns are the pixels of a picture, row by row.
-
-        Parameters
-        ----------
-        shape : (int, int)
-            Height and width.
-
-        Returns
-        -------
-        ndarray of that shape
-        """
+        """Contributions as a picture of this height and width, whose pixels are the columns."""
         n = len(self.contributions)
         if np.shape(shape) != (2,) or int(shape[0]) * int(shape[1]) != n:
             raise InputError(
@@ -244,13 +214,7 @@ class Explanation:
         return self.text()
 
     def text(self, names: Sequence[Any] | None = None) -> str:
-        """All of it in sentences and a table.
-
-        Parameters
-        ----------
-        names : sequence, optional
-            What rows of X are called; their numbers by default.
-        """
+        """All of it in sentences and a table; ``names`` are what rows of X are called."""
         pulls = self._pulls(names)
         lines = [self.sentence, "", *self._columns(), *self._words(), "", *pulls]
         return "\n".join(lines).rstrip()
@@ -265,6 +229,7 @@ class Explanation:
         return f"<pre>{escape(str(self))}</pre>"
 
     def _columns(self) -> list[str]:
+        """Lines about the columns with the largest parts."""
         if not self.distance:
             return ["No column sets them apart."]
         named = self.named(_MOST_COLUMNS)
@@ -286,6 +251,7 @@ class Explanation:
         return lines
 
     def _words(self) -> list[str]:
+        """A line for each column of words."""
         whole, lines = self.distance**2, []
         for name, words in self.words.items():
             said = ", ".join(
@@ -296,6 +262,7 @@ class Explanation:
         return lines
 
     def _pulls(self, names: Sequence[Any] | None) -> list[str]:
+        """Lines about the answers with the strongest pulls, or the remark why there are none."""
         if not self.answers:
             return [self.remark] if self.remark else []
         lines = []
@@ -308,27 +275,31 @@ class Explanation:
             for one in answers[:_MOST_ANSWERS]:
                 said = "the same" if one.same else "different"
                 change = self.change_without(one)
+                left, right = one.left, one.right
                 both = (
-                    [one.left, one.right] if names is None else [names[one.left], names[one.right]]
+                    f"rows {left} and {right}"
+                    if names is None
+                    else f"{names[left]} and {names[right]}"
                 )
-                rows = "rows " if names is None else ""
                 lines.append(
-                    f"  {rows}{both[0]} and {both[1]} are {said}: without it, they would be "
+                    f"  {both} are {said}: without it, they would be "
                     f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
                 )
         return lines
 
 
 def _short(text: str) -> str:
+    """Cut a text that is too long for a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def cell_texts(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """What two rows have in each column, as texts."""
+    """Format what two rows have in each column."""
     return {name: (_cell(values[0]), _cell(values[1])) for name, values in columns.items()}
 
 
 def _cell(value: Any) -> str:
+    """Format a cell; a missing one is empty."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float | np.floating):
@@ -349,20 +320,9 @@ def parts_by_column(
     column makes up for others.
 
     Of a linear map M and :math:`δ = b - a`, all orders give :math:`\sum_{j \in g} δ_j (M^T M δ)_j`.
-    Of others, all orders are taken of up to four columns that differ, and up to 16 of more.
-
-    Parameters
-    ----------
-    learned : Map
-    A, B : ndarray of shape (n, p)
-    groups : int ndarray of shape (p,)
-        Numbers of the columns that coordinates are of.
-    orders : int, default=8
-        Orders that are taken forwards and backwards, at most.
-
-    Returns
-    -------
-    ndarray of shape (n, g)
+    Of others, all orders are taken of up to four columns that differ; of more ``orders`` at most,
+    forwards and backwards. A and B have shape (n, p), ``groups`` the number of the column that each
+    of the p is of, the result shape (n, columns).
     """
     n_groups = int(groups.max()) + 1
     matrix, rest = _linear_part(learned, A.shape[1])
@@ -375,13 +335,6 @@ def parts_by_column(
     return np.array([_parts(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs])
 
 
-def shares_by_column(learned: Map, A: Floats, B: Floats, groups: NDArray[Any]) -> Floats:
-    """The same as shares of the squared distances, which sum to 1; zeros where rows coincide."""
-    parts = parts_by_column(learned, A, B, groups)
-    whole = parts.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0))
-
-
 def _parts(
     matrix: Floats | None,
     rest: Map,
@@ -391,7 +344,7 @@ def _parts(
     n_groups: int,
     most_orders: int,
 ) -> Floats:
-    """Parts of columns in one squared distance, of a map that is not linear."""
+    """Parts of columns in one squared distance under ``rest`` of the linear map ``matrix``."""
     found = np.zeros(n_groups)
     difference = b - a
     differing = np.unique(groups[difference != 0])
@@ -426,6 +379,7 @@ def _heights(
 
 
 def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
+    """The same for one order whose rows do not fit into memory at a time."""
     found = np.empty(len(order))
     for part in split_range(len(order), max(1, _BLOCK // at.shape[1])):
         rows = at + np.cumsum(moves(order[part]), axis=0)
@@ -469,10 +423,7 @@ def _orders(n: int, most: int) -> Iterator[Ints]:
 
 
 def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
-    """The matrix of what a map does first, and the map after that: None if all of it is linear.
-
-    The matrix is None where nothing is linear.
-    """
+    """Split a map into the matrix of its linear start and the map after it; either may be None."""
     whole = matrix_of(learned, n_columns)
     if whole is not None:
         return whole, None
@@ -493,7 +444,7 @@ def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
 
 
 def matrix_of(learned: Map, n_columns: int) -> Floats | None:
-    """The matrix of a map that is linear but for where it begins, of shape (q, p), or None."""
+    """The matrix of shape (q, p) of an affine map; None of others."""
     match learned:
         case Identity():
             return np.eye(n_columns)
@@ -518,22 +469,12 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class TaughtPart:
-    """A part of a metric that can be learned again in milliseconds, and two rows in its space.
+    """A teachable learner in a metric, which can learn again in milliseconds, and two rows there.
 
-    Attributes
-    ----------
-    learner : TeachableMixin
-    taught : Taught
-        What it keeps.
-    ends : ndarray of shape (2, r)
-        Coordinates of the two rows.
-    share : float
-        What its squared distances are multiplied with in those of the metric.
-    blended : bool
-        Whether it is brought to the same scale as others: then its distances are measured by those
-        between all rows that were answered about, and what changes all alike changes nothing.
-    numbers : int ndarray or None
-        Numbers that its rows have in the X that was given, if they are a sample of it.
+    ``ends``, of shape (2, r), are the rows' coordinates in its space. Its squared distances count
+    ``share`` in those of the metric. A ``blended`` one is measured relative to the mean squared
+    distance of all rows that were answered about, as a blend scales it. ``numbers`` are those of
+    its rows in the X that was given, if they are a sample of it.
     """
 
     learner: Any
@@ -544,13 +485,9 @@ class TaughtPart:
     numbers: Ints | None = None
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
-        """By how much an answer has raised the squared distance of the two rows.
+        """By how much an answer raised the squared distance of the rows, beside all other pairs.
 
-        Parameters
-        ----------
-        link : (int, int)
-        fewer : Pairs, optional
-            What there is without it; by default all other pairs.
+        ``fewer`` are these others, if the caller knows them.
         """
         taught = self.taught
         known = taught.left_out
@@ -566,11 +503,11 @@ class TaughtPart:
         return float((np.diff(image(self.ends), axis=0) ** 2).sum())
 
     def _learned_from(self, pairs: Pairs) -> tuple[Any, float]:
-        """What is learned from other pairs, and how far apart it has rows in the mean."""
+        """Learn from other pairs: return the image and its :func:`spread_of`."""
         taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
         rng = np.random.RandomState(0)
         rng.set_state(taught.random_state)
-        image = self.learner._learn(taught, Reader(taught, _no_rows), rng).image
+        image = self.learner._learn(taught, taught.known_or(_no_rows), rng).image
         return image, spread_of(taught, image)
 
 
@@ -580,29 +517,21 @@ def spread_of(taught: Taught, image: Any) -> float:
 
 
 def _no_rows(rows: Any) -> NoReturn:
+    """Refuse to read rows that only ``fit`` had."""
     raise LookupError("rows of fit are not kept")
 
 
 def pairs_of_parts(parts: Sequence[TaughtPart]) -> Pairs | None:
-    """The pairs that parts of a metric were learned from; None if these are not all there is."""
+    """Return the pairs that parts of a metric were learned from; None if there were labels."""
     if not parts or any(part.taught.evidence.has_labels for part in parts):
         return None
     return parts[0].taught.evidence.pairs
 
 
 def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
-    """Measure by how much each of some answers has raised the squared distance of two rows.
+    """Measure by how much each answer of shape (k, 2) has raised the squared distance of two rows.
 
-    Parameters
-    ----------
-    parts : sequence of TaughtPart
-    links : int ndarray of shape (k, 2)
-        Pairs that were answered, as the parts number rows.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Negative where an answer pulled them together. NaN where nothing can be learned without it.
+    Links number rows as the parts do. NaN where nothing can be learned without an answer.
     """
     found = np.zeros(len(links))
     with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
@@ -630,16 +559,7 @@ def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
 
 
 def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> tuple[Ints, Floats]:
-    """Measure the same by fits without each of a few answers, which are returned first.
-
-    Parameters
-    ----------
-    metric : learner
-        Fitted to X and the pairs.
-    rows : sequence of two rows
-    X : rows
-    pairs : Pairs
-    """
+    """Measure pulls on two rows by fits without each of a few answers: return these and pulls."""
     points = pairs.points
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     ends = np.searchsorted(points, links)
@@ -665,7 +585,7 @@ def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> t
 
 
 def _first(links: Ints, along: Floats, most: int) -> Ints:
-    """The largest ones, in their order."""
+    """Return the ``most`` links with the largest values along the two rows, in their order."""
     return links[np.sort(np.argsort(-along, kind="stable")[:most])]
 
 
@@ -673,15 +593,8 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
     """Find the words that matter in columns of words, the largest part first.
 
     A word is taken out of the cells that have it. Cells of one word that differ have no words that
-    matter more than others.
-
-    Parameters
-    ----------
-    table : TableEncoder
-    learned : Map
-        Of the rows of numbers that it gives.
-    a, b : data frame
-        Of one row each.
+    matter more than others. ``a`` and ``b`` are tables of one row; ``learned`` maps what the
+    TableEncoder makes of them.
     """
     both = [table.known_cells(row) for row in (a, b)]
     whole = _squared(table, learned, *both)[0]
@@ -709,28 +622,21 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
 def _squared(table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]) -> Any:
     """Squared distances of cells row by row; a column of one cell is the same in all rows."""
     n = max(len(cells) for cells in [*left.values(), *right.values()])
-    images = [
-        to_dense(
-            learned.apply(
-                table.coordinates_of(
-                    {
-                        name: cells if len(cells) == n else _repeated(cells, n)
-                        for name, cells in side.items()
-                    }
-                )
-            )
-        )
-        for side in (left, right)
-    ]
-    return ((images[0] - images[1]) ** 2).sum(axis=1)
 
+    def embed(side: dict[str, Any]) -> Any:
+        repeated = {
+            name: cells
+            if len(cells) == n
+            else replace(cells, values=np.repeat(cells.values, n, axis=0))
+            for name, cells in side.items()
+        }
+        return to_dense(learned.apply(table.coordinates_of(repeated)))
 
-def _repeated(cells: Any, n: int) -> Any:
-    return replace(cells, values=np.repeat(cells.values, n, axis=0))
+    return ((embed(left) - embed(right)) ** 2).sum(axis=1)
 
 
 def _without(cells: Any, text: str, words: list[str]) -> Any:
-    """A cell without each of some words in turn."""
+    """Copies of a cell, each without one of the words."""
     values = np.empty(len(words), dtype=object)
     for k, word in enumerate(words):
         left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
@@ -745,6 +651,7 @@ def _words(texts: list[str]) -> Iterator[str]:
 
 
 def _where(word: str, texts: list[str]) -> str:
+    """Return which of two texts has a word."""
     has = [word in _WORD.findall(text) for text in texts]
     return "both" if all(has) else "left" if has[0] else "right"
 
@@ -752,7 +659,7 @@ def _where(word: str, texts: list[str]) -> str:
 def explain_pair(
     metric: Any, a: Any, b: Any, X: Any = None, pairs: Pairs | None = None
 ) -> Explanation:
-    """What ``metric.explain(a, b, X=X, pairs=pairs)`` returns, of a fitted metric."""
+    """Explain two rows by a fitted metric: see :meth:`MetricMixin.explain`."""
     if (X is None) != (pairs is None):
         given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
         raise InputError(f"{given} is given without {missing}: answers take both.")
@@ -782,7 +689,7 @@ def explain_pair(
 
 
 def contributions_by_column(metric: Any, X_a: Any, X_b: Any) -> dict[str, Any]:
-    """What ``metric.contributions(X_a, X_b)`` returns, of a fitted metric."""
+    """Shares of columns in squared distances, row by row: see :meth:`MetricMixin.contributions`."""
     rows = [to_rows(metric, X) for X in (X_a, X_b)]
     A, B = (metric._checked_columns(X) for X in rows)
     if A.shape[0] != B.shape[0]:
@@ -792,13 +699,15 @@ def contributions_by_column(metric: Any, X_a: Any, X_b: Any) -> dict[str, Any]:
         )
     learned, groups = metric._map_of_columns()
     names, at = numbered_groups(groups)
-    found = shares_by_column(learned, A, B, at)
+    parts = parts_by_column(learned, A, B, at)
+    whole = parts.sum(axis=1, keepdims=True)
+    found = np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
     one_row = rows[0] is not X_a and rows[1] is not X_b
     return {name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)}
 
 
 def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
-    """The share of each column in squared distances of random pairs of rows, largest first."""
+    """Share of each column in squared distances of random pairs of rows, largest first."""
     X = metric._checked_columns(rows)
     ends = draw_links(len(X), np.random.RandomState(0), _PAIRS_FOR_IMPORTANCES)
     learned, groups = metric._map_of_columns()
@@ -809,7 +718,7 @@ def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
 
 
 def _one_row(metric: Any, row: Any, name: str) -> Any:
-    """One row as rows; an error if there are others."""
+    """Return one row as an array of one; refuse more."""
     rows = [row] if isinstance(row, str) else to_rows(metric, row)
     if (n := count_rows(rows)) != 1:
         raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
@@ -819,17 +728,9 @@ def _one_row(metric: Any, row: Any, name: str) -> Any:
 def strongest_pulls(
     metric: Any, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
 ) -> tuple[list[Pull], str]:
-    """Answers that pull two rows together or apart, the strongest first; or why there are none.
+    """Find the answers that pull two rows together or apart, strongest first; or say why none do.
 
-    Parameters
-    ----------
-    metric : learner
-        Fitted, to X and the pairs if these are given.
-    rows : list of two
-    whole : float
-        Squared distance of the two.
-    X : rows, optional
-    pairs : Pairs, optional
+    ``whole`` is the squared distance of the two; X and the pairs are what the metric learned from.
     """
     parts = metric._taught_parts(rows)
     answers = pairs_of_parts(parts)
@@ -856,7 +757,7 @@ def strongest_pulls(
 def _texts_of_columns(
     table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
 ) -> dict[str, tuple[str, str]]:
-    """What two rows have in each column, as people read it."""
+    """Return what two rows have in each column, as people read it."""
     if table is not None:
         left, right = (table.cells(row) for row in rows)
         return {name: (left[name], right[name]) for name in left}
@@ -866,14 +767,14 @@ def _texts_of_columns(
 
 
 def numbered_groups(groups: Any) -> tuple[list[str], Ints]:
-    """Names of columns, each once, and for each number the place of its column's."""
+    """Return the names of columns, each once, and for each entry the position of its name."""
     names = list(dict.fromkeys(map(str, groups)))
     place = {name: g for g, name in enumerate(names)}
     return names, np.array([place[str(one)] for one in groups])
 
 
 def _strongest(pulls: Floats, whole: float) -> Ints:
-    """Numbers of the answers to tell, the strongest first: ten of either direction at most."""
+    """Choose the answers to tell, the strongest first: ten of either direction at most."""
     size = np.nan_to_num(np.abs(pulls))
     order = np.argsort(-size, kind="stable")
     order = order[size[order] >= _LEAST_PULL * whole]

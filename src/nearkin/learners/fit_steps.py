@@ -71,57 +71,47 @@ class Taught:
 
     Rows of X are not kept, and of labelled rows their labels only: O(p r) numbers for r
     coordinates of p rows, those named in pairs and up to 4000 random ones.
-
-    Attributes
-    ----------
-    n_rows : int
-        Of X.
-    drawable : int or int ndarray
-        How many rows X has, or the numbers of those that can be drawn.
-    space : CoordinateSpace
-    settled : object
-        What else does not depend on pairs, such as sums over labelled rows.
-    evidence : Evidence
-        What was learned from; what the space was found with, before that.
-    random_state : dict
-        Of the generator before the draws of the second step, which are the same at every call.
-    rows : int ndarray of shape (p,)
-        Rows of X whose coordinates are known, sorted.
-    coordinates : ndarray of shape (p, r)
-        In float64.
-    image : Image
-        What was learned; None before that.
-    left_out : dict
-        What would be learned without some of the pairs, once somebody has asked for it.
     """
 
     n_rows: int
+    # How many rows X has, or the numbers of those that can be drawn.
     drawable: int | RowNumbers
     space: Any
+    # What else does not depend on pairs, such as sums over labelled rows.
     settled: Any
+    # What was learned from; what the space was found with, before that.
     evidence: Evidence
+    # Of the generator before the draws of the second step, which are the same at every call.
     random_state: dict[str, Any]
+    # The p rows of X whose coordinates are known, sorted, and these, of shape (p, r) in float64.
     rows: RowNumbers
     coordinates: Floats
+    # What was learned; None before that.
     image: Image | None = None
+    # What would be learned without some of the pairs, once somebody has asked for it.
     left_out: dict[tuple[int, int], tuple[Any, float]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def reads(self, X: Any) -> Coordinates:
-        """Coordinates of rows of an X that is checked."""
+        """Return what computes coordinates of rows of a checked X by their numbers."""
         return lambda rows: self.space.coordinates(access.take(X, rows))
-
-    def holds(self, rows: RowNumbers) -> bool:
-        """Whether the coordinates of all these rows are known."""
-        return bool(np.isin(rows, self.rows, assume_unique=True).all())
 
     def at(self, rows: RowNumbers) -> Floats:
         """Coordinates of rows that are known."""
         return self.coordinates[np.searchsorted(self.rows, rows)]
 
+    def known_or(self, read: Coordinates) -> Coordinates:
+        """Return what gives coordinates of rows: those known, or else as they are read."""
+
+        def coordinates(rows: RowNumbers) -> Any:
+            known = np.isin(rows, self.rows, assume_unique=True).all()
+            return self.at(rows) if known else read(rows)
+
+        return coordinates
+
     def holding(self, rows: RowNumbers, read: Coordinates) -> Taught:
-        """Return the same with the coordinates of these rows too; unknown ones are read."""
+        """Return a copy that has the coordinates of these rows too; unknown ones are read."""
         new = np.setdiff1d(rows, self.rows, assume_unique=True)
         if not len(new):
             return self
@@ -132,29 +122,10 @@ class Taught:
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Coordinates of rows by their numbers: those that are known, and others as they are read."""
-
-    taught: Taught
-    read: Coordinates
-
-    def __call__(self, rows: RowNumbers) -> Any:
-        """Return the coordinates of rows, each named once."""
-        return self.taught.at(rows) if self.taught.holds(rows) else self.read(rows)
-
-
-@dataclass(frozen=True)
 class Learned:
-    """What a learner makes of coordinates.
+    """What a learner makes of coordinates: the map, of rows and of coordinates, and attributes.
 
-    Attributes
-    ----------
-    map : Map
-        Of rows as the learner sees them, with their columns divided.
-    attributes : dict
-        Other fitted attributes of the learner.
-    image : Image
-        The map, of coordinates.
+    ``map`` takes rows as the learner sees them, with their columns divided.
     """
 
     map: Map
@@ -164,17 +135,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Result:
-    """What the second step gives.
-
-    Attributes
-    ----------
-    map : Map
-        Of rows as the learner sees them, with their columns divided.
-    attributes : dict
-        Other fitted attributes of the learner.
-    taught : Taught
-        What the same step takes again with other pairs.
-    """
+    """What the second step gives: the map, attributes, and what it takes again with other pairs."""
 
     map: Map
     attributes: dict[str, Any]
@@ -184,15 +145,8 @@ class Result:
 def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
     """Find where to learn, and all else that does not depend on what pairs say: the first step.
 
-    Parameters
-    ----------
-    learner : estimator
-        As :class:`nearkin.learners.teachable.TeachableMixin` says. Its parameters count.
-    X : rows
-        As the learner sees them (``_validated``).
-    evidence : Evidence
-        Of pairs it matters only which rows they name: these become landmarks. There may be none.
-    rng : RandomState
+    X is as the learner sees it (``_validated``). Of pairs, of which there may be none, it matters
+    only which rows they name: these become landmarks.
     """
     points = evidence.pairs.points
     space = learner._find_space(X, points, rng)
@@ -218,28 +172,17 @@ def learn_in_space(
     *,
     judges: bool = True,
 ) -> Result:
-    """Learn a metric in a space, and the threshold that goes with it: the second step.
+    """Learn a metric in a space, and with ``judges`` its threshold: the second step.
 
-    Parameters
-    ----------
-    learner : estimator
-        As :class:`nearkin.learners.teachable.TeachableMixin` says. Its parameters count.
-    taught : Taught
-        What the first step gave, or an earlier second one.
-    evidence : Evidence
-        With the labels that the first step had.
-    read : callable
-        ``read(rows)`` gives coordinates of rows of X that are not known yet.
-    rng : RandomState, optional
-        As the first step left it, which is the default.
-    judges : bool, default=True
-        Whether the threshold is found, too.
+    ``taught`` is of the first step or an earlier second one, ``evidence`` has the labels that the
+    first step had, ``read(rows)`` gives coordinates of rows of X that are not known yet, and the
+    default of ``rng`` is as the first step left it.
     """
     if rng is None:
         rng = np.random.RandomState(0)
         rng.set_state(taught.random_state)
     taught = replace(taught, evidence=evidence).holding(evidence.pairs.points, read)
-    learned = learner._learn(taught, Reader(taught, read), rng)
+    learned = learner._learn(taught, taught.known_or(read), rng)
     taught = replace(taught, image=learned.image)
     attributes = {**learned.attributes, "learned_from_": evidence.counts(taught.n_rows)}
     if judges:
@@ -250,10 +193,10 @@ def learn_in_space(
 
 
 def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
-    """Embed rows by what a learner makes of pairs of them, without a threshold.
+    """Embed rows as ``transform`` does after ``fit`` to pairs of them, in the space of ``named``.
 
-    It is what ``transform`` gives after ``fit``, for rows that need no check and no scale, in the
-    space that is found with other evidence: the same one for whatever pairs.
+    Rows need no check and no scale, and there is no threshold. The space, found with other
+    evidence, is the same for whatever pairs.
     """
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
@@ -265,10 +208,7 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
 def _embedded(
     taught: Taught, image: Image, rows: RowNumbers, read: Coordinates
 ) -> tuple[Taught, Any]:
-    """Embed rows by their numbers, and return what is known then.
-
-    Without labels these are the points of pairs, and random rows beside them: few enough to keep.
-    """
+    """Embed rows by their numbers, and keep their coordinates, which are few without labels."""
     if taught.evidence.has_labels:
         return taught, access.fill_by_blocks(
             len(rows), _BLOCK, lambda block: image(read(rows[block]))

@@ -54,19 +54,8 @@ def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     Rows that must-links tie to rows of one labelled class belong to it. If labels name less than
     two classes, each group of rows tied by must-links is a class as well. Labels win where
     must-links join different ones, and rows without a label that are tied to several are left
-    out, as are groups without any label beside two labelled classes: they may be of these.
-
-    Returns
-    -------
-    rows : int ndarray of shape (p,)
-        Increasing.
-    classes : int ndarray of shape (p,)
-        Numbers from 0, those of the labels if these name two classes or more.
-
-    Raises
-    ------
-    ValueError
-        If there is only one class, or none.
+    out, as are groups without any label beside two labelled classes: they may be of these. Fewer
+    than two classes are refused. Row numbers increase; class numbers are those of the labels.
     """
     labels = evidence.classes
     if labels is not None and labels.max(initial=-1) >= 1:
@@ -173,11 +162,6 @@ class Generative(MetricMixin, BaseEstimator):
     row's neighbours among the other training rows, not of validation rows, and the bandwidth of
     ``"kde"`` is chosen likewise; rounds end when the metric is at rest.
 
-    Theorem 1 says that local metrics learned anew in the learned space have a multiple of the
-    identity as their mean. Its proof transports the metrics, :math:`Q_i \propto L^{-\top} M_i
-    L^{-1}`; these are free of bias, as it shows, but eq. 8 finds others in the new space: it picks
-    one of the many solutions of one equation, and not the same one in all coordinates.
-
     O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside blocks
     and copies of these rows, one of which is kept for ``predict``. Where that would take minutes,
     the mean of ``"uniform"`` and ``"local"`` is that of a random sample of rows: of 8000 or so for
@@ -239,9 +223,15 @@ class Generative(MetricMixin, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from labels, must-links or both, as other learners do.
+        """Learn from labels, must-links or both.
 
-        X has at most 1000 columns: the models have d² numbers for each class.
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Of at most 1000 columns: the models have d² numbers for each class.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
         """
         X = gather_read_once(self, X, y, pairs)
         X = self._validated(X, reset=True)
@@ -253,8 +243,9 @@ class Generative(MetricMixin, BaseEstimator):
         if backends.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
-            classes = _in_place(rows, classes, X.shape[0])
-            rows = rows[:0]  # none is kept
+            of_all = np.full(X.shape[0], -1)
+            of_all[rows] = classes
+            rows, classes = rows[:0], of_all  # no row is kept
         elif backends.is_foreign(X):
             self._refuse_other_than_uniform("NumPy arrays", f"one of {backends.describe_place(X)}")
             known = access.take(X, rows)
@@ -301,20 +292,18 @@ class Generative(MetricMixin, BaseEstimator):
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
-        """Nearest training rows of known class.
+        """Nearest training rows of known class: distances and row numbers of shape (n, k).
 
         Parameters
         ----------
         X : array of shape (n, d)
         n_neighbors : int, optional
-            The learner's own by default; all rows if there are fewer.
+            k, the learner's own by default; all rows if there are fewer.
 
         Returns
         -------
-        distances : ndarray of shape (n, k)
-            Under the metric at each row of X with ``combine="local"``.
-        rows : int ndarray of shape (n, k)
-            Row numbers of the training X, nearest first.
+        distances, rows : ndarray
+            Nearest first; under the metric at each row of X with ``combine="local"``.
 
         Examples
         --------
@@ -329,16 +318,9 @@ class Generative(MetricMixin, BaseEstimator):
         return distances, device_math.gather(backends.move_to(self._rows, positions), positions)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class by the vote of the nearest training rows of known class.
+        """Class of each row by the vote of the nearest training rows of known class.
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Of ``classes_``. Of equally frequent classes, that of the nearest row.
+        Of equally frequent classes it is that of the nearest row.
 
         Examples
         --------
@@ -391,11 +373,13 @@ class Generative(MetricMixin, BaseEstimator):
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
+        """Fit a Gaussian to each class."""
         return fit_class_models(
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
 
     def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
+        """Refuse rows elsewhere, unless the learned metric is the plain mean."""
         if self.combine != "uniform":
             raise InputTypeError(
                 f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "
@@ -403,6 +387,7 @@ class Generative(MetricMixin, BaseEstimator):
             )
 
     def _interpolation(self) -> float:
+        """Share of the identity in local metrics."""
         if self.interpolation is None:
             return _LOCAL_INTERPOLATION if self.combine == "local" else 0.0
         return float(self.interpolation)
@@ -410,6 +395,7 @@ class Generative(MetricMixin, BaseEstimator):
     def _density(
         self, X: Floats, classes: Integers, rng: np.random.RandomState
     ) -> Callable[[Floats], Floats]:
+        """Return what weighs mapped rows by their density, by mixture or kernels."""
         if self.combine == "kde":
             rank = max(1, int(np.linalg.matrix_rank(X - X[0])))
             seed = rng.randint(2**31)
@@ -425,6 +411,7 @@ class Generative(MetricMixin, BaseEstimator):
 
 
 def _refuse_very_many_columns(X: Any) -> None:
+    """Refuse rows of more columns than covariances of classes may have."""
     n, d = X.shape
     if d > MOST_COLUMNS:
         raise InputError(
@@ -434,13 +421,6 @@ def _refuse_very_many_columns(X: Any) -> None:
         )
 
 
-def _in_place(rows: Integers, classes: Integers, n_rows: int) -> Integers:
-    """Class number of each of n rows, −1 where it is not known."""
-    number = np.full(n_rows, -1)
-    number[rows] = classes
-    return number
-
-
 def _moved(models: ClassModels, by: Floats) -> ClassModels:
-    """The same densities around other means."""
+    """Shift the means of class models."""
     return replace(models, means=models.means + by)

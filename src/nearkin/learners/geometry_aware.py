@@ -90,10 +90,7 @@ class FewRowsWarning(UserWarning):
 
 
 def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-    """Find functions of the rows that are smooth along the data, and how rough each is.
-
-    ``learner`` has the parameters of :class:`GeometryAware`.
-    """
+    """Find functions of the rows that are smooth along the data, and how rough each is."""
     if learner.coordinates == "lle":
         found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
@@ -118,14 +115,8 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
     """Warn if learned distances mostly tell how far a few rows are from all others.
 
     Smooth functions may sit on rows that hang by few edges. No pair names these, so that nothing
-    keeps the functions from being weighted most.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        The learned configuration, along its principal axes.
-    can_normalize : bool
-        Whether the graph's functions are not normalised yet, which keeps them off such rows.
+    keeps the functions from being weighted most. Z, of shape (n, q), is the learned configuration
+    along its principal axes; normalised functions, where they can be had, keep off such rows.
     """
     squares = (Z - Z.mean(axis=0)) ** 2
     total = squares.sum(axis=0)
@@ -148,6 +139,7 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
 
 
 def _graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
+    """Join near rows by the learner's rule."""
     metric, weight = learner.metric, learner.edge_weight
     if learner.radius is not None:
         return ball_graph(X, learner.radius, metric=metric, weight=weight)
@@ -175,33 +167,12 @@ def rounds_that_gain(
     """Rounds of :func:`nearkin.solvers.kernel_families.alternate` after which held-out pairs gain.
 
     A round is accepted if it raises the average precision of held-out pairs, in the mean over
-    folds, and the first that does not is the end. If all that was gained then is within its
-    standard error, the start stays. What is held out has a point each that is in no pair learned
-    from.
+    five folds, and the first that does not is the end. If all that was gained then is within its
+    standard error, the start stays: 0 rounds. What is held out has a point each that is in no pair
+    learned from. ``bounds`` are not squared; ``ends``, of shape (2, k), are random pairs of rows
+    that stand for a kind of pair that is missing.
 
-    Parameters
-    ----------
-    family : Family
-        Where rounds start. Its coordinates do not change with its member.
-    links : Pairs
-        Triplets among them count as weak pairs.
-    bounds : (float, float)
-        On distances, which are not squared.
-    slack : float
-    ends : int ndarray of shape (2, k)
-        Random pairs of rows, which stand for a kind of pair that is missing.
-    most : int
-    rng : RandomState
-        Deals the folds.
-
-    Returns
-    -------
-    int
-        Between 0, if nothing is gained or there is nothing to judge by, and ``most``.
-
-    Notes
-    -----
-    Average precision looks at the nearest pairs most, as nearest neighbours do. Pair AUC goes on
+    Average precision looks at the nearest pairs most, as nearest neighbours do: pair AUC goes on
     rising where errors of nearest neighbours have risen long since.
 
     As much time as ``alternate`` takes for one more round than are accepted, on each of five parts.
@@ -236,7 +207,7 @@ def rounds_that_gain(
 
 
 def _is_sure(gains: Floats) -> bool:
-    """Whether their mean is above its standard error, which one alone does not tell."""
+    """Whether the mean gain is above its standard error, which one alone does not tell."""
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return bool(gains.mean() > error)
 
@@ -283,17 +254,15 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Smooth functions; all that there are if that is less.
     coordinates : {"laplacian", "lle", "isomap"}, default="laplacian"
         Where they come from: eigenvectors of the graph's Laplacian, locally linear embedding, or
-        Isomap. The last two take O(n²) memory or more.
+        Isomap (O(n²) memory or more for these two).
     graph_neighbors : int, default=10
         Nearest others that each row is joined with.
     radius : float or None, default=None
         Join all rows up to this distance instead.
     metric : {"euclidean", "cosine"}, default="euclidean"
         What near means. ``"cosine"`` suits text and embeddings.
-    edge_weight : {"heat", "binary", "cosine"}, default="heat"
-        See :func:`nearkin.spaces.graph.neighbor_graph`, as for the next two.
-    mutual : bool, default=False
-    search : {"auto", "exact", "approximate"}, default="auto"
+    edge_weight, mutual, search
+        Of :func:`nearkin.spaces.graph.neighbor_graph`.
     normalized : bool, default=False
         Take the normalised Laplacian.
     diffusion : float, default=0.1
@@ -315,13 +284,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Data-dependent family: how many times as rough as the last smooth function all others
         count at the start. With 1, many directions of the kernel outweigh what is smooth, so that
         ``rank_tol`` must leave few; with 100 a ``rank_tol`` of 0.003 serves, and 200 directions.
-        On USPS that was better for ten digits and worse for odd and even.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
-        default. Of the pairs among them 300 of each kind are looked at for that. In the spectral
-        family all rows are on the graph, and new rows get their coordinates from the landmarks
-        among them: by default from every row.
+        default, by up to 300 pairs of each kind. In the spectral family new rows get their
+        coordinates from the landmarks among the rows of the graph: by default from every row.
     n_components : int or None, default=None
         Keep this many axes of the learned configuration, those of largest variance.
     n_neighbors : int, default=5
@@ -338,13 +305,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         ``n_landmarks``, where the m landmarks lie, and of shape (m, n_components_).
     objective_ : ndarray
         LogDet objective after each half round; it never rises.
-    n_iter_ : int
-    bounds_ : (float, float)
-    weights_ : ndarray of shape (n_vectors_,)
-        Spectral family: learned weights of the smooth functions.
-    eigenvalues_ : ndarray of shape (n_vectors_,)
-        Roughness of the smooth functions (not in the rbf family).
-    n_vectors_ : int
+    n_iter_, bounds_, n_vectors_
+        In use.
+    weights_, eigenvalues_ : ndarray of shape (n_vectors_,)
+        Learned weights of the smooth functions (spectral family), and how rough they are (not in
+        the rbf family).
     gamma_ : float
         Of the kernel, learned in the rbf family.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
@@ -367,8 +332,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     O(n² d) time for the graph, O(n k r) for its eigenvectors (k neighbours, r vectors), O(r²) a
     pair and sweep for the rest; O(n (k + r)) memory. ``transform`` compares each row with all
-    landmarks by blocks, which are all training rows unless ``n_landmarks`` says less: then a
-    metric, and its file, have no more rows than that.
+    landmarks, which are all training rows unless ``n_landmarks`` says less: then a metric, and its
+    file, have no more rows than that.
 
     Examples
     --------

@@ -41,14 +41,7 @@ def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0
     with S and D the mean outer products of the differences of must-linked and of cannot-linked
     rows (Zadeh et al. 2016). At t = ½ the minimum is also that of
     :math:`\operatorname{tr} A S + \operatorname{tr} A^{-1} D`: must-linked rows near each other
-    under the metric, cannot-linked rows under its inverse.
-
-    Parameters
-    ----------
-    A, S, D : ndarray of shape (r, r)
-        Positive definite.
-    balance : float
-        t.
+    under the metric, cannot-linked rows under its inverse. ``balance`` is t.
     """
 
     def squared_distance(P: Floats, Q: Floats) -> float:
@@ -63,22 +56,10 @@ def best_metric(S: Floats, D: Floats, balance: float = 0.5) -> Floats:
 
     .. math:: A = S^{-1} \sharp_t D = S^{-1/2} (S^{1/2} D S^{1/2})^t S^{-1/2}
 
-    At t = ½ it is the geometric mean, which solves :math:`A S A = D`.
+    At t = ½ it is the geometric mean, which solves :math:`A S A = D`. Eigenvalues that are zero up
+    to rounding are raised to its size.
 
-    Parameters
-    ----------
-    S, D : ndarray of shape (r, r)
-        Positive definite. Eigenvalues that are zero up to rounding are raised to its size.
-    balance : float
-        t, between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (r, r)
-
-    Notes
-    -----
-    Singular values of roots of S and D, not eigenvalues of a product of the two, whose condition
+    By singular values of roots of S and D, not eigenvalues of a product of the two, whose condition
     would be the square. O(r³) time.
     """
     values_of_S, vectors_of_S = _positive_eigenpairs(S)
@@ -90,6 +71,7 @@ def best_metric(S: Floats, D: Floats, balance: float = 0.5) -> Floats:
 
 
 def _positive_eigenpairs(matrix: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues, at least as large as rounding, and eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     floor = len(matrix) * np.finfo(np.float64).eps * values[-1]
     return np.maximum(values, floor), vectors
@@ -97,15 +79,7 @@ def _positive_eigenpairs(matrix: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Outer products of the differences of one kind of pair.
-
-    Attributes
-    ----------
-    total : ndarray of shape (r, r)
-        Their weighted sum.
-    weight : float
-        How many pairs it stands for.
-    """
+    """Weighted sum of outer products of pairs' differences, of shape (r, r), and its weight."""
 
     total: Floats
     weight: float
@@ -114,22 +88,13 @@ class Scatter:
         return Scatter(self.total + other.total, self.weight + other.weight)
 
     def mean_beside(self, random_scatter: Floats, prior_pairs: float) -> Floats:
-        """Mean over these pairs and some imagined ones, which are as random pairs are."""
+        """Mean outer product of these pairs and some imagined ones like random pairs."""
         total = self.total + prior_pairs * random_scatter
         return np.asarray(total / (self.weight + prior_pairs))
 
 
 def pair_scatter(F: Floats, links: NDArray[np.integer], weight: Floats) -> Scatter:
-    """Scatter of listed pairs.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, r)
-        Coordinates.
-    links : int ndarray of shape (k, 2)
-        Rows of F.
-    weight : ndarray of shape (k,)
-    """
+    """Scatter of pairs of rows of F."""
     Z = F[links[:, 0]] - F[links[:, 1]]
     return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 
@@ -139,16 +104,9 @@ def label_scatter(
 ) -> tuple[Scatter, Scatter]:
     """Scatter of all pairs that labels imply, of one class and of different classes.
 
-    Both weigh as much as there are labels, or nothing where there is no such pair. The formulas are
-    those of :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
-
-    Parameters
-    ----------
-    X : array of shape (n, d), or rows elsewhere
-    classes : int ndarray of shape (n,)
-        Negative where unknown.
-    coordinates : callable, optional
-        Of blocks of rows; the rows themselves by default.
+    Both weigh as much as there are labels, or nothing where there is no such pair. Classes are
+    negative where unknown; ``coordinates`` are of blocks of rows. The formulas are those of
+    :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
     """
     known = classes >= 0
     n = int(known.sum())
@@ -161,14 +119,12 @@ def label_scatter(
     between = means - sums.sum(axis=0) / n
     different = different + n * (counts * between.T) @ between
 
-    def weighing_as_labels(total: Floats, n_pairs: float) -> Scatter:
+    def weigh_as_labels(total: Floats, n_pairs: float) -> Scatter:
         return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
 
     n_same = float((counts * (counts - 1.0)).sum() / 2)
-    return (
-        weighing_as_labels(same, n_same),
-        weighing_as_labels(different, n * (n - 1) / 2 - n_same),
-    )
+    n_different = n * (n - 1) / 2 - n_same
+    return weigh_as_labels(same, n_same), weigh_as_labels(different, n_different)
 
 
 @stored_learner(**KEPT)
@@ -190,11 +146,8 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.
-    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
-        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
-    rank_tol : float or None, default=None
-        Directions of feature space with an eigenvalue below this share of the largest are
-        dropped; None is 0.001. Not used without a kernel.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
+        The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
@@ -225,12 +178,11 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
 
     Notes
     -----
-    :func:`best_metric` is the method. Differences from the paper: pairs have weights, and few
-    pairs are enough. Where the paper adds a multiple of a prior to both spreads, imagined pairs
-    are added here whose spread is that of random pairs, twice the (slightly shrunk) covariance.
-    What pairs show is thus compared with chance, and the geometric mean of two equal spreads, one
-    of them inverted, is the identity. A kind of pair that is not given is random. Spreads are
-    measured in units of the mean variance, so that distances grow with the data for any balance.
+    :func:`best_metric` is the method. Differences from the paper: pairs have weights, and where it
+    adds a multiple of a prior to both spreads, imagined pairs are added here whose spread is that
+    of random pairs, twice the (slightly shrunk) covariance. What pairs show is thus compared with
+    chance, and few are enough. A kind of pair that is not given is random. Spreads are measured in
+    units of the mean variance, so that distances grow with the data for any balance.
 
     Labels stand for all pairs that they imply, by their exact sums; of either kind these weigh
     together as much as there are labelled rows.
@@ -289,11 +241,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     }
 
     def _settle(
-        self,
-        space: LinearSpace,
-        evidence: Evidence,
-        X: Any,
-        rng: np.random.RandomState,
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Scatter, Scatter]:
         """Scatter of the pairs that labels imply."""
         if evidence.classes is None or not evidence.has_labels:

@@ -46,22 +46,7 @@ _ASYMMETRY, _NO_EIGENVALUE = 1e-8, 1e-13
 
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:
-    """The metric to stay near to, as a matrix.
-
-    ``"covariance"`` is the inverse of :func:`shrink_to_identity`.
-
-    Parameters
-    ----------
-    prior : {"identity", "covariance"} or array of shape (d, d)
-    covariance : ndarray of shape (d, d)
-        Of the rows of X.
-    n_rows : int
-
-    Raises
-    ------
-    ValueError
-        If the array is no metric.
-    """
+    """Return the metric to stay near to; ``"covariance"`` inverts :func:`shrink_to_identity`."""
     d = len(covariance)
     if not isinstance(prior, str):
         return _checked_prior(prior, d)
@@ -72,6 +57,7 @@ def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Flo
 
 
 def _checked_prior(prior: ArrayLike, d: int) -> Floats:
+    """Check that a given prior is a metric on d columns."""
     with raise_input_errors():
         matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
     if matrix.shape != (d, d):
@@ -117,11 +103,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.
-    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
-        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
-    rank_tol : float or None, default=None
-        Directions of feature space with an eigenvalue below this share of the largest are
-        dropped; None is 0.001. Not used without a kernel.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
+        The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
@@ -163,8 +146,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     paper: pairs have weights; they are visited in random order, which takes far fewer sweeps; the
     end is told by the duality gap; the slack parameter is that of the authors' program, equal to
     the printed one at 1 only. The paper takes the 5th and 95th percentile as bounds and a slack
-    chosen by validation; the defaults here ask for more and insist less. Some implementations
-    compare squared distances with bounds that are not squared; here both are distances.
+    chosen by validation; the defaults here ask for more and insist less.
 
     Triplets are used, too: each adds γ max(0, 1 + (p − r) / m) times its weight to the objective, p
     and r the squared distances of which p is to be the smaller, and m the squared distance that
@@ -239,11 +221,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     _takes_triplets: ClassVar[bool] = True
 
     def _settle(
-        self,
-        space: LinearSpace,
-        evidence: Evidence,
-        X: Any,
-        rng: np.random.RandomState,
+        self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Floats, tuple[float, float]]:
         """The prior and the bounds."""
         if self.kernel is not None:

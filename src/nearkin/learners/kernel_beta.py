@@ -50,19 +50,9 @@ def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
         \min_\beta \sum_r \beta_r^2 D_r \;\text{ s.t. } \sum_r \beta_r = c
         \quad\Rightarrow\quad \beta_r = c \, \frac{1/D_r}{\sum_s 1/D_s}
 
-    Parameters
-    ----------
-    must : Spread
-        D, the mean squared difference of must-linked points along each unit direction.
-    cannot : Spread
-        Of cannot-linked points. The paper has none; where there are any, D is divided by their
-        spread relative to its mean, so that directions that tell them apart gain.
-    total : float
-        c, the sum of the weights.
-
-    Returns
-    -------
-    ndarray of shape (q,)
+    with D the mean squared difference of must-linked points along each of q unit directions, and c
+    the ``total``. Cannot-links, which the paper has not, divide D by their spread relative to its
+    mean, so that directions that tell them apart gain.
     """
     D = must.mean.copy()
     empty = _NO_SPREAD * D.max(initial=0.0) >= D
@@ -93,21 +83,8 @@ def calibrated_weights(
         \beta_r = \sqrt{\lambda_r} \; g_r / \bar g
 
     minimise :math:`\sum_r g_r^2 \hat E^S_r / \hat E^D_r` at a fixed sum. Without pairs
-    β is the kernel's spectrum; with many, the pairs decide.
-
-    Parameters
-    ----------
-    must, cannot : Spread
-    random_spread : float or ndarray of shape (q,)
-        D⁰, the same for all directions or that of each.
-    eigenvalues : ndarray of shape (q,)
-        λ, of the kernel matrix.
-    prior_pairs : float
-        κ.
-
-    Returns
-    -------
-    ndarray of shape (q,)
+    β is the kernel's spectrum; with many, the pairs decide. ``random_spread`` is D⁰, the same for
+    all directions or that of each, ``eigenvalues`` λ of the kernel matrix, ``prior_pairs`` κ.
     """
 
     def estimate(spread: Spread) -> Floats:
@@ -127,7 +104,7 @@ class UnitDirections:
     rank_tol: float
 
     def coordinates(self, X: Rows) -> Floats:
-        """Coordinates of rows in this space, in the rows' own type."""
+        """Return the coordinates of rows in this space, in the rows' own type."""
         return self.extension.embed(X, self.found.directions)
 
 
@@ -230,18 +207,14 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Row numbers of the landmarks in the training data.
     embedding_ : ndarray of shape (m, n_components_)
         Where the landmarks lie in the learned space: ``eigenvectors_ * beta_``.
-    gamma_ : float
-        Inverse bandwidth in use.
-    rank_tol_ : float
+    gamma_, rank_tol_ : float
+        In use.
     threshold_ : float
         Learned distance up to which ``same`` says yes: it best separates the training pairs.
         Without cannot-links, random pairs stand for them.
-    sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
-    prevalence_ : float
-        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
-    same_distance_ : float or None
-        Median distance of the pairs known to be the same.
+    sharpness_, far_sharpness_, prevalence_, same_distance_
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``; the
+        share of pairs that are the same as it supposes; and the median distance of these.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
         are, what columns of X were divided by (other attributes are of the columns divided),
@@ -353,11 +326,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _settle(
-        self,
-        space: UnitDirections,
-        evidence: Evidence,
-        X: Any,
-        rng: np.random.RandomState,
+        self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Spread, Spread] | None:
         """What labels show along the directions."""
         if evidence.classes is None:
@@ -409,6 +378,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
 
     def _weights(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
+        """Weights of directions by the learner's ``weighting``."""
         if self.weighting == "paper":
             if must.weight == 0:
                 raise InputError(

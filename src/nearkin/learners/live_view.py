@@ -67,31 +67,22 @@ class LiveView:
     def coordinates(self, n_components: int = 2) -> Floats:
         """Coordinates of the rows along the principal axes of their learned embedding.
 
-        Parameters
-        ----------
-        n_components : int, default=2
-            How many axes. Coordinates are zero where there are no more.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
-            As :func:`nearkin.spaces.linalg.principal_coordinates` of ``metric.transform(X)``.
+        They are the :func:`nearkin.spaces.linalg.principal_coordinates` of ``metric.transform(X)``,
+        of shape (n, n_components), and zero where there are no more axes.
         """
         with one_core():  # a second one would wait for the first more often than help
-            return self._coordinates(n_components)
+            moments, learned, (rows, matrix) = self._learned()
+            n_axes = min(n_components, matrix.shape[1])
+            axes = principal_axes(learned, n_axes)
+            lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
+            origin = moments.mean @ lens
+            found: Floats = rows @ backends.move_to(lens, rows) - backends.move_to(origin, rows)
+            return found
 
     def embedding(self, rows: Any = None) -> Floats:
-        """Learned coordinates, between which Euclidean distances are the learned ones.
+        """Learned coordinates of the rows, or of some by their numbers.
 
-        Parameters
-        ----------
-        rows : array of int, optional
-            Which rows; all by default.
-
-        Returns
-        -------
-        ndarray of shape (len(rows), q)
-            As ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
+        They are ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
 
         Examples
         --------
@@ -108,10 +99,6 @@ class LiveView:
     def variances(self) -> Floats:
         """Variance of the rows along each principal axis of their learned embedding, decreasing.
 
-        Returns
-        -------
-        ndarray of shape (q,)
-
         Examples
         --------
         >>> import nearkin as nk
@@ -125,17 +112,9 @@ class LiveView:
             return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
 
     def seen_by(self, metric: Any) -> LiveView:
-        """These rows as another metric sees them that was learned in the same space.
+        """The view of a copy of this metric that has had a ``partial_fit`` since.
 
-        Parameters
-        ----------
-        metric : fitted learner
-            A copy of this view's metric that may have had a ``partial_fit`` since.
-
-        Returns
-        -------
-        LiveView
-            It shares the rows with this one, and looks for nothing again.
+        It shares the rows with this one, and looks for nothing again.
 
         Examples
         --------
@@ -154,6 +133,7 @@ class LiveView:
         return other
 
     def _image(self) -> Any:
+        """The map from the space to the learned coordinates, if it is still that space."""
         taught = get_taught(self._metric)
         if taught.space is not self._space or taught.image is None:
             raise InputError("the metric was fitted anew since: make a new LiveView.")
@@ -167,13 +147,3 @@ class LiveView:
             rows = image(rows)
             moments, matrix = columns_as_space(rows), np.eye(rows.shape[1])
         return moments, matrix.T @ moments.covariance @ matrix, (rows, matrix)
-
-    def _coordinates(self, n_components: int) -> Floats:
-        moments, learned, (rows, matrix) = self._learned()
-        q = matrix.shape[1]
-        n_axes = min(n_components, q)
-        axes = principal_axes(learned, n_axes)
-        lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
-        origin = moments.mean @ lens
-        found: Floats = rows @ backends.move_to(lens, rows) - backends.move_to(origin, rows)
-        return found

@@ -218,13 +218,7 @@ class LMNN(MetricMixin, BaseEstimator):
 def starting_map(
     init: str | ArrayLike, X: Floats, n_components: int | None, axes: Floats | None = None
 ) -> Floats:
-    """The map to start from, of shape (q, d); along axes, where rows are seen along these.
-
-    Raises
-    ------
-    ValueError
-        If an array does not fit the columns of X, or ``n_components``.
-    """
+    """Return the map to start from, of shape (q, d), or of axes where rows are seen along these."""
     d = X.shape[1]
     if axes is not None and n_components is None and isinstance(init, str):
         return np.eye(len(axes))
@@ -249,6 +243,7 @@ def starting_map(
 
 
 def _check_both_kinds(classes: Classes) -> None:
+    """Refuse classes of which no two rows are alike, or none differ."""
     if np.bincount(classes.number).max() < 2:
         raise InputError(
             "LMNN learns from rows that are alike, but no two are: give must-links, or labels "

@@ -78,20 +78,9 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
-    """Find pairs of rows that see each other through the window: nearest neighbours of either.
+    """Pair each row with its nearest others: an array of shape (e, 2) with each pair once.
 
-    Parameters
-    ----------
-    F : ndarray of shape (n, q)
-    n_neighbors : int
-        Each row with so many nearest others.
-    random_state : int, RandomState or None, default=None
-        Of the search for neighbours, which is approximate where there are many rows.
-
-    Returns
-    -------
-    int ndarray of shape (e, 2)
-        Each pair once.
+    The search, by ``random_state``, is approximate where there are many rows.
     """
     n = len(F)
     if n_neighbors >= n - 1:
@@ -124,21 +113,9 @@ def window_springs(
     :math:`\sigma^2 = \theta \cdot \operatorname{mean}(d^2)`: must-links pull, the window keeps
     distances between near points as they were, cannot-links push up to the margin m.
 
-    Parameters
-    ----------
-    F : ndarray of shape (n, q)
-        Rows in feature space.
-    pairs : Pairs
-        S and D with their weights.
-    n_neighbors : int or None
-        The window's springs join each row with so many nearest others; None joins all rows, in
-        n×n matrices.
-    regularization, window : float
-        λ and θ.
-    margin : float
-        m, in units of the root mean squared distance between rows.
-    random_state : int, RandomState or None, default=None
-        Of :func:`window_edges`.
+    F has shape (n, q), λ is ``regularization``, θ ``window``, and m ``margin`` root mean squared
+    distances. The window's springs join each row with ``n_neighbors`` nearest others; None joins
+    all rows, in n×n matrices.
     """
     n = len(F)
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
@@ -177,10 +154,7 @@ def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any
 
 
 def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
-    """Make the springs of a learner's objective, whose window is complete or of neighbours.
-
-    Triplets, if there are any, are part of it.
-    """
+    """Make the springs of a learner's objective, with triplets if there are any."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
         n_neighbors = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
@@ -246,8 +220,8 @@ class KernelA(MetricMixin, BaseEstimator):
         the points and then the weights, which decide on the distances that the window holds. Use
         it with ``n_iter=None``, until both rest.
     window_neighbors : int, None or "auto", default="auto"
-        Nearest neighbours that a row sees through the window; None for all other rows, as in the
-        paper. ``"auto"`` is None up to 2000 rows and 30 beyond.
+        Nearest neighbours that a row sees through the window; None for all, as in the paper.
+        ``"auto"`` is None up to 2000 rows and 30 beyond.
     n_landmarks, landmarks, kernel, gamma, degree, coef0
         The feature space, as in :class:`KernelBeta`.
     rank_tol : float or None, default=None
@@ -272,11 +246,9 @@ class KernelA(MetricMixin, BaseEstimator):
     n_iter_ : int
     beta_ : ndarray or None
         Learned weight of each direction, with ``learn_weights=True``.
-    landmarks_ : int ndarray of shape (m,)
-        Row numbers of the landmarks, which span the feature space and compose new rows.
-    eigenvalues_ : ndarray
-        Of their centred kernel matrix.
-    gamma_ : float
+    landmarks_, eigenvalues_, gamma_
+        Row numbers of the landmarks, which span the feature space and compose new rows, eigenvalues
+        of their centred kernel matrix, and its inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
         Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
         are, what columns of X were divided by (other attributes are of the columns divided),
@@ -290,11 +262,10 @@ class KernelA(MetricMixin, BaseEstimator):
     Notes
     -----
     The paper updates an n×n matrix A; here the points ``Y = A F`` are updated themselves, which
-    is the same step without it. With m landmarks A is the smaller, rectangular matrix that the
-    paper has in mind: each row is composed of the landmarks, ``Y = A F`` with A n×m, which starts
-    from their local weights. Labels act through pairs drawn from them, about five of each kind
-    for a labelled row. Triplets, which the paper does not have, move their points until the two
-    distances differ by three tenths of the root mean squared one
+    is the same step. With m landmarks A is n×m, as the paper has in mind: each row is composed of
+    the landmarks, at first by their local weights. Labels act through pairs drawn from them, about
+    five of each kind for a labelled row. Triplets, which the paper does not have, move their points
+    until the two distances differ by three tenths of the root mean squared one
     (:mod:`nearkin.solvers.stress`).
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
@@ -432,14 +403,12 @@ class LLMA(MetricMixin, BaseEstimator):
         Squared width σ² of the Gaussian with which points follow an anchor, in mean squared
         distances. The smaller, the fewer points follow; the larger, the smoother the map.
     n_iter : int or None, default=20
-        Majorisation steps. Classes that cross each other's way, as in XOR, need more of them;
-        data with less structure do with 2. None goes on until a step lowers the objective by less
-        than 0.01 %.
+        Majorisation steps. Classes that cross each other's way, as in XOR, need more; simpler data
+        do with 2. None goes on until a step lowers the objective by less than 0.01 %.
     margin : float, default=1.0
         Cannot-linked points are pushed apart up to this many root mean squared distances.
     window_neighbors : int, None or "auto", default="auto"
-        Nearest neighbours that a row sees through the window; None for all other rows.
-        ``"auto"`` is None up to 2000 rows and 30 beyond.
+        As in :class:`KernelA`.
     scale : bool, default=False
         Divide columns by their spreads first: standard deviations that outliers sway little.
         Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
@@ -454,12 +423,8 @@ class LLMA(MetricMixin, BaseEstimator):
         of those near it: single ones may be large and cancel.
     anchors_ : int ndarray of shape (m,)
         Row numbers of the anchors: the points named in pairs, or 1000 of them by lot.
-    anchor_rows_ : ndarray of shape (m, d)
-        These rows of X.
-    width_ : float
-        σ.
-    mean_ : ndarray of shape (d,)
-        ``transform`` subtracts it.
+    anchor_rows_, width_, mean_
+        These rows of X, σ, and the mean of X, which ``transform`` subtracts.
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first step and after each; it never rises.
     n_iter_ : int

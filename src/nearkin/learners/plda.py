@@ -44,24 +44,10 @@ def discriminant_metric(within: Floats, total: Floats) -> Floats:
         -\frac12 \sum_j \frac{b_j}{1 - b_j^2} (x_j - y_j)^2
         + \frac12 \sum_j \frac{b_j}{1 + b_j} (x_j^2 + y_j^2) + \text{const},
 
-    of which the first part is a squared distance, and the second says that rows far from the mean
-    of all rather are of one class at the same distance: as it is if rows are divided by their
-    lengths.
-
-    Parameters
-    ----------
-    within, total : ndarray of shape (r, r)
-        Covariance of rows about the mean of their class, and of all rows, which is positive
-        definite.
-
-    Returns
-    -------
-    ndarray of shape (r, r)
-        Of the first part, without the half.
-
-    References
-    ----------
-    S. Ioffe. Probabilistic linear discriminant analysis. ECCV 2006.
+    of which the first part, without the half, is the squared distance, and the second says that
+    rows far from the mean of all rather are of one class at the same distance: as it is if rows are
+    divided by their lengths (Ioffe 2006). ``within`` and ``total`` are the covariances of rows
+    about the mean of their class, and of all rows.
     """
     shares, axes = eigh(within, total)
     between = np.clip(1 - shares, 0, _MOST_BETWEEN)
@@ -86,11 +72,8 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.
-    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
-        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
-    rank_tol : float or None, default=None
-        Directions of feature space with an eigenvalue below this share of the largest are
-        dropped; None is 0.001. Not used without a kernel.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension, rank_tol
+        The feature space of a kernel, as in :class:`KernelBeta`; ``rank_tol=None`` is 0.001.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False

@@ -32,16 +32,6 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     r"""Pooled covariance of rows around the mean of their chunklet.
 
     .. math:: C = \frac1p \sum_j \sum_{i \in j} (x_i - m_j)(x_i - m_j)^\top
-
-    Parameters
-    ----------
-    X : ndarray of shape (p, d)
-    chunklet : int ndarray of shape (p,)
-        Numbers from 0.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
     # Of arrays as large as X there are two, since new memory takes longer than what is done there.
@@ -56,7 +46,7 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
 
 
 def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
-    """The same for some rows of X, which stay where they are, in two passes."""
+    """Compute :func:`within_chunklet_covariance` where the rows are, in two passes."""
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]
     counts = np.bincount(number[rows])[:, None]
@@ -71,13 +61,9 @@ def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.
 def whitening(covariance: Floats, shrinkage: float) -> Floats:
     """Matrix L with ``L ((1−s) C + s v I) Lᵀ = I``, v the mean variance of C.
 
-    With ``s = 0`` directions without any variance in C are left out (pseudo-inverse): nothing is
-    known about them, and their weight would be infinite.
-
-    Returns
-    -------
-    ndarray of shape (q, d)
-        Rows in order of increasing variance in C: the most relevant first.
+    Rows are in order of increasing variance in C: the most relevant first. With ``s = 0``
+    directions without any variance in C are left out (pseudo-inverse): nothing is known about them,
+    and their weight would be infinite.
     """
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, 0)

@@ -92,14 +92,14 @@ class TeachableMixin(MetricMixin):
         """Learn from more pairs, or from fewer, without starting anew.
 
         The metric is that of ``fit`` with all the pairs that are left, in the space that the
-        learner has already: kernel, landmarks and eigenvectors stay. Labels that ``fit`` was given
-        stay in force. On a learner that is not fitted this is ``fit``.
+        learner has already: kernel, landmarks and eigenvectors stay, and labels stay in force. On a
+        learner that is not fitted this is ``fit``.
 
         Parameters
         ----------
         X : array of shape (n, d)
-            The rows that ``fit`` was given, of which few are read: those that pairs name for the
-            first time.
+            The rows that ``fit`` was given, of which those are read that pairs name for the first
+            time.
         y : array of shape (n,), optional
             Labels, which only ``fit`` learns: on a fitted learner none, or the same.
         pairs : Pairs, optional
@@ -121,13 +121,12 @@ class TeachableMixin(MetricMixin):
 
         Notes
         -----
-        ``fit`` makes landmarks of the points of pairs; points that come later are not landmarks.
-        Fit again once there are many of them, or give landmarks enough.
+        Points of later pairs are no landmarks: fit again once there are many of them.
 
-        ``threshold_`` is chosen as in ``fit``. When the last cannot-link goes, up to 4000 random
-        rows are read once, which then stand for different ones. With labels it takes pairs drawn
-        from them, for which labelled rows are read again; ITML learns from such pairs too, and
-        KernelBeta with ``n_iter`` above 1 measures all labelled rows again.
+        When the last cannot-link goes, up to 4000 random rows are read once, which then stand for
+        different ones in ``threshold_``. With labels it takes pairs drawn from them, for which
+        labelled rows are read again; ITML learns from such pairs too, and KernelBeta with
+        ``n_iter`` above 1 measures all labelled rows again.
 
         Examples
         --------
@@ -166,6 +165,7 @@ class TeachableMixin(MetricMixin):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _begin(self, X: Any, pairs: Pairs) -> Self:
+        """Take the first step of ``fit`` only."""
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         self._taught = find_space(self, X, Evidence(pairs, None), rng)
@@ -192,6 +192,7 @@ class TeachableMixin(MetricMixin):
         return [TaughtPart(self, taught, np.concatenate(ends), share)]
 
     def _keep_result(self, result: Result) -> Self:
+        """Set the fitted attributes of the second step."""
         self.__dict__.pop("_importances", None)
         self.__dict__.update(
             result.attributes,
@@ -201,32 +202,18 @@ class TeachableMixin(MetricMixin):
         return self
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
-        """Nothing beside the space, unless the learner has more that does not depend on pairs."""
+        """Return what else does not depend on pairs: here nothing."""
 
 
 def begin_learning(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy of a learner that has found its space, and learned nothing there yet.
-
-    Parameters
-    ----------
-    learner : TeachableMixin
-    X : array of shape (n, d)
-    pairs : Pairs
-        Their points become landmarks. There may be none.
-    """
+    """Return a copy that has only found its space, with landmarks at the points of pairs."""
     return clone(learner)._begin(X, pairs)
 
 
 def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy of a learner that has learned from other pairs in the space that it has.
+    """Return a copy of a metric fitted to X, or begun, that learned from these pairs instead.
 
-    Parameters
-    ----------
-    metric : TeachableMixin
-        Fitted to X, or begun. It stays as it is.
-    X : array of shape (n, d)
-    pairs : Pairs
-        All that there are now, instead of those that it learned from. There may be none.
+    The space stays.
     """
     evidence = revise_evidence(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
@@ -244,6 +231,7 @@ def get_taught(metric: Any) -> Taught:
 
 
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
+    """Whether labels are those that ``fit`` had."""
     return classes is not None and np.array_equal(number_classes(y), classes)
 
 
@@ -264,16 +252,9 @@ SPACE_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows as they are, centred; those of very many columns along a few axes.
+    """Rows as they are, centred; those of very many columns along r orthonormal axes.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (d,)
-        Of the columns.
-    covariance : ndarray of shape (r, r)
-        Of the coordinates, where r is d if there are no axes.
-    axes : ndarray of shape (r, d) or None
-        Orthonormal, see :func:`nearkin.rows.sparse.leading_axes` and :mod:`nearkin.rows.sparse`.
+    The covariance, of shape (r, r), is of the coordinates; r is d without axes.
     """
 
     mean: Floats
@@ -281,7 +262,7 @@ class Columns:
     axes: Floats | None = None
 
     def coordinates(self, X: Any) -> Floats:
-        """Coordinates of rows in this space, in float64."""
+        """Return the coordinates of rows in this space, in float64."""
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
             return project_along(X, self.axes) - center
@@ -289,11 +270,11 @@ class Columns:
         return centred if self.axes is None else centred @ backends.move_to(self.axes, centred).T
 
     def in_columns(self, components: Floats) -> Floats:
-        """A linear map of coordinates, of shape (q, r), as one of centred rows."""
+        """Return a linear map of coordinates, of shape (q, r), as one of centred rows."""
         return components if self.axes is None else components @ self.axes
 
     def map(self, components: Floats) -> Map:
-        """From rows to their images by a linear map of centred rows."""
+        """Return the map of rows for a linear map of centred rows."""
         return Affine(components, self.mean)
 
     @property
@@ -318,37 +299,31 @@ class Directions:
         return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
 
     def in_columns(self, components: Floats) -> Floats:
-        """The map itself: rows have no columns here."""
+        """Return the map itself: rows have no columns here."""
         return components
 
     def map(self, components: Floats) -> Map:
-        """From rows to their images by a linear map of their coordinates."""
+        """Return the map of rows for a linear map of their coordinates."""
         return ThroughLandmarks(self.extension, self.landmarks @ components.T)
 
     def coordinates(self, X: Rows) -> Floats:
-        """Coordinates of rows in this space, in float64."""
+        """Return the coordinates of rows in this space, in float64."""
         found: Floats = backends.widen(self.extension.embed(X, self.landmarks))
         return found
 
     @property
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
-        return {
-            "landmarks_": self.rows,
-            "eigenvalues_": self.eigenvalues,
-            "gamma_": self.gamma,
-        }
+        return {"landmarks_": self.rows, "eigenvalues_": self.eigenvalues, "gamma_": self.gamma}
 
 
 LinearSpace = Columns | Directions
 
 
 def columns_as_space(X: Any, rng: np.random.RandomState | None = None) -> Columns:
-    """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
+    """Return the columns of X as a space, or axes instead of very many: see :func:`axes_of`.
 
-    Sparse rows of more than 300 columns have 300 axes in their place, and others of more than 1000
-    columns those of :func:`nearkin.rows.sparse.axes_of_wide_rows`; ``rng`` finds them, and is as it
-    was.
+    O(n d²) time, and d² numbers beside some rows at a time. ``rng`` is left as it was.
     """
     if backends.is_foreign(X) or backends.is_remote(X):
         return Columns(*access.moments(X))
@@ -357,7 +332,10 @@ def columns_as_space(X: Any, rng: np.random.RandomState | None = None) -> Column
 
 
 def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
-    """Find the few axes that rows of very many columns are seen along; None for few columns."""
+    """Find 300 axes for sparse rows of more than 300 columns, and axes of others of over 1000.
+
+    None for fewer columns.
+    """
     if is_sparse(X):
         return leading_axes(centre(X, middle(X)), deepcopy(rng))
     if X.shape[1] <= sparse.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
@@ -366,7 +344,7 @@ def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats 
 
 
 def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
-    """The columns of rows in memory as a space, along axes that are known."""
+    """Return the space of rows in memory along known axes, or of their columns."""
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)
     for block in split_range(X.shape[0], _BLOCK):
@@ -376,6 +354,7 @@ def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
 
 
 def _all_equal(X: Any, space: Columns) -> bool:
+    """Whether all rows are the same."""
     if backends.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
     if is_sparse(X):
@@ -410,34 +389,20 @@ def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
 
 @dataclass(frozen=True)
 class Projection:
-    """The linear map from coordinates in a space to the learned ones."""
+    """The map from coordinates in a space to the learned ones: linear, perhaps to unit length."""
 
     components: Floats
+    unit_length: bool = False
 
     def __call__(self, F: Any) -> Any:
         """Map coordinates to the learned space; keeps device and dtype."""
-        return F @ backends.move_to(self.matrix, F)
+        Z = F @ backends.move_to(self.components.T, F)
+        return unit_rows(Z) if self.unit_length else Z
 
     @property
-    def matrix(self) -> Floats:
-        """The map as a matrix of shape (r, q)."""
-        return self.components.T
-
-
-@dataclass(frozen=True)
-class Direction:
-    """The same map, after which rows are divided by their lengths."""
-
-    components: Floats
-
-    def __call__(self, F: Any) -> Any:
-        """Map coordinates to the learned space; keeps device and dtype."""
-        return unit_rows(F @ backends.move_to(self.components.T, F))
-
-    @property
-    def matrix(self) -> None:
-        """There is none: the map is not linear."""
-        return None
+    def matrix(self) -> Floats | None:
+        """The map as a matrix of shape (r, q); None if rows are divided by their lengths."""
+        return None if self.unit_length else self.components.T
 
 
 def map_by_metric(
@@ -448,20 +413,11 @@ def map_by_metric(
     *,
     unit_length: bool = False,
 ) -> Learned:
-    """The map under which Euclidean distances are those of a metric, along its principal axes.
+    """Return the map whose Euclidean distances are those of a metric, along its principal axes.
 
-    Parameters
-    ----------
-    learner : estimator
-        Its parameter ``n_components`` counts.
-    taught : Taught
-        Its space is one of columns or of directions.
-    metric : ndarray of shape (r, r)
-        For the r columns or directions.
-    attributes : dict, optional
-        Fitted attributes that the learner has beside those of all linear ones.
-    unit_length : bool, default=False
-        Whether rows are divided by their lengths after they are mapped.
+    The metric, of shape (r, r), is of the columns or directions that are the space of ``taught``;
+    ``learner.n_components`` axes are kept. ``attributes`` are those that the learner has beside
+    those of all linear ones. With ``unit_length`` mapped rows are divided by their lengths.
     """
     space = taught.space
     components = leading_components(metric, space.covariance, learner.n_components)
@@ -474,8 +430,8 @@ def map_by_metric(
     }
     learned = space.map(in_columns)
     if unit_length:
-        return Learned(compose(learned, UnitLength()), attributes, Direction(components))
-    return Learned(learned, attributes, Projection(components))
+        learned = compose(learned, UnitLength())
+    return Learned(learned, attributes, Projection(components, unit_length))
 
 
 class LinearInSpaceMixin(TeachableMixin):
