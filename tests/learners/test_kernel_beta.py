@@ -42,26 +42,26 @@ def signless(V, like):
 
 def test_beta_of_the_rectangle_is_eq_4_in_numbers():
     # D of the first direction: 0, 0 and 1; of the second: 1, 1 and 1. c = √16 + √4 = 6.
-    pairs = Pairs([(0, 1), (2, 3), (0, 3)])
-    metric = KernelBeta(kernel="linear", weighting="paper").fit(RECTANGLE, pairs=pairs)
+    links = [(0, 1), (2, 3), (0, 3)]
+    metric = KernelBeta(kernel="linear", weighting="paper").fit(RECTANGLE, pairs=Pairs(links))
     assert_allclose(metric.eigenvalues_, [16, 4])
     assert_allclose(metric.beta_, [6 * 3 / (3 + 1), 6 * 1 / (3 + 1)])
     assert_allclose(signless(metric.eigenvectors_, DIRECTIONS), DIRECTIONS, atol=1e-15)
     assert_allclose(metric.distance(RECTANGLE)[0], [0, 1.5, 4.5, np.hypot(1.5, 4.5)])
-
-
-def test_a_weight_multiplies_the_term_of_its_pair():
     # The third pair counts twice: D is (0 + 0 + 2)/4 and (1 + 1 + 2)/4.
-    pairs = Pairs([(0, 1), (2, 3), (0, 3)], must_weight=[1, 1, 2])
-    metric = KernelBeta(kernel="linear", weighting="paper").fit(RECTANGLE, pairs=pairs)
+    metric.fit(RECTANGLE, pairs=Pairs(links, must_weight=[1, 1, 2]))
     assert_allclose(metric.beta_, [6 * 2 / 3, 6 * 1 / 3])
 
 
 def test_calibrated_beta_of_the_rectangle_in_numbers():
     # Random pairs of 4 points differ by 2/3 along a unit direction; one must-link by 0 and 1.
-    metric = KernelBeta(kernel="linear", prior_pairs=3).fit(RECTANGLE, pairs=Pairs([(0, 1)]))
-    gain = np.array([(1 + 3) / (0 + 3), (1 + 3) / (1.5 + 3)])
-    assert_allclose(metric.beta_, [4, 2] * gain / gain.mean())
+    metric = KernelBeta(kernel="linear", prior_pairs=3)
+    for pairs, gain in (
+        (Pairs([(0, 1)]), [(1 + 3) / (0 + 3), (1 + 3) / (1.5 + 3)]),
+        (Pairs(cannot_link=[(0, 2)]), [(1.5 + 3) / (1 + 3), (0 + 3) / (1 + 3)]),
+    ):
+        expected = [4, 2] * np.array(gain) / np.mean(gain)
+        assert_allclose(metric.fit(RECTANGLE, pairs=pairs).beta_, expected)
 
 
 def test_cannot_links_raise_the_weight_of_directions_that_separate_them():
@@ -72,13 +72,6 @@ def test_cannot_links_raise_the_weight_of_directions_that_separate_them():
         first = metric.fit(RECTANGLE, pairs=Pairs([(0, 3)], [(0, 2)])).beta_
         second = metric.fit(RECTANGLE, pairs=Pairs([(0, 3)], [(0, 1)])).beta_
         assert first[0] / first[1] > alone[0] / alone[1] > second[0] / second[1]
-
-
-def test_cannot_links_alone_are_enough_for_the_calibrated_weights():
-    metric = KernelBeta(kernel="linear", prior_pairs=3)
-    beta = metric.fit(RECTANGLE, pairs=Pairs(cannot_link=[(0, 2)])).beta_
-    gain = np.array([(1.5 + 3) / 4, 3 / 4])
-    assert_allclose(beta, [4, 2] * gain / gain.mean())
 
 
 @each("kernel", NAMES)
@@ -139,50 +132,39 @@ def test_a_direction_that_all_points_share_counts_for_nothing():
         assert metric.distance(K)[0, 2] > 2 * metric.distance(K)[0, 1] > 0
 
 
-def test_a_matrix_that_is_not_positive_is_told_of():
+def test_kernels_that_are_not_positive_are_told_of_or_refused():
     K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])  # least eigenvalue 1 − 0.9√2
-    metric = KernelBeta(kernel="precomputed", center=False)
+    metric, pairs = KernelBeta(kernel="precomputed", center=False), Pairs([(0, 1)])
     with pytest.warns(UserWarning, match=r"not positive: it has the eigenvalue -0\.27"):
-        metric.fit(K, pairs=Pairs([(0, 1)]))
+        metric.fit(K, pairs=pairs)
     assert (metric.eigenvalues_ > 0).all()
     assert metric.distance(K)[0, 2] > 0
-
-
-def test_a_matrix_without_positive_eigenvalues_is_refused():
     with pytest.raises(ValueError, match=r"no positive eigenvalue.* entries are 0 to 0"):
-        KernelBeta(kernel="precomputed", center=False).fit(np.zeros((9, 9)), pairs=Pairs([(0, 1)]))
+        metric.fit(np.zeros((9, 9)), pairs=pairs)
     with pytest.raises(ValueError, match=r"k\(x, x\) cannot be negative"):
-        KernelBeta(kernel=lambda A, B: -rbf_kernel(A, B), center=False).fit(
-            RECTANGLE, pairs=Pairs([(0, 1)])
-        )
-
-
-def test_equal_rows_are_told_of_though_their_matrix_is_not_zero():
-    metric = KernelBeta(center=False)
-    with pytest.warns(UserWarning, match="all landmarks coincide"):
-        metric.fit(np.ones((5, 2)), pairs=Pairs([(0, 1)]))
-
-
-def test_nystroem_needs_centred_directions():
+        KernelBeta(kernel=lambda A, B: -rbf_kernel(A, B), center=False).fit(RECTANGLE, pairs=pairs)
+    with pytest.warns(UserWarning, match="all landmarks coincide"):  # their matrix is not zero
+        KernelBeta(center=False).fit(np.ones((5, 2)), pairs=pairs)
     with pytest.raises(ValueError, match=r"use extension='local' with center=False"):
-        KernelBeta(extension="nystroem", center=False).fit(RECTANGLE, pairs=Pairs([(0, 1)]))
+        KernelBeta(extension="nystroem", center=False).fit(RECTANGLE, pairs=pairs)
 
 
 @each("kernel", NAMES)
-def test_exact_beta_equals_the_calibrated_closed_form(kernel, data):
+@each("prior_pairs", [1e-12, 4, 1e12])
+def test_exact_beta_equals_the_calibrated_closed_form(kernel, prior_pairs, data):
     X, _, pairs = data
-    metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=4).fit(X, pairs=pairs)
+    metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=prior_pairs).fit(X, pairs=pairs)
     V = metric.eigenvectors_
+    must, cannot = (
+        (oracles.mean_squared_difference(V, links), len(links))
+        for links in (pairs.must_link, pairs.cannot_link)
+    )
     expected = oracles.calibrated_beta(
-        oracles.mean_squared_difference(V, pairs.must_link),
-        len(pairs.must_link),
-        oracles.mean_squared_difference(V, pairs.cannot_link),
-        len(pairs.cannot_link),
-        2 / (len(X) - 1),
-        metric.eigenvalues_,
-        4,
+        *must, *cannot, 2 / (len(X) - 1), metric.eigenvalues_, prior_pairs
     )
     assert_allclose(metric.beta_, expected)
+    if prior_pairs > 1e9:  # pairs count for nothing
+        assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-9)
 
 
 def test_random_spread_is_that_of_all_pairs_of_rows(data):
@@ -193,32 +175,12 @@ def test_random_spread_is_that_of_all_pairs_of_rows(data):
     assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-8)
 
 
-def test_without_evidence_the_weights_are_those_of_the_kernel(data):
-    X, _, pairs = data
-    metric = KernelBeta(prior_pairs=1e12).fit(X, pairs=pairs)
-    assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-9)
-
-
-def test_with_many_pairs_the_pairs_decide(data):
-    X, _, pairs = data
-    metric = KernelBeta(prior_pairs=1e-12).fit(X, pairs=pairs)
-    V = metric.eigenvectors_
-    gain = oracles.mean_squared_difference(V, pairs.cannot_link)
-    gain = gain / oracles.mean_squared_difference(V, pairs.must_link)
-    assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_) * gain / gain.mean(), rtol=1e-8)
-
-
 def test_paper_weights_stay_finite_where_a_direction_has_no_spread():
-    must, none = Spread(np.array([0.0, 1.0, 2.0]), 5.0), Spread(np.zeros(3), 0.0)
-    beta = paper_weights(must, none, 6.0)
-    assert np.isfinite(beta).all()
-    assert_allclose(beta.sum(), 6.0)
-    assert beta[0] > 0.999 * 6.0
-    assert_allclose(beta[1] / beta[2], 2.0)
-
-
-def test_paper_weights_without_any_spread_are_equal():
     none = Spread(np.zeros(3), 0.0)
+    beta = paper_weights(Spread(np.array([0.0, 1.0, 2.0]), 5.0), none, 6.0)
+    assert_allclose(beta.sum(), 6.0)
+    assert 0.999 * 6.0 < beta[0] < 6
+    assert_allclose(beta[1] / beta[2], 2.0)
     assert_allclose(paper_weights(Spread(np.zeros(3), 2.0), none, 6.0), [2.0, 2.0, 2.0])
 
 
@@ -266,24 +228,6 @@ def test_transform_of_training_rows_equals_the_fitted_embedding(
     assert_allclose(Z, metric.embedding_, atol=rounding * np.abs(metric.embedding_).max())
 
 
-@each_extension
-@each(("dtype", "n_landmarks"), [(np.float32, None), (np.float64, 25)])
-def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
-    extension, dtype, n_landmarks, data
-):
-    X, _, pairs = data
-    K = rbf_kernel(X).astype(dtype)
-    metric = KernelBeta(
-        kernel="precomputed", extension=extension, n_landmarks=n_landmarks, random_state=0
-    ).fit(K, pairs=pairs)
-    # As above; k(x, x) of a row is had from the row alone, which rounds.
-    rounding = np.finfo(dtype).eps * (10 if extension == "local" else 1000)
-    scale = np.abs(metric.embedding_).max()
-    Z = metric.transform(K[metric.landmarks_])
-    assert Z.dtype == dtype
-    assert_allclose(Z, metric.embedding_, atol=rounding * scale)
-
-
 @each_kernel
 @each("weighting", ["paper", "calibrated"])
 def test_permuting_rows_permutes_the_result(kernel, weighting, data):
@@ -317,18 +261,6 @@ def test_landmark_version_equals_the_formulas(kernel, data):
     assert_allclose(metric.transform(X), W @ V * expected, atol=1e-7)
 
 
-def iterated(X, landmarks, V, values, must, cannot, n_neighbors, n_iter):
-    """The embedding after some iterations: neighbours and weights in the space learned so far."""
-    Z, name = X, "rbf"
-    for _ in range(n_iter):
-        W = oracles.local_weight_matrix(name, Z, Z[landmarks], n_neighbors, gamma=0.4)
-        D = oracles.mean_squared_difference(W @ V, must)
-        D_cannot = oracles.mean_squared_difference(W @ V, cannot)
-        beta = oracles.eq4_beta(D / D_cannot, np.sqrt(values).sum())
-        Z, name = W @ V * beta, "linear"
-    return Z, beta
-
-
 @each("n_iter", [1, 2, 3])
 def test_iterations_equal_the_formulas(n_iter, data):
     X, y, _ = data
@@ -337,7 +269,14 @@ def test_iterations_equal_the_formulas(n_iter, data):
         gamma=0.4, landmarks=landmarks, weighting="paper", n_neighbors=3, n_iter=n_iter
     ).fit(X, y)
     values, V = metric.eigenvalues_, metric.eigenvectors_
-    Z, beta = iterated(X, landmarks, V, values, *oracles.pairs_of_labels(y), 3, n_iter)
+    must, cannot = oracles.pairs_of_labels(y)
+    Z, name = X, "rbf"
+    for _ in range(n_iter):  # neighbours and weights in the space learned so far
+        W = oracles.local_weight_matrix(name, Z, Z[landmarks], 3, gamma=0.4)
+        D = oracles.mean_squared_difference(W @ V, must)
+        D_cannot = oracles.mean_squared_difference(W @ V, cannot)
+        beta = oracles.eq4_beta(D / D_cannot, np.sqrt(values).sum())
+        Z, name = W @ V * beta, "linear"
     assert_array_equal(metric.landmarks_, landmarks)
     assert_allclose(metric.beta_, beta, rtol=1e-6)
     assert_allclose(metric.transform(X), Z, atol=1e-6)
@@ -395,39 +334,22 @@ def test_sparse_equals_dense(kernel, extension, data):
 
 @each("kernel", NAMES)
 @each_extension
-def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
+def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension, data):
     X, _, pairs = data
     function = Kernel(kernel, gamma=0.4)
     options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
     by_rows = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
     by_matrix = KernelBeta(kernel="precomputed", **options).fit(function(X, X), pairs=pairs)
+    called = KernelBeta(kernel=function, **options).fit(X, pairs=pairs)
     assert_array_equal(by_matrix.landmarks_, by_rows.landmarks_)
     assert_allclose(by_matrix.beta_, by_rows.beta_, rtol=1e-8)
-    landmarks = X[by_rows.landmarks_]
     scale = np.abs(by_rows.embedding_).max()
-    assert_allclose(
-        by_matrix.transform(function(landmarks, X)), by_rows.transform(landmarks), atol=1e-9 * scale
-    )
-    # New rows: k(x, x) is unknown, which touches local weights through their conditioning.
-    X_new = X[:20] + 0.1
-    assert_allclose(
-        by_matrix.transform(function(X_new, X)),
-        by_rows.transform(X_new),
-        atol=(1e-9 if extension == "nystroem" else 0.02) * scale,
-    )
-
-
-@each_extension
-@each("kernel", NAMES)
-def test_callable_equals_the_named_kernel(kernel, extension, data):
-    X, _, pairs = data
-    function = Kernel(kernel, gamma=0.4)
-    options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
-    named = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
-    called = KernelBeta(kernel=function, **options).fit(X, pairs=pairs)
-    X_new = X + 0.1
-    scale = np.abs(named.embedding_).max()
-    assert_allclose(called.transform(X_new), named.transform(X_new), atol=1e-8 * scale)
+    # Of new rows k(x, x) is unknown, which touches local weights through their conditioning.
+    new = 1e-9 if extension == "nystroem" else 0.02
+    for rows, rounding in ((X[by_rows.landmarks_], 1e-9), (X[:20] + 0.1, new)):
+        Z = by_rows.transform(rows)
+        assert_allclose(by_matrix.transform(function(rows, X)), Z, atol=rounding * scale)
+        assert_allclose(called.transform(rows), Z, atol=1e-8 * scale)
 
 
 def test_a_callable_of_other_objects_than_the_rows_entries(data):
@@ -463,20 +385,17 @@ def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
 
 def test_n_components_keeps_the_largest_weights_in_order(data):
     X, _, pairs = data
-    full = KernelBeta(weighting="paper", rank_tol=0.01).fit(X, pairs=pairs)
-    few = KernelBeta(weighting="paper", rank_tol=0.01, n_components=3).fit(X, pairs=pairs)
+    full, few, more = (
+        KernelBeta(weighting="paper", rank_tol=0.01, n_components=n).fit(X, pairs=pairs)
+        for n in (None, 3, 1000)
+    )
     kept = np.sort(np.argsort(-full.beta_)[:3])
     assert kept.tolist() != [0, 1, 2]  # the largest eigenvalues would be another choice
     assert few.n_components_ == 3
     assert_allclose(few.beta_, full.beta_[kept])
     assert_allclose(few.eigenvalues_, full.eigenvalues_[kept])
     assert_allclose(few.transform(X), full.transform(X)[:, kept], atol=1e-12)
-
-
-def test_more_components_than_there_are_keep_all(data):
-    X, _, pairs = data
-    full = KernelBeta().fit(X, pairs=pairs)
-    assert KernelBeta(n_components=1000).fit(X, pairs=pairs).n_components_ == full.n_components_
+    assert more.n_components_ == full.n_components_
 
 
 def test_rank_tol_drops_weak_directions(data):
@@ -488,30 +407,24 @@ def test_rank_tol_drops_weak_directions(data):
         assert (metric.eigenvalues_ > rank_tol * metric.eigenvalues_[0]).all()
         counts.append(metric.n_components_)
     assert counts[0] > counts[1] > counts[2]
-
-
-@each(("weighting", "rank_tol"), [("calibrated", 0.01), ("paper", 0.1)])
-def test_default_rank_tol_depends_on_the_weighting(weighting, rank_tol, data):
-    X, _, pairs = data
-    assert KernelBeta(weighting=weighting).fit(X, pairs=pairs).rank_tol_ == rank_tol
-
-
-def test_rank_tol_zero_keeps_the_numerical_rank_only():
-    metric = KernelBeta(kernel="linear", rank_tol=0).fit(
-        np.random.RandomState(0).standard_normal((30, 4)) + 3, pairs=Pairs([(0, 1)])
-    )
-    assert metric.n_components_ == 4
+    for weighting, default in (("calibrated", 0.01), ("paper", 0.1)):
+        assert KernelBeta(weighting=weighting).fit(X, pairs=pairs).rank_tol_ == default
+    rows = np.random.RandomState(0).standard_normal((30, 4)) + 3
+    of_rank_four = KernelBeta(kernel="linear", rank_tol=0).fit(rows, pairs=Pairs([(0, 1)]))
+    assert of_rank_four.n_components_ == 4  # zeros by rounding are dropped in any case
 
 
 @each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strategy, data):
-    X, _, pairs = data
-    metric = KernelBeta(n_landmarks=45, landmarks=strategy, random_state=0).fit(X, pairs=pairs)
+    X, y, pairs = data
+    learner = KernelBeta(n_landmarks=45, landmarks=strategy, random_state=0)
+    metric = learner.fit(X, pairs=pairs)
     assert len(metric.landmarks_) == 45
     assert set(pairs.points) <= set(metric.landmarks_)
     assert metric.embedding_.shape == (45, metric.n_components_)
-    few = KernelBeta(n_landmarks=5, landmarks=strategy, random_state=0).fit(X, pairs=pairs)
-    assert_array_equal(few.landmarks_, pairs.points)
+    learner.set_params(n_landmarks=5)
+    assert_array_equal(learner.fit(X, pairs=pairs).landmarks_, pairs.points)
+    assert len(learner.fit(X, y).landmarks_) == 5  # labelled rows need not be landmarks
 
 
 def test_very_many_pair_points_are_landmarks_up_to_a_limit(data, monkeypatch):
@@ -530,11 +443,6 @@ def test_very_many_pair_points_are_landmarks_up_to_a_limit(data, monkeypatch):
         D, 10, D_cannot, 10, 2 / (len(metric.landmarks_) - 1), metric.eigenvalues_, 6
     )
     assert_allclose(metric.beta_, expected, rtol=1e-7)
-
-
-def test_labelled_rows_are_not_forced_to_be_landmarks(data):
-    X, y, _ = data
-    assert len(KernelBeta(n_landmarks=10, random_state=0).fit(X, y).landmarks_) == 10
 
 
 def test_gamma_follows_its_rule(data):

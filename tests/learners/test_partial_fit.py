@@ -133,30 +133,20 @@ def test_fit_with_the_landmarks_of_the_fitted_learner_is_the_same(learner):
 
 
 @each_learner(
-    "random landmarks",
-    "iterated",
-    "ITML",
-    "GMML",
-    "ITML landmarks",
-    "GMML landmarks",
+    *("random landmarks", "iterated", "ITML", "GMML", "ITML landmarks", "GMML landmarks"),
     "precomputed landmarks",
 )
-def test_pairs_come_after_labels(learner):
+def test_pairs_come_after_labels(learner, monkeypatch):
+    rows = as_seen_by(learner, X)
     metric = fitted(learner, FEW_LABELS)
-    first = metric.transform(as_seen_by(learner, X))
-    metric.partial_fit(as_seen_by(learner, X), pairs=PAIRS)
+    first = metric.transform(rows)
+    metric.partial_fit(rows, pairs=PAIRS)
     assert_same_metric(metric, fitted(learner, FEW_LABELS, PAIRS))
-    metric.partial_fit(as_seen_by(learner, X), withdrawn=PAIRS)
-    assert_array_equal(metric.transform(as_seen_by(learner, X)), first)
-
-
-@each_learner("random landmarks", "iterated", "ITML", "GMML landmarks")
-def test_labelled_rows_go_by_blocks(learner, monkeypatch):
+    metric.partial_fit(rows, withdrawn=PAIRS)
+    assert_array_equal(metric.transform(rows), first)
     expected = fitted(learner, Y, PAIRS)
-    monkeypatch.setattr(fit_steps, "_BLOCK", 8)
-    metric = fitted(learner, Y, some(0, 20))
-    metric.partial_fit(X, pairs=PAIRS)
-    assert_same_metric(metric, expected)
+    monkeypatch.setattr(fit_steps, "_BLOCK", 8)  # labelled rows go by blocks
+    assert_same_metric(fitted(learner, Y, some(0, 20)).partial_fit(rows, pairs=PAIRS), expected)
 
 
 @each_learner("exact", "random landmarks", "iterated", "ITML", "GMML landmarks")
@@ -190,20 +180,13 @@ def test_weights(learner):
     assert_same_metric(metric, fitted(learner, pairs=some(0, 20) + light))
 
 
-@each_learner("random landmarks", "ITML")
-def test_float32(learner):
-    rows = X.astype(np.float32)
-    metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
-    expected = fitted(learner, pairs=PAIRS, rows=rows)
-    assert_same_metric(metric, expected, rtol=1e-4)
-    assert metric.transform(rows).dtype == np.float32
-
-
 @each_learner("random landmarks", "nystroem", "ITML landmarks", "ITML", "GMML")
-def test_sparse_rows(learner):
-    rows = sp.csr_array(np.where(np.abs(X) < 0.3, 0, X))
-    metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
-    assert_same_metric(metric, fitted(learner, pairs=PAIRS, rows=rows))
+def test_sparse_rows_and_single_precision(learner):
+    sparse = sp.csr_array(np.where(np.abs(X) < 0.3, 0, X))
+    for rows, rtol in ((sparse, 1e-10), (X.astype(np.float32), 1e-4)):
+        metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
+        assert_same_metric(metric, fitted(learner, pairs=PAIRS, rows=rows), rtol)
+        assert metric.transform(rows).dtype == rows.dtype
 
 
 @each_learner("random landmarks", "ITML")
@@ -357,32 +340,27 @@ def test_errors_leave_the_learner_as_it_was(learner):
     metric = fitted(learner, FEW_LABELS, some(0, 1, 20))
     broken = X.copy()
     broken[PAIRS.points] = np.nan
-
-    def refused(error, match, *args, **options):
+    never, i, j = Pairs(cannot_link=PAIRS.must_link[:1]), *PAIRS.must_link[0].tolist()
+    no_pairs = ("pairs must be a nearkin.Pairs, not list", "withdrawn must be a nearkin.Pairs, not")
+    for match, rows, options in (
+        (f"cannot-link \\({i}, {j}\\) is withdrawn, but it was not", X, {"withdrawn": never}),
+        ("must-link .* is withdrawn, but", X, {"pairs": PAIRS, "withdrawn": some(0, 5)}),
+        ("must-link .* is withdrawn, but", X, {"withdrawn": Pairs([(1, 49)])}),
+        ("names row 50, but X has 50 rows", X, {"pairs": Pairs([(1, 50)])}),
+        ("names row 50, but X has 50 rows", X, {"withdrawn": Pairs([(1, 50)])}),
+        ("pairs are for 9 rows", X, {"pairs": Pairs([(1, 5)], n_rows=9)}),
+        ("X has 49 rows, but fit had 50", X[:-1], {"pairs": PAIRS}),
+        ("X has 2 features", X[:, :2], {"pairs": PAIRS}),
+        ("X has 2 features", X[:, :2], {}),
+        ("NaN", broken, {"pairs": PAIRS}),
+        ("other labels than fit had", X, {"y": Y}),
+        ("pairs must be given by name", X, {"y": PAIRS}),
+        (no_pairs[0], X, {"pairs": [(0, 1)]}),
+        (no_pairs[1], X, {"withdrawn": [(0, 1)]}),
+    ):
+        error = TypeError if match in (*no_pairs, "pairs must be given by name") else ValueError
         with unchanged(metric), pytest.raises(error, match=match):
-            metric.partial_fit(*args, **options)
-
-    never = Pairs(cannot_link=PAIRS.must_link[:1])
-    first = tuple(PAIRS.must_link[0].tolist())
-    refused(
-        ValueError,
-        f"cannot-link \\({first[0]}, {first[1]}\\) is withdrawn, but it was not",
-        X,
-        withdrawn=never,
-    )
-    refused(ValueError, "must-link .* is withdrawn, but", X, pairs=PAIRS, withdrawn=some(0, 5))
-    refused(ValueError, "must-link .* is withdrawn, but", X, withdrawn=Pairs([(1, 49)]))
-    refused(ValueError, "names row 50, but X has 50 rows", X, pairs=Pairs([(1, 50)]))
-    refused(ValueError, "names row 50, but X has 50 rows", X, withdrawn=Pairs([(1, 50)]))
-    refused(ValueError, "pairs are for 9 rows", X, pairs=Pairs([(1, 5)], n_rows=9))
-    refused(ValueError, "X has 49 rows, but fit had 50", X[:-1], pairs=PAIRS)
-    refused(ValueError, "X has 2 features", X[:, :2], pairs=PAIRS)
-    refused(ValueError, "X has 2 features", X[:, :2])
-    refused(ValueError, "NaN", broken, pairs=PAIRS)
-    refused(ValueError, "other labels than fit had", X, Y)
-    refused(TypeError, "pairs must be given by name", X, PAIRS)
-    refused(TypeError, "pairs must be a nearkin.Pairs, not list", X, pairs=[(0, 1)])
-    refused(TypeError, "withdrawn must be a nearkin.Pairs, not list", X, withdrawn=[(0, 1)])
+            metric.partial_fit(rows, **options)
     metric.partial_fit(X, FEW_LABELS, pairs=PAIRS)
     assert_same_metric(metric, fitted(learner, FEW_LABELS, PAIRS))
 
@@ -398,7 +376,7 @@ def test_only_the_kind_that_is_named_is_withdrawn():
 
 
 @each_learner("random landmarks", "ITML", "GMML")
-def test_pairs_that_contradict_labels_warn_as_in_fit(learner):
+def test_warnings_are_those_of_fit(learner):
     metric = fitted(learner, FEW_LABELS)
     wrong = Pairs([[np.flatnonzero(k == FEW_LABELS)[0] for k in (0, 1)]])
     with pytest.warns(UserWarning, match="pairs contradict the labels"):
@@ -412,8 +390,7 @@ def test_warning_that_is_an_error_leaves_the_learner_as_it_was():
     metric = fitted(ITML(max_iter=1, random_state=0), pairs=some(0))
     with unchanged(metric), pytest.raises(ConvergenceWarning):
         metric.partial_fit(X, pairs=PAIRS)
-    with pytest.warns(ConvergenceWarning) as caught:
-        metric.partial_fit(X, pairs=PAIRS)
-    with pytest.warns(ConvergenceWarning) as again:
-        metric.fit(X, pairs=PAIRS)
-    assert caught[0].filename == again[0].filename == __file__
+    for learn in (metric.partial_fit, metric.fit):
+        with pytest.warns(ConvergenceWarning) as caught:
+            learn(X, pairs=PAIRS)
+        assert caught[0].filename == __file__
