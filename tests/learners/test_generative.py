@@ -45,32 +45,24 @@ def groups(evidence):
     return {frozenset(rows[classes == c].tolist()) for c in np.unique(classes)}
 
 
-def test_must_links_alone_make_classes_of_their_groups():
+def test_must_links_make_classes_of_their_groups_where_labels_do_not():
     pairs = Pairs([(0, 1), (1, 2), (5, 6)], cannot_link=[(8, 9)])
     assert groups(gather_evidence(10, pairs=pairs)) == {frozenset({0, 1, 2}), frozenset({5, 6})}
+    one_class = gather_evidence(5, np.array([3, 3, -1, -1, -1]), Pairs([(3, 4)]))
+    assert groups(one_class) == {frozenset({0, 1}), frozenset({3, 4})}
 
 
-def test_must_links_spread_labels():
+def test_must_links_spread_labels_which_win_against_them():
     y = np.array([0, 1, 1, -1, -1, -1, -1, -1])
     pairs = Pairs([(0, 3), (3, 4), (6, 7)])
     rows, classes = told_classes(gather_evidence(8, y, pairs))
     assert_array_equal(rows, [0, 1, 2, 3, 4])  # rows 6 and 7 may be of either class
     assert_array_equal(classes, [0, 1, 1, 0, 0])
-
-
-def test_labels_win_against_must_links():
-    y = np.array([0, 1, 1, 0, -1])
     with pytest.warns(UserWarning, match="pairs contradict the labels"):
-        evidence = gather_evidence(5, y, Pairs([(0, 1), (1, 4)]))
+        evidence = gather_evidence(5, np.array([0, 1, 1, 0, -1]), Pairs([(0, 1), (1, 4)]))
     rows, classes = told_classes(evidence)
     assert_array_equal(rows, [0, 1, 2, 3])
     assert_array_equal(classes, [0, 1, 1, 0])
-
-
-def test_one_labelled_class_beside_a_group_makes_two():
-    y = np.array([3, 3, -1, -1, -1])
-    evidence = gather_evidence(5, y, Pairs([(3, 4)]))
-    assert groups(evidence) == {frozenset({0, 1}), frozenset({3, 4})}
 
 
 @each(
@@ -184,12 +176,8 @@ def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
     some = kernel_density_weights(Z, 1, np.random.RandomState(0))
     assert_allclose(some.sum(), 1)
     assert np.corrcoef(exact, some)[0, 1] > 0.9
-
-
-@each("Z", [np.zeros((5, 2)), np.array([[1.0], [2.0]])])
-def test_kernel_weights_where_no_row_is_denser(Z):
-    weights = kernel_density_weights(Z, 1, np.random.RandomState(0))
-    assert_allclose(weights, 1 / len(Z))
+    for Z in (np.zeros((5, 2)), np.array([[1.0], [2.0]])):  # no row is denser
+        assert_allclose(kernel_density_weights(Z, 1, np.random.RandomState(0)), 1 / len(Z))
 
 
 def test_mixture_weights_are_densities(data):
@@ -204,11 +192,8 @@ def test_left_out_classes_are_by_the_other_rows():
     classes = np.array([0, 0, 0, 1, 1, 1])
     assert_array_equal(predict_left_out_classes(Z, classes, 1)[[3, 4]], 1)
     assert_array_equal(predict_left_out_classes(Z, classes, 2)[5], 0)
-
-
-def test_majority_prefers_the_nearest_of_equals():
     votes = np.array([[2, 0, 0, 2, 1], [1, 2, 2, 2, 1], [3, 1, 0, 2, 4]])
-    assert_array_equal(majority_vote(votes), [2, 2, 3])
+    assert_array_equal(majority_vote(votes), [2, 2, 3])  # the nearest of equals
 
 
 # Neighbours and classes of new rows
@@ -249,22 +234,17 @@ def test_local_neighbors_by_blocks_equal_one_by_one(data):
 @each("combine", COMBINE)
 def test_labels_come_back_as_they_were_given(combine, data):
     X, y = data
-    names = np.array(["zebra", "ant"])
+    learner, names = Generative(combine=combine, random_state=0), np.array(["zebra", "ant"])
     for labels in (names[y], names[y].astype(object), names[y].tolist()):
-        metric = Generative(combine=combine, random_state=0).fit(X, labels)
+        metric = learner.fit(X, labels)
         assert set(metric.classes_) == {"ant", "zebra"}
         assert (metric.predict(X) == names[y]).mean() > 0.9
-    mixed = Generative(combine=combine, random_state=0).fit(X, [None, *(7 - 4 * y[1:]).tolist()])
+    mixed = learner.fit(X, [None, *(7 - 4 * y[1:]).tolist()])
     assert_array_equal(mixed.classes_, [3, 7])
     assert set(mixed.predict(X)) == {3, 7}
-
-
-def test_groups_of_linked_rows_are_predicted_by_number(data):
-    X, y = data
-    links = [(i, i + 2) for i in range(40)]
-    metric = Generative().fit(X, pairs=Pairs(links))
-    assert_array_equal(metric.classes_, [0, 1])
-    assert (metric.predict(X[:40]) == y[:40]).mean() > 0.9
+    linked = learner.fit(X, pairs=Pairs([(i, i + 2) for i in range(40)]))
+    assert_array_equal(linked.classes_, [0, 1])  # groups have numbers
+    assert (linked.predict(X[:40]) == y[:40]).mean() > 0.9
 
 
 def test_more_neighbors_than_rows_are_all_rows():
@@ -304,16 +284,12 @@ def test_little_or_odd_data_gives_a_finite_metric(combine, covariance, X):
 
 
 @each("combine", COMBINE)
-def test_every_row_a_class_of_its_own(combine, data):
-    X, _ = data
+def test_rows_that_are_all_different_or_far_have_a_class(combine, data):
+    X, y = data
     metric = Generative(combine=combine, n_neighbors=1, random_state=0).fit(X, np.arange(120))
     assert np.isfinite(metric.metric_).all()
     assert_array_equal(metric.predict(X), np.arange(120))
-
-
-def test_far_rows_have_a_class(data):
-    X, y = data
-    metric = Generative(combine="local").fit(X, y)
+    metric = Generative(combine=combine, random_state=0).fit(X, y)
     far = np.array([[1e6, 0, 0], [-1e100, 3, 0]])
     assert np.isfinite(metric.kneighbors(far)[0]).all()
     assert set(metric.predict(far)) <= {0, 1}

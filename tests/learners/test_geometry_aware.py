@@ -41,14 +41,10 @@ def taught(moons):
 
 
 @each_family
-def test_objective_never_rises(taught, family):
+def test_objective_never_rises_and_the_embedding_is_the_transform(moons, taught, family):
     objective = taught[family].objective_
     assert len(objective) >= 3
     assert all(b <= a * (1 + 1e-5) for a, b in pairwise(objective))
-
-
-@each_family
-def test_embedding_is_the_transform_of_the_training_rows(moons, taught, family):
     assert_allclose(taught[family].transform(moons[0]), taught[family].embedding_, atol=1e-10)
 
 
@@ -138,17 +134,11 @@ def test_fewer_axes_are_the_leading_ones(moons):
     assert (np.diff(deviations) <= 1e-9).all()
 
 
-@each("coordinates", ["lle", "isomap"])
-def test_other_coordinates(moons, coordinates):
+@each("options", [{"coordinates": "lle"}, {"coordinates": "isomap"}, {"radius": 0.35}])
+def test_other_coordinates_and_graphs(moons, options):
     X, y, pairs = moons
-    metric = GeometryAware(coordinates=coordinates, n_vectors=8, random_state=0)
-    assert metric.fit(X, pairs=pairs).score(X, y) > 0.9
-
-
-def test_radius_instead_of_neighbours(moons):
-    X, y, pairs = moons
-    metric = GeometryAware(radius=0.35, random_state=0).fit(X, pairs=pairs)
-    assert metric.score(X, y) > 0.95
+    metric = GeometryAware(n_vectors=20 if "radius" in options else 8, random_state=0, **options)
+    assert metric.fit(X, pairs=pairs).score(X, y) > (0.95 if "radius" in options else 0.9)
 
 
 def test_sparse_rows_give_what_dense_rows_give():
@@ -226,17 +216,18 @@ def test_duplicated_rows_are_one_place(moons, family):
     assert_allclose(metric.embedding_[n : n + 20], metric.embedding_[:20], atol=1e-9)
 
 
-@each("bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "wide"])
-def test_impossible_bounds(moons, bounds):
+@each(
+    ("options", "message"),
+    [
+        *(({"bounds": bad}, "bounds") for bad in ((2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "w")),
+        ({"family": "data_dependent", "kernel": "precomputed"}, "kernel"),
+        ({"family": "rbf", "n_landmarks": 1}, "n_landmarks=1 is one row"),
+    ],
+)
+def test_wrong_parameters(moons, options, message):
     X, _, pairs = moons
-    with pytest.raises(ValueError, match="bounds"):
-        GeometryAware(bounds=bounds).fit(X, pairs=pairs)
-
-
-def test_a_precomputed_kernel_has_no_rows_to_join(moons):
-    X, _, pairs = moons
-    with pytest.raises(ValueError, match="kernel"):
-        GeometryAware(family="data_dependent", kernel="precomputed").fit(X @ X.T, pairs=pairs)
+    with pytest.raises(ValueError, match=message):
+        GeometryAware(random_state=0, **options).fit(X, pairs=pairs)
 
 
 def test_a_width_is_judged_by_some_pairs_of_each_kind():
@@ -246,12 +237,6 @@ def test_a_width_is_judged_by_some_pairs_of_each_kind():
     assert_allclose(some.must_weight.sum(), pairs.must_weight.sum())
     assert_allclose(some.cannot_weight.sum(), pairs.cannot_weight.sum())
     assert draw_of_each_kind(pairs, 300, np.random.RandomState(0)) == pairs
-
-
-def test_one_row_has_no_distance_to_judge_a_width_by(moons):
-    X, _, pairs = moons
-    with pytest.raises(ValueError, match="n_landmarks=1 is one row"):
-        GeometryAware(family="rbf", n_landmarks=1, random_state=0).fit(X, pairs=pairs)
 
 
 def test_a_direction_that_must_links_let_grow_without_end_is_told():

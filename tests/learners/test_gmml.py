@@ -59,20 +59,12 @@ def weighed(pairs, factor):
 @each("t", BALANCES)
 def test_best_metric_is_the_weighted_geometric_mean(t):
     S, D = spreads()
-    expected = oracles.weighted_geometric_mean(np.linalg.inv(S), D, t)
-    assert_allclose(best_metric(S, D, t), expected, atol=1e-10)
-
-
-def test_ends_are_the_inverse_of_one_and_the_other():
-    S, D = spreads()
-    assert_allclose(best_metric(S, D, 0.0), np.linalg.inv(S), atol=1e-12)
-    assert_allclose(best_metric(S, D, 1.0), D, atol=1e-12)
-
-
-def test_the_middle_solves_the_riccati_equation():
-    S, D = spreads()
-    A = best_metric(S, D)
-    assert_allclose(A @ S @ A, D, atol=1e-12)
+    A = best_metric(S, D, t)
+    assert_allclose(A, oracles.weighted_geometric_mean(np.linalg.inv(S), D, t), atol=1e-10)
+    if t in (0, 1):  # the inverse of one, and the other
+        assert_allclose(A, D if t else np.linalg.inv(S), atol=1e-12)
+    elif t == 0.5:  # which solves the Riccati equation
+        assert_allclose(A @ S @ A, D, atol=1e-12)
 
 
 @each("t", BALANCES)
@@ -167,14 +159,9 @@ def test_learned_metric_is_that_of_the_plain_loop(t, prior_pairs, data):
     assert_allclose(metric_of(learner), expected, atol=1e-9 * np.abs(expected).max())
 
 
-def test_many_imagined_pairs_leave_the_euclidean_metric(data):
+def test_pairs_that_say_nothing_leave_the_euclidean_metric(data):
     X, _, pairs = data
-    learner = GMML(prior_pairs=1e12).fit(X, pairs=pairs)
-    assert_allclose(learner.distance(X), cdist(X, X), atol=1e-7)
-
-
-def test_pairs_that_are_as_random_ones_leave_nearly_the_euclidean_metric(data):
-    X, _, _ = data
+    assert_allclose(GMML(prior_pairs=1e12).fit(X, pairs=pairs).distance(X), cdist(X, X), atol=1e-7)
     everything = [(i, j) for j in range(90) for i in range(j)]
     with pytest.warns(UserWarning, match="contradict"):
         learner = GMML().fit(X, pairs=Pairs(everything, everything))
@@ -205,20 +192,14 @@ def test_must_links_alone_are_rca(data):
     assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-7)
 
 
-@each("kind", ["must", "cannot"])
-def test_one_kind_of_pair_is_enough(kind, data):
-    X, y, _ = data
-    learner = GMML().fit(X, pairs=Pairs.from_labels(y, 40, kind=kind, random_state=0))
-    euclidean = GMML(prior_pairs=1e12).fit(X, y)
-    assert learner.score(X, y) > euclidean.score(X, y)
-
-
 def test_pairs_of_either_kind_and_labels_help(data):
     X, y, pairs = data
     euclidean = GMML(prior_pairs=1e12).fit(X, y).score(X, y)
-    by_pairs, by_labels = GMML().fit(X, pairs=pairs), GMML().fit(X, y)
-    assert by_pairs.score(X, y) > euclidean + 0.02
-    assert by_labels.score(X, y) > euclidean + 0.02
+    assert GMML().fit(X, pairs=pairs).score(X, y) > euclidean + 0.02
+    assert GMML().fit(X, y).score(X, y) > euclidean + 0.02
+    for kind in ("must", "cannot"):
+        alone = Pairs.from_labels(y, 40, kind=kind, random_state=0)
+        assert GMML().fit(X, pairs=alone).score(X, y) > euclidean
 
 
 def test_weights_are_numbers_of_pairs(data):
@@ -231,10 +212,6 @@ def test_weights_are_numbers_of_pairs(data):
     listed = GMML(prior_pairs=5).fit(copies, pairs=Pairs(*links))
     weighted = GMML(prior_pairs=5).fit(copies, pairs=weighed(pairs, 3.0))
     assert_allclose(metric_of(listed), metric_of(weighted), rtol=1e-9, atol=1e-12)
-
-
-def test_twice_the_pairs_and_twice_the_imagined_ones_are_the_same(data):
-    X, _, pairs = data
     expected = metric_of(GMML(prior_pairs=3).fit(X, pairs=pairs))
     assert_allclose(metric_of(GMML(prior_pairs=6).fit(X, pairs=weighed(pairs, 2.0))), expected)
 
@@ -288,25 +265,19 @@ def test_constant_columns_do_not_disturb_the_others(data):
 
 @each("t", BALANCES)
 def test_rows_that_are_all_equal_leave_the_euclidean_metric(t):
-    X = np.full((6, 2), 0.1)
-    with pytest.warns(UserWarning, match="all rows of X coincide.* Euclidean metric") as record:
-        learner = GMML(balance=t).fit(X, pairs=Pairs([(0, 1)], [(2, 3), (4, 5)]))
-    assert record[0].filename == __file__
-    assert_array_equal(metric_of(learner), np.eye(2))
-    assert_array_equal(learner.distance(X), 0)
-
-
-def test_landmarks_that_all_coincide_are_told_of():
-    with pytest.warns(UserWarning, match="all landmarks coincide") as record:
-        learner = GMML(kernel="rbf").fit(np.full((6, 2), 0.1), pairs=Pairs([(0, 1)], [(2, 3)]))
-    assert record[0].filename == __file__
-    assert_array_equal(learner.distance(np.full((6, 2), 0.1)), 0)
+    X, pairs = np.full((6, 2), 0.1), Pairs([(0, 1)], [(2, 3), (4, 5)])
+    for kernel, message in ((None, "all rows of X coincide.* Euclidean"), ("rbf", "all landmarks")):
+        with pytest.warns(UserWarning, match=message) as record:
+            learner = GMML(balance=t, kernel=kernel).fit(X, pairs=pairs)
+        assert record[0].filename == __file__
+        assert_array_equal(learner.distance(X), 0)
+        if kernel is None:
+            assert_array_equal(metric_of(learner), np.eye(2))
 
 
 def test_enormous_weights(data):
-    X, _, _ = data
-    learner = GMML().fit(X, pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
-    assert np.isfinite(learner.distance(X)).all()
+    learner = GMML().fit(data[0], pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
+    assert np.isfinite(learner.distance(data[0])).all()
 
 
 # Feature space

@@ -58,12 +58,9 @@ def test_with_landmarks_a_is_rectangular(data):
     assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
     Z = metric.embedding_ - metric.embedding_.mean(axis=0)
     assert_allclose(Z @ Z.T, center_kernel(K_A[np.ix_(at, at)]), atol=1e-5)
-
-
-def test_as_many_landmarks_as_rows_are_the_square_case(data):
-    X, _, pairs = data
-    square = KernelA(random_state=0).fit(X, pairs=pairs)
-    rectangular = KernelA(n_landmarks=len(X), random_state=0).fit(X, pairs=pairs)
+    square, rectangular = (
+        KernelA(n_landmarks=n, random_state=0).fit(X, pairs=pairs) for n in (None, len(X))
+    )
     assert_allclose(rectangular.objective_, square.objective_)
     assert_allclose(rectangular.distance(X), square.distance(X), atol=1e-7)
 
@@ -102,30 +99,21 @@ def test_points_and_weights_together_never_raise_their_objective(data, regulariz
         assert_allclose(metric.objective_[place], expected, rtol=1e-6)
 
 
-def test_without_a_window_the_weights_are_those_of_kernel_beta(data):
-    # Nothing ties them to the points then: what is left is the published criterion.
+def test_weights_without_a_window_after_one_step_and_with_all_neighbours(data):
     X, _, pairs = data
-    options = {"gamma": 0.4, "rank_tol": 0.03, "random_state": 0}
-    joint = KernelA(learn_weights=True, regularization=0, n_iter=2, **options)
-    joint.fit(X, pairs=pairs)
-    alone = KernelBeta(weighting="paper", **options).fit(X, pairs=pairs)
-    assert_allclose(joint.beta_, alone.beta_)
 
+    def fit(**options):
+        return KernelA(random_state=0, **options).fit(X, pairs=pairs)
 
-def test_weights_that_are_not_learned_leave_the_published_update(data):
+    # Nothing ties weights to points without a window: what is left is the published criterion.
+    options = {"gamma": 0.4, "rank_tol": 0.03}
+    alone = KernelBeta(weighting="paper", random_state=0, **options).fit(X, pairs=pairs)
+    assert_allclose(fit(learn_weights=True, regularization=0, **options).beta_, alone.beta_)
     # One step moves the points before any weight has changed.
-    X, _, pairs = data
-    together = KernelA(learn_weights=True, n_iter=1, random_state=0).fit(X, pairs=pairs)
-    alone = KernelA(n_iter=1, random_state=0).fit(X, pairs=pairs)
+    together, alone = fit(learn_weights=True, n_iter=1), fit(n_iter=1)
     assert_allclose(together.embedding_, alone.embedding_)
     assert alone.beta_ is None
-
-
-def test_weights_are_the_same_with_a_window_of_all_neighbours(data):
-    X, _, pairs = data
-    options = {"learn_weights": True, "n_iter": 5, "random_state": 0}
-    dense = KernelA(window_neighbors=None, **options).fit(X, pairs=pairs)
-    scaled = KernelA(window_neighbors=len(X) - 1, **options).fit(X, pairs=pairs)
+    dense, scaled = (fit(learn_weights=True, n_iter=5, window_neighbors=k) for k in (None, 59))
     assert_allclose(scaled.beta_, dense.beta_, rtol=1e-6)
     assert_allclose(scaled.objective_, dense.objective_, rtol=1e-6)
 
@@ -168,25 +156,17 @@ def test_objective_never_rises_and_convergence_mode_ends(data):
 
 def test_must_linked_points_move_together_and_cannot_linked_apart(data):
     X, y, _ = data
-    i, j = np.flatnonzero(y == 0)[:2]
-    k, m = np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]
-    together = KernelA(random_state=0).fit(X, pairs=Pairs([(i, j)]))
-    free = KernelA(random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
-    assert together.distance(X[[i]], X[[j]]) < 0.5 * free.distance(X[[i]], X[[j]])
-    near = KernelA(margin=0.0, random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
-    far = KernelA(margin=3.0, random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
-    assert far.distance(X[[k]], X[[m]]) > 1.2 * near.distance(X[[k]], X[[m]])
+    (i, j), m = np.flatnonzero(y == 0)[:2], np.flatnonzero(y == 1)[0]
 
+    def distance(a, b, pairs, **options):
+        metric = KernelA(random_state=0, **options).fit(X, pairs=pairs)
+        return metric.distance(X[a], X[b])
 
-def test_a_heavier_pair_pulls_more(data):
-    X, y, _ = data
-    link = [tuple(np.flatnonzero(y == 0)[:2])]
-    light, heavy = (
-        KernelA(random_state=0).fit(X, pairs=Pairs(link, must_weight=[weight]))
-        for weight in (0.1, 10)
-    )
-    (i, j) = link[0]
-    assert heavy.distance(X[[i]], X[[j]]) < light.distance(X[[i]], X[[j]])
+    apart = Pairs(cannot_link=[(i, m)])
+    assert distance(i, j, Pairs([(i, j)])) < 0.5 * distance(i, j, apart)
+    assert distance(i, m, apart, margin=3.0) > 1.2 * distance(i, m, apart, margin=0.0)
+    light, heavy = (distance(i, j, Pairs([(i, j)], must_weight=[w])) for w in (0.1, 10))
+    assert heavy < light
 
 
 def test_no_regularisation_joins_linked_points_and_moves_no_other(data):
@@ -220,38 +200,29 @@ def test_a_link_between_far_clusters_does_not_overshoot():
     assert metric.distance(X[[0]], X[[59]]) < 1e-3 + after
 
 
-def test_duplicated_rows_stay_together(data):
-    X, _, pairs = data
-    X = np.concatenate([X, X[:5]])
-    pairs = Pairs(pairs.must_link)
-    metric = KernelA(random_state=0).fit(X, pairs=pairs)
-    assert_allclose(metric.embedding_[60:], metric.embedding_[:5], atol=1e-12)
-    assert_allclose(metric.transform(X), metric.embedding_, atol=1e-12)
-    assert np.isfinite(metric.embedding_).all()
-
-
-def test_training_rows_lie_where_they_were_learned(data):
+def test_training_rows_lie_where_they_were_learned_and_duplicates_together(data):
     X, _, pairs = data
     for metric in (KernelA(), KernelA(n_landmarks=20), KernelA(n_components=2)):
         rows = X[metric.fit(X, pairs=pairs).landmarks_]
         assert_allclose(metric.transform(rows), metric.embedding_, atol=1e-12)
+    copies = np.concatenate([X, X[:5]])
+    metric = KernelA(random_state=0).fit(copies, pairs=Pairs(pairs.must_link))
+    assert_allclose(metric.embedding_[60:], metric.embedding_[:5], atol=1e-12)
+    assert_allclose(metric.transform(copies), metric.embedding_, atol=1e-12)
+    assert np.isfinite(metric.embedding_).all()
 
 
-def test_ten_pairs_solve_xor():
-    X, y = make_xor(400, random_state=0)
-    pairs = Pairs.from_labels(y, 10, kind="must", random_state=0)
-    Z = KernelA(random_state=0).fit(X, pairs=pairs).transform(X)
-    assert balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(Z)) > 0.95
+def test_ten_pairs_solve_xor_and_help_on_two_moons():
+    def rand(X, y):
+        return balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(X))
 
-
-def test_ten_pairs_help_on_two_moons():
-    X, y = make_moons(400, noise=0.1, random_state=0)
-    rand, euclidean = [], balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(X))
-    for seed in range(5):
+    def learned(X, y, seed):
         pairs = Pairs.from_labels(y, 10, kind="must", random_state=seed)
-        Z = KernelA(random_state=0).fit(X, pairs=pairs).transform(X)
-        rand.append(balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(Z)))
-    assert np.mean(rand) > euclidean + 0.05
+        return rand(KernelA(random_state=0).fit(X, pairs=pairs).transform(X), y)
+
+    assert learned(*make_xor(400, random_state=0), 0) > 0.95
+    moons = make_moons(400, noise=0.1, random_state=0)
+    assert np.mean([learned(*moons, seed) for seed in range(5)]) > rand(*moons) + 0.05
 
 
 @each("kernel", ["rbf", "linear", "laplacian", "poly"])

@@ -103,11 +103,14 @@ def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
         assert squared[i, j] < max(reach[i], reach[j]) * (1 + 1e-3)
 
 
-def test_too_many_rivals_are_refused(monkeypatch):
-    monkeypatch.setattr(large_margin, "_MOST_RIVALS", 50)
-    problem, _ = random_problem()
-    with pytest.raises(ValueError, match=r"more than 50 pairs of unlike rows.*Lower"):
-        problem.rivals(np.eye(4))
+def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
+    monkeypatch.setattr(large_margin, "_MOST_RIVALS", 3)
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    with pytest.raises(ValueError, match="more than 3 pairs of unlike rows") as refused:
+        LMNN().fit(X, np.arange(40) % 2)
+    named = re.findall(r"Lower (\w+)", str(refused.value))
+    assert named
+    assert set(named) <= LMNN().get_params().keys()
 
 
 def test_targets_are_the_nearest_of_the_class(monkeypatch):
@@ -229,44 +232,33 @@ def test_all_pairs_that_labels_imply_are_as_good_as_labels(wine):
     assert_allclose(by_pairs.distance(X), LMNN().fit(X, y).distance(X), rtol=1e-6, atol=1e-9)
 
 
-def test_one_class_is_refused():
+def test_one_kind_of_knowledge_is_refused():
     X, _ = make_three_normal(30, random_state=0)
-    message = "rows that differ, but no two do: give labels of at least two classes, or cannot"
-    with pytest.raises(ValueError, match=message):
-        LMNN().fit(X, np.zeros(30, dtype=int))
-    with pytest.raises(ValueError, match=message):
-        LMNN().fit(X, pairs=Pairs([(0, 1), (2, 3)]))
+    apart = "rows that differ, but no two do: give labels of at least two classes, or cannot"
+    alike = "rows that are alike, but no two are: give must-links, or labels with two rows"
+    for message, n, evidence in (
+        (apart, 30, {"y": np.zeros(30, dtype=int)}),
+        (apart, 30, {"pairs": Pairs([(0, 1), (2, 3)])}),
+        (alike, 10, {"y": np.arange(10)}),
+        (alike, 10, {"pairs": Pairs(cannot_link=[(0, 1), (2, 3)])}),
+        (alike, 2, {"y": [0, 1]}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LMNN().fit(X[:n], **evidence)
 
 
-def test_no_two_alike_are_refused():
-    X, _ = make_three_normal(10, random_state=0)
-    message = "rows that are alike, but no two are: give must-links, or labels with two rows"
-    with pytest.raises(ValueError, match=message):
-        LMNN().fit(X, np.arange(10))
-    with pytest.raises(ValueError, match=message):
-        LMNN().fit(X, pairs=Pairs(cannot_link=[(0, 1), (2, 3)]))
-    with pytest.raises(ValueError, match=message):
-        LMNN().fit(X[:2], [0, 1])
-
-
-def test_small_classes_use_what_there_is():
-    X, y = make_three_normal(30, random_state=0)
-    y = y.copy()
-    y[:1], y[1:3] = 7, 8  # one row, and two
-    metric = LMNN(n_neighbors=50).fit(X, y)
-    assert np.isfinite(metric.components_).all()
-    three = LMNN(n_neighbors=3).fit(X[:4], [0, 0, 1, 1])
-    one = LMNN(n_neighbors=1).fit(X[:4], [0, 0, 1, 1])
-    assert_array_equal(three.components_, one.components_)
-
-
-def test_copies_and_constant_columns():
+def test_small_classes_copies_and_constant_columns():
     X, y = make_three_normal(40, random_state=0)
-    X = np.column_stack([np.repeat(X, 5, axis=0), np.full(200, 3.0)])
-    metric = LMNN().fit(X, np.repeat(y, 5))  # all targets coincide with their row
+    small = y.copy()
+    small[:1], small[1:3] = 7, 8  # one row, and two
+    assert np.isfinite(LMNN(n_neighbors=50).fit(X, small).components_).all()
+    three, one = (LMNN(n_neighbors=k).fit(X[:4], [0, 0, 1, 1]) for k in (3, 1))
+    assert_array_equal(three.components_, one.components_)
+    copies = np.column_stack([np.repeat(X, 5, axis=0), np.full(200, 3.0)])
+    metric = LMNN().fit(copies, np.repeat(y, 5))  # all targets coincide with their row
     assert metric.margin_ > 0
     assert np.isfinite(metric.components_).all()
-    assert metric.distance(X).max() > 0
+    assert metric.distance(copies).max() > 0
 
 
 def test_identical_rows_are_told_of():
@@ -304,15 +296,6 @@ def test_more_components_than_columns_are_all_columns(wine):
     assert LMNN(n_components=99).fit(X, y).components_.shape == (13, 13)
     identity = LMNN(n_components=3, init="identity").fit(X, y)
     assert identity.components_.shape == (3, 13)
-
-
-def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
-    monkeypatch.setattr("nearkin.solvers.large_margin._MOST_RIVALS", 3)
-    X = np.random.default_rng(0).standard_normal((40, 2))
-    with pytest.raises(ValueError, match="more than 3 pairs of unlike rows") as refused:
-        LMNN().fit(X, np.arange(40) % 2)
-    named = re.findall(r"Lower (\w+)", str(refused.value))
-    assert set(named) <= LMNN().get_params().keys()
 
 
 def test_rows_that_come_into_one_place_leave_it_where_that_is_better():
