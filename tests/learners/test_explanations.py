@@ -123,11 +123,9 @@ def test_pulls_in_a_chooser_are_of_its_parts(rows):
     X, pairs = rows
     metric = nk.MetricLearner(time_budget=0.1, random_state=0).fit(X, pairs=pairs)
     found = metric.explain(X[3], X[17])
+    links = [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()]
     assert found.answers
-    named = {(one.left, one.right) for one in found.answers}
-    assert named <= {
-        tuple(link) for link in [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()]
-    }
+    assert all([one.left, one.right] in links for one in found.answers)
     sizes = [abs(one.pull) for one in found.answers]
     assert sizes == sorted(sizes, reverse=True)
     assert metric.explain(X[3], X[17]) == found
@@ -155,10 +153,8 @@ def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
     assert found.contributions == before.contributions
     assert found.answers == []
     assert "explain(a, b, X=X, pairs=pairs)" in str(found)
-    again = loaded.explain(X[3], X[17], X=X, pairs=pairs)
-    assert [(one.left, one.right) for one in again.answers] == [
-        (one.left, one.right) for one in before.answers
-    ]
+    again = loaded.explain(X[3], X[17], X=X, pairs=pairs).answers
+    assert [(a.left, a.right) for a in again] == [(a.left, a.right) for a in before.answers]
     with pytest.raises(ValueError, match="mean of contributions"):
         loaded.importances()
     by_labels = nk.ITML(random_state=0).fit(X, X[:, 0] > 0)
@@ -172,8 +168,7 @@ def test_learners_that_are_slow_to_learn_take_rows_and_pairs(rows):
     found = metric.explain(X[3], X[17], X=X, pairs=pairs)
     answer = found.answers[0]
     fewer = nk.RCA().fit(X, pairs=pairs.without([(answer.left, answer.right)]))
-    change = found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2
-    assert_allclose(answer.pull, change)
+    assert_allclose(answer.pull, found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2)
 
 
 def test_words_that_set_texts_apart(tmp_path):
@@ -183,11 +178,9 @@ def test_words_that_set_texts_apart(tmp_path):
     metric = nk.ITML(random_state=0).fit(frame, pairs=nk.Pairs([(0, 1)], [(0, 20)]))
     found = metric.explain(frame.iloc[0], frame.iloc[1])
     words = {word.text: word for word in found.words["story"]}
-    assert words["grey"].where == "left"
-    assert words["brown"].where == "right"
-    assert min(words["grey"].part, words["brown"].part) > 0
-    assert words["cat"].where == "both"
-    assert words["cat"].part < 0
+    where = {text: words[text].where for text in ("grey", "brown", "cat")}
+    assert where == {"grey": "left", "brown": "right", "cat": "both"}
+    assert min(words["grey"].part, words["brown"].part) > 0 > words["cat"].part
     assert found.values["story"] == ("the cat is old and grey", "the cat is old and brown")
     assert "Words of story: " in str(found)
     metric.save(tmp_path / "metric.nearkin")
@@ -226,32 +219,26 @@ def test_columns_of_vectors_are_not_all_printed():
 @each(
     ("arguments", "message"),
     [
-        (lambda X, pairs: (X[:2], X[0]), "a has 2 rows"),
-        (lambda X, pairs: (X[0], X[:0]), "b has 0 rows"),
-        (lambda X, pairs: (X[0, :2], X[1]), "features"),
-        (lambda X, pairs: (X[0], np.array([1.0, np.nan, 0, 0])), "NaN"),
+        (lambda X, pairs: {"a": X[:2]}, "a has 2 rows"),
+        (lambda X, pairs: {"b": X[:0]}, "b has 0 rows"),
+        (lambda X, pairs: {"a": X[0, :2]}, "features"),
+        (lambda X, pairs: {"b": np.array([1.0, np.nan, 0, 0])}, "NaN"),
+        (lambda X, pairs: {"X": X}, "X is given without pairs"),
+        (lambda X, pairs: {"pairs": pairs}, "pairs is given without X"),
+        (lambda X, pairs: {"X": X[:5], "pairs": pairs}, "pairs are for 80 rows, X has 5"),
     ],
 )
-def test_bad_rows_are_named(arguments, message, rows):
+def test_bad_rows_and_answers_are_named(arguments, message, rows):
     X, pairs = rows
     metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
     with pytest.raises(ValueError, match=message):
-        metric.explain(*arguments(X, pairs))
+        metric.explain(**{"a": X[0], "b": X[1], **arguments(X, pairs)})
 
 
-def test_bad_answers_are_named(rows):
-    X, pairs = rows
-    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="X is given without pairs"):
-        metric.explain(X[0], X[1], X=X)
-    with pytest.raises(ValueError, match="pairs is given without X"):
-        metric.explain(X[0], X[1], pairs=pairs)
-    with pytest.raises(ValueError, match="pairs are for 80 rows, X has 5"):
-        metric.explain(X[0], X[1], X=X[:5], pairs=pairs)
-    with pytest.raises(NotFittedError):
-        nk.ITML().explain(X[0], X[1])
-    with pytest.raises(NotFittedError):
-        nk.ITML().importances()
+def test_a_metric_that_is_not_fitted_has_nothing_to_explain():
+    for use in (lambda: nk.ITML().explain([0.0], [1.0]), nk.ITML().importances):
+        with pytest.raises(NotFittedError):
+            use()
 
 
 def test_looking_at_a_metric_computes_nothing(monkeypatch):

@@ -30,14 +30,9 @@ class Told:
         self.bounds = estimate_bounds(self.F, self.ends, self.family.prior)
 
     def rounds(self, links=None, most=10):
+        links, rng = self.links if links is None else links, np.random.RandomState(0)
         return rounds_that_gain(
-            self.family,
-            self.links if links is None else links,
-            self.bounds,
-            SLACK,
-            self.ends,
-            most=most,
-            rng=np.random.RandomState(0),
+            self.family, links, self.bounds, SLACK, self.ends, most=most, rng=rng
         )
 
     def auc(self, n_iter):
@@ -46,8 +41,7 @@ class Told:
         if n_iter:
             bounded = bound_pairs(self.links, self.bounds, SLACK)
             B = alternate(self.family, bounded, n_iter=n_iter).solution.B
-        Z = self.F @ np.linalg.cholesky(B)
-        return pair_auc(Z, self.y)
+        return pair_auc(self.F @ np.linalg.cholesky(B), self.y)
 
 
 def test_where_rounds_harm_the_start_stays():

@@ -58,15 +58,12 @@ def test_few_rows_are_all_taken_in_their_order_and_nothing_is_drawn():
     found = take_host_sample(Numbered(SAMPLE_ROWS), Evidence(PAIRS, None), rng)
     assert_array_equal(found.X[:, 0], np.arange(SAMPLE_ROWS))
     assert_array_equal(found.numbers, np.arange(SAMPLE_ROWS))
-    assert rng.randint(10**6) == np.random.RandomState(0).randint(10**6)
-
-
-def test_rows_in_memory_are_taken_as_they_are():
     X = make_rows()
-    found = take_host_sample(X, Evidence(PAIRS, None), np.random.RandomState(0))
+    found = take_host_sample(X, Evidence(PAIRS, None), rng)  # in memory they stay as they are
     assert found.X is X
     assert found.numbers is None
     assert found.renumbered(PAIRS) is PAIRS
+    assert rng.randint(10**6) == np.random.RandomState(0).randint(10**6)
 
 
 def test_of_more_rows_those_of_pairs_some_labelled_ones_and_others():
@@ -88,15 +85,11 @@ def test_of_more_rows_those_of_pairs_some_labelled_ones_and_others():
     assert set(range(60_000, 60_040)) <= set(sampled(n, pairs, few).numbers)
 
 
-def test_half_of_the_rows_have_labels_where_many_do():
-    n = 1_000_000
-    classes = np.where(np.arange(n) < 5000, 0, -1)
-    found = sampled(n, classes=classes)
+def test_half_of_the_rows_have_labels_where_many_do_and_pairs_may_name_more():
+    classes = np.where(np.arange(1_000_000) < 5000, 0, -1)
+    found = sampled(1_000_000, classes=classes)
     assert len(found.numbers) == SAMPLE_ROWS
     assert 2500 <= (found.numbers < 5000).sum() <= 2560
-
-
-def test_pairs_may_name_more_rows_than_that():
     pairs = Pairs(np.arange(2 * SAMPLE_ROWS + 2).reshape(-1, 2))
     assert_array_equal(sampled(10**6, pairs).numbers, pairs.points)
 

@@ -42,6 +42,7 @@ N = 60
 
 @pytest.fixture(scope="module")
 def records():
+    """Columns with words and a gap, kinds of the rows, pairs, and a frame of the columns."""
     rng = np.random.default_rng(0)
     y = np.arange(N) % 3
     columns = {
@@ -50,7 +51,7 @@ def records():
         "area": rng.normal(size=N).tolist(),
     }
     columns["area"][7] = None
-    return columns, y, Pairs.from_labels(y, 30, random_state=0)
+    return columns, y, Pairs.from_labels(y, 30, random_state=0), pd.DataFrame(columns)
 
 
 def encoder(**options):
@@ -77,7 +78,7 @@ each_frame = each(
 @each_frame
 @each("sparse", [False, True])
 def test_a_chain_takes_words_and_gaps(frame_of, sparse, records):
-    columns, y, pairs = records
+    columns, y, pairs, _ = records
     X = frame_of(columns)
     first = encoder(sparse_threshold=1 if sparse else 0)
     chain = Chain([first, KernelBeta(random_state=0)]).fit(X, pairs=pairs)
@@ -97,7 +98,7 @@ def test_a_chain_takes_words_and_gaps(frame_of, sparse, records):
 
 @each_frame
 def test_a_blend_of_chains_takes_words(frame_of, records):
-    columns, y, pairs = records
+    columns, y, pairs, _ = records
     X = frame_of(columns)
     chains = [Chain([encoder(sparse_threshold=0), one]) for one in (ITML(), KernelBeta())]
     blend = Blend(chains, random_state=0).fit(X, pairs=pairs)
@@ -108,19 +109,14 @@ def test_a_blend_of_chains_takes_words(frame_of, records):
 
 
 def test_a_blend_draws_rows_of_a_frame(records, monkeypatch):
-    columns, y, pairs = records
+    _, y, pairs, X = records
     monkeypatch.setattr("nearkin.learners.compositions._MOST_SCALED", 20)
-    chain = Chain([encoder(sparse_threshold=0), RCA()])
-    assert (
-        Blend([chain], random_state=0)
-        .fit(pd.DataFrame(columns), pairs=pairs)
-        .score(pd.DataFrame(columns), y)
-    )
+    blend = Blend([Chain([encoder(sparse_threshold=0), RCA()])], random_state=0)
+    assert blend.fit(X, pairs=pairs).score(X, y)
 
 
 def test_metrics_of_any_kind_in_a_chain_that_takes_words(records):
-    columns, y, _ = records
-    X = pd.DataFrame(columns)
+    _, y, _, X = records
     chain = Chain([encoder(sparse_threshold=0), MetricLearner(time_budget=0.1, random_state=0)])
     pairs = Pairs.from_labels(y, 60, random_state=0)
     assert chain.fit(X, pairs=pairs).score(X, y) > 0.8
@@ -142,33 +138,26 @@ def test_texts_alone():
 
 
 def test_steps_that_take_numbers_only_are_given_nothing_else(records):
-    columns, y, _ = records
-    X = pd.DataFrame(columns)
+    columns, y, _, X = records
     chain = Chain([StandardScaler(), RCA()]).fit(X, y)
     assert chain.steps_[0].n_features_in_ == len(chain.table_.groups_)
     assert chain.score(X, y) > 0.8
     with pytest.raises(ValueError, match="row 7, column 'area'"):
         Chain([StandardScaler(), RCA()]).fit(X[["width", "area"]], y)
-
-
-def test_a_lazy_frame_in_a_chain_with_a_transformer(records):
-    columns, y, _ = records
     with pytest.raises(TypeError, match=r"polars's LazyFrame, .*collect"):
         Chain([encoder(), RCA()]).fit(pl.DataFrame(columns).lazy(), y)
 
 
 def test_saving_says_which_step_cannot_be_stored(records, tmp_path):
-    columns, _, pairs = records
-    chain = Chain([encoder(sparse_threshold=0), RCA()])
-    chain.fit(pd.DataFrame(columns), pairs=pairs)
+    _, _, pairs, X = records
+    chain = Chain([encoder(sparse_threshold=0), RCA()]).fit(X, pairs=pairs)
     with pytest.raises(StorageError, match=r"steps\.0 is a ColumnTransformer, which is not stored"):
         chain.save(tmp_path / "no.nearkin")
     assert not list(tmp_path.iterdir())
 
 
 def test_energies_under_a_metric_that_takes_words(records):
-    columns, y, _ = records
-    X = pd.DataFrame(columns)
+    columns, y, _, X = records
     metric = Chain([encoder(sparse_threshold=0), RCA()])
     for given in (metric, clone(metric).fit(X, y), make_pipeline(*metric.steps)):
         model = EnergyClassifier(metric=given, random_state=0).fit(X, y)
@@ -177,12 +166,9 @@ def test_energies_under_a_metric_that_takes_words(records):
 
 
 def test_active_learning_from_words(records):
-    columns, y, _ = records
-    X = pd.DataFrame(columns)
-    for learner in (
-        Chain([encoder(sparse_threshold=0), KernelBeta(random_state=0)]),
-        make_pipeline(encoder(), KernelBeta(random_state=0)),
-    ):
+    _, y, _, X = records
+    steps = encoder(sparse_threshold=0), KernelBeta(random_state=0)
+    for learner in (Chain(steps), make_pipeline(*steps)):
         result = learn_actively(
             X, lambda i, j: bool(y[i] == y[j]), 20, learner=learner, random_state=0
         )
@@ -195,8 +181,7 @@ def test_active_learning_from_words(records):
 @pytest.fixture(scope="module")
 def pipeline(records):
     """Fitted, with the rows that it takes."""
-    columns, y, _ = records
-    X = pd.DataFrame(columns)
+    _, y, _, X = records
     return make_pipeline(encoder(), KernelBeta(random_state=0)).fit(X, y), X, y
 
 
@@ -225,31 +210,27 @@ def test_a_pipeline_of_frames_passes_names_on():
         assert_array_equal(chain.transform(X), pipe.transform(X))
 
 
-def test_consumers_understand_a_fitted_pipeline(pipeline):
+def test_consumers_understand_a_fitted_pipeline(pipeline, tmp_path):
     pipe, X, _ = pipeline
-    threshold = pipe[-1].threshold_
-    chain = Chain.from_pipeline(pipe)
-    expected = suggest_pairs(chain, X, n=5, random_state=0)
+    expected = suggest_pairs(Chain.from_pipeline(pipe), X, n=5, random_state=0)
     assert_array_equal(suggest_pairs(pipe, X, n=5, random_state=0), expected)
-    index = NeighborIndex(pipe).fit(X)
-    assert index.threshold_ == threshold
-    distances, ids = index.query(X[:4], 1)
-    assert_array_equal(ids[:, 0], np.arange(4))
-    assert_allclose(distances, 0, atol=1e-7)
-    assert len(index.query_radius(X[:4])[0]) == 4
+    NeighborIndex(pipe).fit(X).save(tmp_path / "rows.index")
+    for index in (
+        NeighborIndex(pipe).fit(X),
+        NeighborIndex.load(tmp_path / "rows.index", metric=pipe),
+    ):
+        assert index.threshold_ == pipe[-1].threshold_
+        distances, ids = index.query(X[:4], 1)
+        assert_array_equal(ids[:, 0], np.arange(4))
+        assert_allclose(distances, 0, atol=1e-7)
+        assert len(index.query_radius(X[:4])[0]) == 4
     with pytest.warns(UserWarning, match="they seem to be classes"):  # by the learner's own pairs
         assert index.group_labels().shape == (N,)
-
-
-def test_an_index_of_a_pipeline_is_stored(pipeline, tmp_path):
-    pipe, X, _ = pipeline
-    NeighborIndex(pipe).fit(X).save(tmp_path / "rows.index")
-    index = NeighborIndex.load(tmp_path / "rows.index", metric=pipe)
-    assert index.threshold_ == pipe[-1].threshold_
+    other = make_pipeline(RCA()).fit([[0], [1]], [0, 0])
     with pytest.raises(ValueError, match="not the metric that the index was made with"):
-        NeighborIndex.load(
-            tmp_path / "rows.index", metric=make_pipeline(RCA()).fit([[0], [1]], [0, 0])
-        )
+        NeighborIndex.load(tmp_path / "rows.index", metric=other)
+    if find_spec("matplotlib"):
+        assert len(plot.spectrum(pipe).patches) == len(pipe[-1].beta_)
 
 
 def test_a_view_of_a_pipeline_and_a_chain(pipeline):
@@ -261,13 +242,6 @@ def test_a_view_of_a_pipeline_and_a_chain(pipeline):
         LiveView(make_pipeline(RCA()).fit([[0.0], [1.0]], [0, 0]), [[0.0]])
 
 
-def test_pictures_of_a_pipeline(pipeline):
-    pytest.importorskip("matplotlib")
-    pipe, _, _ = pipeline
-    bars = plot.spectrum(pipe).patches
-    assert len(bars) == len(pipe[-1].beta_)
-
-
 def test_a_pipeline_in_an_onnx_file(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     X = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
@@ -277,34 +251,17 @@ def test_a_pipeline_in_an_onnx_file(tmp_path):
     assert_allclose(session.run(["Z"], {"X": X})[0], pipe.transform(X), atol=1e-4)
 
 
-@each(
-    "use",
-    [
-        lambda pipe, X: suggest_pairs(pipe, X),
-        lambda pipe, X: onnx_file.export(pipe, "never.onnx"),
-    ],
-    ids=["suggest", "onnx"],
-)
-def test_pipelines_that_end_in_something_else(use):
+def test_pipelines_that_end_in_something_else_or_are_not_fitted():
     X = np.arange(12.0).reshape(6, 2)
-    pipe = make_pipeline(RCA(), PCA()).fit(X, [0, 1] * 3)
-    with pytest.raises(
-        (TypeError, ValueError), match=r"last step of this Pipeline is PCA\(\)|radius"
-    ):
-        use(pipe, X)
-
-
-def test_an_index_takes_any_transformer_but_needs_a_radius_then():
-    X = np.arange(12.0).reshape(6, 2)
-    index = NeighborIndex(make_pipeline(RCA(), PCA()).fit(X, [0, 1] * 3)).fit(X)
+    other = make_pipeline(RCA(), PCA()).fit(X, [0, 1] * 3)
+    for use in (lambda: suggest_pairs(other, X), lambda: onnx_file.export(other, "never.onnx")):
+        with pytest.raises((TypeError, ValueError), match=r"last step of this Pipeline is PCA\(\)"):
+            use()
+    index = NeighborIndex(other).fit(X)  # takes any transformer, but needs a radius then
     assert index.threshold_ is None
     assert index.query(X[:1], 1)[1].tolist() == [[0]]
     with pytest.raises(ValueError, match="radius is needed"):
         index.query_radius(X)
-
-
-def test_pipelines_that_are_not_fitted():
-    X = np.arange(12.0).reshape(6, 2)
     pipe = make_pipeline(StandardScaler(), RCA())
     for use in (lambda: suggest_pairs(pipe, X), lambda: NeighborIndex(pipe).fit(X)):
         with pytest.raises(ValueError, match="is not fitted, so it knows no distances"):
