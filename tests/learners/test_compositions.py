@@ -10,31 +10,26 @@ from nearkin import ITML, RCA, Blend, Chain, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_three_normal
 from tests.cases import each
 
-
-@pytest.fixture(scope="module")
-def data():
-    X, y = make_three_normal(120, random_state=0)
-    return X, y, Pairs.from_labels(y, 30, random_state=0)
+X, Y = make_three_normal(120, random_state=0)
+PAIRS = Pairs.from_labels(Y, 30, random_state=0)
 
 
-def test_a_chain_is_its_steps_one_after_the_other(data):
-    X, _, pairs = data
-    chain = Chain([ITML(random_state=0), KernelBeta(random_state=1)]).fit(X, pairs=pairs)
-    first = ITML(random_state=0).fit(X, pairs=pairs)
-    second = KernelBeta(random_state=1).fit(first.transform(X), pairs=pairs)
+def test_a_chain_is_its_steps_one_after_the_other():
+    chain = Chain([ITML(random_state=0), KernelBeta(random_state=1)]).fit(X, pairs=PAIRS)
+    first = ITML(random_state=0).fit(X, pairs=PAIRS)
+    second = KernelBeta(random_state=1).fit(first.transform(X), pairs=PAIRS)
     assert_array_equal(chain.transform(X[:7]), second.transform(first.transform(X[:7])))
     assert chain.threshold_ == second.threshold_
-    of_one = Chain([ITML(random_state=0)]).fit(X, pairs=pairs)
+    of_one = Chain([ITML(random_state=0)]).fit(X, pairs=PAIRS)
     assert_array_equal(of_one.transform(X), first.transform(X))
 
 
-def test_other_transformers_take_part_in_a_chain(data):
-    X, y, _ = data
-    chain = Chain([PCA(2, random_state=0), RCA(random_state=0)]).fit(X, y)
+def test_other_transformers_take_part_in_a_chain():
+    chain = Chain([PCA(2, random_state=0), RCA(random_state=0)]).fit(X, Y)
     plane = PCA(2, random_state=0).fit_transform(X)
-    assert_allclose(chain.transform(X), RCA(random_state=0).fit(plane, y).transform(plane))
+    assert_allclose(chain.transform(X), RCA(random_state=0).fit(plane, Y).transform(plane))
     sparse = sp.csr_array(np.abs(X))
-    reduced = Chain([TruncatedSVD(2, random_state=0), KernelBeta(random_state=0)]).fit(sparse, y)
+    reduced = Chain([TruncatedSVD(2, random_state=0), KernelBeta(random_state=0)]).fit(sparse, Y)
     assert reduced.transform(sparse[:5]).shape == (5, reduced.n_components_)
 
 
@@ -51,34 +46,31 @@ def test_other_transformers_take_part_in_a_chain(data):
         (Blend([RCA(), Euclidean()], weights=[1, np.nan]), "finite"),
     ],
 )
-def test_parts_and_weights_are_checked(metric, message, data):
-    X, y, _ = data
+def test_parts_and_weights_are_checked(metric, message):
     with pytest.raises(ValueError, match=message):
-        metric.fit(X, y)
+        metric.fit(X, Y)
 
 
-def test_a_blend_has_the_mean_of_scaled_squared_distances(data):
-    X, _, pairs = data
+def test_a_blend_has_the_mean_of_scaled_squared_distances():
     learners = [RCA(random_state=0), KernelBeta(random_state=0), Euclidean()]
     weights = np.array([3.0, 1.0, 0.5])
-    blend = Blend(learners, weights=weights).fit(X, pairs=pairs)
+    blend = Blend(learners, weights=weights).fit(X, pairs=PAIRS)
     expected = np.zeros((6, 6))
     for learner, weight in zip(learners, weights / weights.sum(), strict=True):
-        metric = learner.fit(X, pairs=pairs)
+        metric = learner.fit(X, pairs=PAIRS)
         mean_squared = (metric.distance(X) ** 2).mean()
         expected += weight * metric.distance(X[:6]) ** 2 / mean_squared
     assert_allclose(blend.distance(X[:6]) ** 2, expected, atol=1e-12)
     assert_allclose((blend.distance(X) ** 2).mean(), 1)
 
 
-def test_a_learner_without_weight_or_differences_adds_nothing(data):
-    X, _, pairs = data
+def test_a_learner_without_weight_or_differences_adds_nothing():
     cannot_fit = KernelBeta(kernel="precomputed")
-    blend = Blend([RCA(random_state=0), cannot_fit], weights=[2, 0]).fit(X, pairs=pairs)
-    alone = RCA(random_state=0).fit(X, pairs=pairs)
+    blend = Blend([RCA(random_state=0), cannot_fit], weights=[2, 0]).fit(X, pairs=PAIRS)
+    alone = RCA(random_state=0).fit(X, pairs=PAIRS)
     ratio = blend.distance(X[:9], X[9:20]) / alone.distance(X[:9], X[9:20])
     assert_allclose(ratio, ratio[0, 0])
     flat = np.ones_like(X)
     with pytest.warns(UserWarning, match="coincide"):
-        blend = Blend([KernelBeta(random_state=0)]).fit(flat, pairs=pairs)
+        blend = Blend([KernelBeta(random_state=0)]).fit(flat, pairs=PAIRS)
     assert_array_equal(blend.transform(flat), 0)

@@ -33,10 +33,8 @@ LEARNERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def rows():
-    X = np.random.default_rng(0).normal(size=(80, 4))
-    return X, nk.Pairs.from_labels(X[:, 0] > 0, 30, random_state=0)
+X = np.random.default_rng(0).normal(size=(80, 4))
+PAIRS = nk.Pairs.from_labels(X[:, 0] > 0, 30, random_state=0)
 
 
 def shapley(learned, a, b):
@@ -52,9 +50,8 @@ def shapley(learned, a, b):
 
 
 @each("learner", LEARNERS, ids=lambda one: type(one).__name__)
-def test_parts_are_shapley_values_and_sum_to_the_squared_distance(learner, rows):
-    X, pairs = rows
-    metric = clone(learner).fit(X, pairs=pairs)
+def test_parts_are_shapley_values_and_sum_to_the_squared_distance(learner):
+    metric = clone(learner).fit(X, pairs=PAIRS)
     found = metric.explain(X[3], X[17])
     assert_allclose(list(found.contributions.values()), shapley(metric.map_, X[3], X[17]))
     assert_allclose(sum(found.contributions.values()), metric.pair_distance(X[3], X[17]) ** 2)
@@ -103,27 +100,25 @@ def test_parts_of_a_linear_map_are_those_of_its_matrix(monkeypatch):
 
 
 @each("kernel", [None, "rbf"])
-def test_pulls_are_what_learning_again_without_an_answer_changes(kernel, rows):
-    X, pairs = rows
-    metric = nk.ITML(kernel=kernel, random_state=0).fit(X, pairs=pairs)
+def test_pulls_are_what_learning_again_without_an_answer_changes(kernel):
+    metric = nk.ITML(kernel=kernel, random_state=0).fit(X, pairs=PAIRS)
     found = metric.explain(X[3], X[17])
     assert found.together[0].pull < 0 < found.apart[0].pull
     for answer in [*found.together[:2], *found.apart[:2]]:
         link = (answer.left, answer.right)
-        same = [tuple(one) for one in pairs.must_link]
+        same = [tuple(one) for one in PAIRS.must_link]
         assert answer.same == (link in same)
-        fewer = learn_again(metric, X, pairs.without([link]))
+        fewer = learn_again(metric, X, PAIRS.without([link]))
         change = found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2
         assert_allclose(answer.pull, change, rtol=1e-6)
         percent = 100 * (fewer.pair_distance(X[3], X[17]) / found.distance - 1)
         assert_allclose(found.change_without(answer), percent, rtol=1e-6)
 
 
-def test_pulls_in_a_chooser_are_of_its_parts(rows):
-    X, pairs = rows
-    metric = nk.MetricLearner(time_budget=0.1, random_state=0).fit(X, pairs=pairs)
+def test_pulls_in_a_chooser_are_of_its_parts():
+    metric = nk.MetricLearner(time_budget=0.1, random_state=0).fit(X, pairs=PAIRS)
     found = metric.explain(X[3], X[17])
-    links = [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()]
+    links = [*PAIRS.must_link.tolist(), *PAIRS.cannot_link.tolist()]
     assert found.answers
     assert all([one.left, one.right] in links for one in found.answers)
     sizes = [abs(one.pull) for one in found.answers]
@@ -131,9 +126,8 @@ def test_pulls_in_a_chooser_are_of_its_parts(rows):
     assert metric.explain(X[3], X[17]) == found
 
 
-def test_answers_count_after_partial_fit(rows):
-    X, pairs = rows
-    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+def test_answers_count_after_partial_fit():
+    metric = nk.ITML(random_state=0).fit(X, pairs=PAIRS)
     metric.explain(X[0], X[1])
     metric.partial_fit(X, pairs=nk.Pairs(must_link=[(0, 1)]))
     told = {(one.left, one.right): one for one in metric.explain(X[0], X[1]).answers}
@@ -144,16 +138,15 @@ def test_answers_count_after_partial_fit(rows):
     assert metric.importances() != before
 
 
-def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
-    X, pairs = rows
-    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+def test_loaded_metrics_explain_and_say_what_is_missing(tmp_path):
+    metric = nk.ITML(random_state=0).fit(X, pairs=PAIRS)
     metric.save(tmp_path / "metric.nearkin")
     loaded = nk.load(tmp_path / "metric.nearkin")
     found, before = loaded.explain(X[3], X[17]), metric.explain(X[3], X[17])
     assert found.contributions == before.contributions
     assert found.answers == []
     assert "explain(a, b, X=X, pairs=pairs)" in str(found)
-    again = loaded.explain(X[3], X[17], X=X, pairs=pairs).answers
+    again = loaded.explain(X[3], X[17], X=X, pairs=PAIRS).answers
     assert [(a.left, a.right) for a in again] == [(a.left, a.right) for a in before.answers]
     with pytest.raises(ValueError, match="mean of contributions"):
         loaded.importances()
@@ -161,13 +154,12 @@ def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
     assert "learned from labels" in by_labels.explain(X[3], X[17]).remark
 
 
-def test_learners_that_are_slow_to_learn_take_rows_and_pairs(rows):
-    X, pairs = rows
-    metric = nk.RCA().fit(X, pairs=pairs)
+def test_learners_that_are_slow_to_learn_take_rows_and_pairs():
+    metric = nk.RCA().fit(X, pairs=PAIRS)
     assert metric.explain(X[3], X[17]).answers == []
-    found = metric.explain(X[3], X[17], X=X, pairs=pairs)
+    found = metric.explain(X[3], X[17], X=X, pairs=PAIRS)
     answer = found.answers[0]
-    fewer = nk.RCA().fit(X, pairs=pairs.without([(answer.left, answer.right)]))
+    fewer = nk.RCA().fit(X, pairs=PAIRS.without([(answer.left, answer.right)]))
     assert_allclose(answer.pull, found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2)
 
 
@@ -196,9 +188,8 @@ def test_texts_that_a_vectorizer_takes_apart():
     assert_allclose(sum(found.contributions.values()), found.distance**2)
 
 
-def test_pictures_have_parts_of_pixels(rows):
-    X, pairs = rows
-    found = nk.ITML(random_state=0).fit(X, pairs=pairs).explain(X[0], X[1])
+def test_pictures_have_parts_of_pixels():
+    found = nk.ITML(random_state=0).fit(X, pairs=PAIRS).explain(X[0], X[1])
     assert_allclose(found.pixels((2, 2)).ravel(), list(found.contributions.values()))
     with pytest.raises(ValueError, match=r"height times width must be 4"):
         found.pixels((3, 2))
@@ -219,20 +210,19 @@ def test_columns_of_vectors_are_not_all_printed():
 @each(
     ("arguments", "message"),
     [
-        (lambda X, pairs: {"a": X[:2]}, "a has 2 rows"),
-        (lambda X, pairs: {"b": X[:0]}, "b has 0 rows"),
-        (lambda X, pairs: {"a": X[0, :2]}, "features"),
-        (lambda X, pairs: {"b": np.array([1.0, np.nan, 0, 0])}, "NaN"),
-        (lambda X, pairs: {"X": X}, "X is given without pairs"),
-        (lambda X, pairs: {"pairs": pairs}, "pairs is given without X"),
-        (lambda X, pairs: {"X": X[:5], "pairs": pairs}, "pairs are for 80 rows, X has 5"),
+        ({"a": X[:2]}, "a has 2 rows"),
+        ({"b": X[:0]}, "b has 0 rows"),
+        ({"a": X[0, :2]}, "features"),
+        ({"b": np.array([1.0, np.nan, 0, 0])}, "NaN"),
+        ({"X": X}, "X is given without pairs"),
+        ({"pairs": PAIRS}, "pairs is given without X"),
+        ({"X": X[:5], "pairs": PAIRS}, "pairs are for 80 rows, X has 5"),
     ],
 )
-def test_bad_rows_and_answers_are_named(arguments, message, rows):
-    X, pairs = rows
-    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+def test_bad_rows_and_answers_are_named(arguments, message):
+    metric = nk.ITML(random_state=0).fit(X, pairs=PAIRS)
     with pytest.raises(ValueError, match=message):
-        metric.explain(**{"a": X[0], "b": X[1], **arguments(X, pairs)})
+        metric.explain(**{"a": X[0], "b": X[1], **arguments})
 
 
 def test_a_metric_that_is_not_fitted_has_nothing_to_explain():

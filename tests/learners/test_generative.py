@@ -27,14 +27,10 @@ from tests.cases import each
 COMBINE = ["uniform", "gmm", "kde", "local"]
 
 
-@pytest.fixture(scope="module")
-def data():
-    """Two long classes side by side, and a column of noise larger than what tells them apart."""
-    rng = np.random.RandomState(0)
-    y = np.arange(120) % 2
-    X = rng.standard_normal((120, 3)) * [0.3, 3.0, 2.0]
-    X[:, 0] += 1.2 * y
-    return X + np.array([100, 0, -7]), y
+# Two long classes side by side, and a column of noise larger than what tells them apart.
+Y = np.arange(120) % 2
+X = np.random.RandomState(0).standard_normal((120, 3)) * [0.3, 3.0, 2.0] + [100, 0, -7]
+X[:, 0] += 1.2 * Y
 
 
 # Whose class is known
@@ -73,18 +69,17 @@ def test_must_links_spread_labels_which_win_against_them():
         ({"pairs": Pairs(cannot_link=[(0, 1)])}, "none"),
     ],
 )
-def test_one_class_is_too_few(evidence, found, data):
+def test_one_class_is_too_few(evidence, found):
     with pytest.raises(ValueError, match=f"at least two classes, but {found} was given: give lab"):
-        Generative().fit(data[0], **evidence)
+        Generative().fit(X, **evidence)
 
 
 # The metric
 
 
-def test_metric_is_the_mean_of_local_metrics(data):
-    X, y = data
-    metric = Generative().fit(X, y)
-    models = fit_class_models(X, y)
+def test_metric_is_the_mean_of_local_metrics():
+    metric = Generative().fit(X, Y)
+    models = fit_class_models(X, Y)
     expected = local_metrics(bias_matrices(X, models)).mean(axis=0)
     assert_allclose(metric.metric_, expected, rtol=1e-6, atol=1e-9)
     assert_allclose(metric.components_.T @ metric.components_, metric.metric_, atol=1e-9)
@@ -97,38 +92,34 @@ def test_metric_is_the_mean_of_local_metrics(data):
     assert not hasattr(metric, "weights_")
 
 
-def test_rows_of_unknown_class_are_not_used(data):
-    X, y = data
-    partial = np.where(np.arange(120) < 70, y, -1)
+def test_rows_of_unknown_class_are_not_used():
+    partial = np.where(np.arange(120) < 70, Y, -1)
     metric = Generative().fit(X, partial)
-    alone = Generative().fit(X[:70], y[:70])
+    alone = Generative().fit(X[:70], Y[:70])
     assert_allclose(metric.metric_, alone.metric_, rtol=1e-8, atol=1e-10)
     assert metric.kneighbors(X[70:])[1].max() < 70
 
 
 @each("combine", COMBINE)
-def test_learned_metric_beats_the_euclidean_one(combine, data):
-    X, y = data
-    euclidean = cross_val_score(KNeighborsClassifier(5), X, y, cv=5).mean()
+def test_learned_metric_beats_the_euclidean_one(combine):
+    euclidean = cross_val_score(KNeighborsClassifier(5), X, Y, cv=5).mean()
     learner = make_pipeline(Generative(combine=combine, random_state=0), KNeighborsClassifier(5))
-    assert cross_val_score(learner, X, y, cv=5).mean() > euclidean + 0.05
-    assert (Generative(combine=combine, random_state=0).fit(X, y).predict(X) == y).mean() > 0.9
+    assert cross_val_score(learner, X, Y, cv=5).mean() > euclidean + 0.05
+    assert (Generative(combine=combine, random_state=0).fit(X, Y).predict(X) == Y).mean() > 0.9
 
 
-def test_interpolation_mixes_the_identity_in(data):
-    X, y = data
-    plain, mixed = Generative().fit(X, y), Generative(interpolation=0.3).fit(X, y)
+def test_interpolation_mixes_the_identity_in():
+    plain, mixed = Generative().fit(X, Y), Generative(interpolation=0.3).fit(X, Y)
     assert_allclose(mixed.metric_, 0.7 * plain.metric_ + 0.3 * np.eye(3), atol=1e-12)
-    assert_allclose(Generative(interpolation=1).fit(X, y).metric_, np.eye(3), atol=1e-12)
+    assert_allclose(Generative(interpolation=1).fit(X, Y).metric_, np.eye(3), atol=1e-12)
 
 
 # Weights by density
 
 
 @each("combine", ["gmm", "kde"])
-def test_metric_is_the_weighted_mean(combine, data, monkeypatch):
-    X, y = data
-    partial = np.where(np.arange(120) < 100, y, -1)
+def test_metric_is_the_weighted_mean(combine, monkeypatch):
+    partial = np.where(np.arange(120) < 100, Y, -1)
     metric = Generative(combine=combine, random_state=0).fit(X, partial)
     assert_array_equal(metric.weights_[100:], 0)
     assert_allclose(metric.weights_.sum(), 1)
@@ -142,11 +133,10 @@ def test_metric_is_the_weighted_mean(combine, data, monkeypatch):
     assert_allclose(again.metric_, metric.metric_, rtol=1e-6, atol=1e-9)
 
 
-def test_rounds_end_when_the_metric_is_at_rest(data):
-    X, y = data
-    rested = Generative(combine="kde", n_iter=200, random_state=0).fit(X, y)
+def test_rounds_end_when_the_metric_is_at_rest():
+    rested = Generative(combine="kde", n_iter=200, random_state=0).fit(X, Y)
     assert rested.n_iter_ < 200
-    one = Generative(combine="kde", n_iter=1, random_state=0).fit(X, y)
+    one = Generative(combine="kde", n_iter=1, random_state=0).fit(X, Y)
     assert one.n_iter_ == 1
     assert np.abs(one.metric_ - rested.metric_).max() > 1e-6
 
@@ -180,9 +170,8 @@ def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
         assert_allclose(kernel_density_weights(Z, 1, np.random.RandomState(0)), 1 / len(Z))
 
 
-def test_mixture_weights_are_densities(data):
-    X, y = data
-    models = fit_class_models(X, y)
+def test_mixture_weights_are_densities():
+    models = fit_class_models(X, Y)
     densities = np.exp(models.log_densities(X)).mean(axis=1)  # classes of equal size
     assert_allclose(mixture_density_weights(X, models), densities / densities.sum())
 
@@ -200,19 +189,17 @@ def test_left_out_classes_are_by_the_other_rows():
 
 
 @each("combine", ["uniform", "gmm", "kde"])
-def test_neighbors_are_those_of_the_learned_space(combine, data):
-    X, y = data
-    metric = Generative(combine=combine, random_state=0).fit(X[:90], y[:90])
+def test_neighbors_are_those_of_the_learned_space(combine):
+    metric = Generative(combine=combine, random_state=0).fit(X[:90], Y[:90])
     distances, rows = metric.kneighbors(X[90:], 7)
     D = metric.distance(X[90:], X[:90])
     assert_array_equal(rows, np.argsort(D, axis=1)[:, :7])
     assert_allclose(distances, np.sort(D, axis=1)[:, :7], rtol=1e-6)
-    assert_array_equal(metric.predict(X[90:]), majority_vote(y[rows[:, :5]]))
+    assert_array_equal(metric.predict(X[90:]), majority_vote(Y[rows[:, :5]]))
 
 
-def test_local_neighbors_are_those_under_the_metric_at_each_row(data):
-    X, y = data
-    metric = Generative(combine="local", interpolation=0.4).fit(X[:90], y[:90])
+def test_local_neighbors_are_those_under_the_metric_at_each_row():
+    metric = Generative(combine="local", interpolation=0.4).fit(X[:90], Y[:90])
     distances, rows = metric.kneighbors(X[90:], 3)
     M = local_metrics(bias_matrices(X[90:], metric.models_), 0.4)
     for x, matrix, near, found in zip(X[90:], M, distances, rows, strict=True):
@@ -222,9 +209,8 @@ def test_local_neighbors_are_those_under_the_metric_at_each_row(data):
     assert_allclose(metric.metric_, mean_local_metric(X[:90], metric.models_, None, 0.4), rtol=1e-6)
 
 
-def test_local_neighbors_by_blocks_equal_one_by_one(data):
-    X, y = data
-    models = fit_class_models(X, y)
+def test_local_neighbors_by_blocks_equal_one_by_one():
+    models = fit_class_models(X, Y)
     together = local_neighbors(X, X, models, 0.1, 4)
     one_by_one = [local_neighbors(x[None], X, models, 0.1, 4) for x in X]
     assert_array_equal(together[1], np.concatenate([rows for _, rows in one_by_one]))
@@ -232,19 +218,18 @@ def test_local_neighbors_by_blocks_equal_one_by_one(data):
 
 
 @each("combine", COMBINE)
-def test_labels_come_back_as_they_were_given(combine, data):
-    X, y = data
+def test_labels_come_back_as_they_were_given(combine):
     learner, names = Generative(combine=combine, random_state=0), np.array(["zebra", "ant"])
-    for labels in (names[y], names[y].astype(object), names[y].tolist()):
+    for labels in (names[Y], names[Y].astype(object), names[Y].tolist()):
         metric = learner.fit(X, labels)
         assert set(metric.classes_) == {"ant", "zebra"}
-        assert (metric.predict(X) == names[y]).mean() > 0.9
-    mixed = learner.fit(X, [None, *(7 - 4 * y[1:]).tolist()])
+        assert (metric.predict(X) == names[Y]).mean() > 0.9
+    mixed = learner.fit(X, [None, *(7 - 4 * Y[1:]).tolist()])
     assert_array_equal(mixed.classes_, [3, 7])
     assert set(mixed.predict(X)) == {3, 7}
     linked = learner.fit(X, pairs=Pairs([(i, i + 2) for i in range(40)]))
     assert_array_equal(linked.classes_, [0, 1])  # groups have numbers
-    assert (linked.predict(X[:40]) == y[:40]).mean() > 0.9
+    assert (linked.predict(X[:40]) == Y[:40]).mean() > 0.9
 
 
 def test_more_neighbors_than_rows_are_all_rows():
@@ -284,24 +269,22 @@ def test_little_or_odd_data_gives_a_finite_metric(combine, covariance, X):
 
 
 @each("combine", COMBINE)
-def test_rows_that_are_all_different_or_far_have_a_class(combine, data):
-    X, y = data
+def test_rows_that_are_all_different_or_far_have_a_class(combine):
     metric = Generative(combine=combine, n_neighbors=1, random_state=0).fit(X, np.arange(120))
     assert np.isfinite(metric.metric_).all()
     assert_array_equal(metric.predict(X), np.arange(120))
-    metric = Generative(combine=combine, random_state=0).fit(X, y)
+    metric = Generative(combine=combine, random_state=0).fit(X, Y)
     far = np.array([[1e6, 0, 0], [-1e100, 3, 0]])
     assert np.isfinite(metric.kneighbors(far)[0]).all()
     assert set(metric.predict(far)) <= {0, 1}
 
 
-def test_single_precision_is_computed_in_double(data):
-    X, y = data
-    X = X.astype(np.float32)
-    metric = Generative(combine="kde", random_state=0).fit(X, y)
-    double = Generative(combine="kde", random_state=0).fit(X.astype(np.float64), y)
+def test_single_precision_is_computed_in_double():
+    rows = X.astype(np.float32)
+    metric = Generative(combine="kde", random_state=0).fit(rows, Y)
+    double = Generative(combine="kde", random_state=0).fit(rows.astype(np.float64), Y)
     assert_allclose(metric.metric_, double.metric_, rtol=1e-6)
-    assert metric.transform(X).dtype == metric.kneighbors(X)[0].dtype == np.float32
+    assert metric.transform(rows).dtype == metric.kneighbors(rows)[0].dtype == np.float32
 
 
 def test_three_normal_is_learned_well():

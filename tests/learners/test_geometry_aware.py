@@ -18,10 +18,8 @@ FAMILIES = ("spectral", "data_dependent", "rbf")
 each_family = each("family", FAMILIES)
 
 
-@pytest.fixture(scope="module")
-def moons():
-    X, y = make_moons(200, noise=0.06, random_state=0)
-    return X, y, Pairs.from_labels(y, 30, random_state=0)
+X, Y = make_moons(200, noise=0.06, random_state=0)
+PAIRS = Pairs.from_labels(Y, 30, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -31,26 +29,24 @@ def digits():
 
 
 @pytest.fixture(scope="module")
-def taught(moons):
+def taught():
     """One learner of each family, after its fit."""
-    X, _, pairs = moons
     return {
-        family: GeometryAware(family=family, random_state=0, tol=0.0).fit(X, pairs=pairs)
+        family: GeometryAware(family=family, random_state=0, tol=0.0).fit(X, pairs=PAIRS)
         for family in FAMILIES
     }
 
 
 @each_family
-def test_objective_never_rises_and_the_embedding_is_the_transform(moons, taught, family):
+def test_objective_never_rises_and_the_embedding_is_the_transform(taught, family):
     objective = taught[family].objective_
     assert len(objective) >= 3
     assert all(b <= a * (1 + 1e-5) for a, b in pairwise(objective))
-    assert_allclose(taught[family].transform(moons[0]), taught[family].embedding_, atol=1e-10)
+    assert_allclose(taught[family].transform(X), taught[family].embedding_, atol=1e-10)
 
 
-def test_learned_distances_are_those_of_the_learned_kernel(moons):
-    X, _, pairs = moons
-    metric = GeometryAware(random_state=0, n_iter=1).fit(X, pairs=pairs)
+def test_learned_distances_are_those_of_the_learned_kernel():
+    metric = GeometryAware(random_state=0, n_iter=1).fit(X, pairs=PAIRS)
     _, V = smoothest_functions(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
     # Fit the metric in these coordinates from the distances it gives: it must reproduce them all.
     assert metric.embedding_.shape[1] <= 20
@@ -60,8 +56,7 @@ def test_learned_distances_are_those_of_the_learned_kernel(moons):
     )
 
 
-def test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing(moons):
-    X, _, _ = moons
+def test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing():
     pairs = Pairs([(0, 1)])
     metric = GeometryAware(random_state=0, bounds=(1e6, 1e7)).fit(X, pairs=pairs)
     _, V = smoothest_functions(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
@@ -70,11 +65,10 @@ def test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing(moons):
     assert_allclose(np.abs(cosines), np.eye(19), atol=1e-4)
 
 
-def test_few_labels_suffice_along_the_data(moons):
-    X, y, _ = moons
-    labels = np.full(len(y), -1)
+def test_few_labels_suffice_along_the_data():
+    labels = np.full(len(Y), -1)
     for kind in (0, 1):
-        labels[np.flatnonzero(y == kind)[:3]] = kind
+        labels[np.flatnonzero(kind == Y)[:3]] = kind
     metric = GeometryAware(random_state=0).fit(X, labels)
     X_new, y_new = make_moons(200, noise=0.06, random_state=1)
     assert metric.score(X_new, y_new) > 0.98
@@ -124,10 +118,9 @@ def test_must_links_alone_leave_rows_apart(digits):
     assert many.score(X[:200], y[:200]) > 0.93
 
 
-def test_fewer_axes_are_the_leading_ones(moons):
-    X, _, pairs = moons
-    full = GeometryAware(random_state=0).fit(X, pairs=pairs)
-    few = GeometryAware(random_state=0, n_components=2).fit(X, pairs=pairs)
+def test_fewer_axes_are_the_leading_ones():
+    full = GeometryAware(random_state=0).fit(X, pairs=PAIRS)
+    few = GeometryAware(random_state=0, n_components=2).fit(X, pairs=PAIRS)
     assert few.n_components_ == 2
     assert_allclose(few.embedding_, full.embedding_[:, :2], atol=1e-9)
     deviations = full.embedding_.std(axis=0)
@@ -135,10 +128,9 @@ def test_fewer_axes_are_the_leading_ones(moons):
 
 
 @each("options", [{"coordinates": "lle"}, {"coordinates": "isomap"}, {"radius": 0.35}])
-def test_other_coordinates_and_graphs(moons, options):
-    X, y, pairs = moons
+def test_other_coordinates_and_graphs(options):
     metric = GeometryAware(n_vectors=20 if "radius" in options else 8, random_state=0, **options)
-    assert metric.fit(X, pairs=pairs).score(X, y) > (0.95 if "radius" in options else 0.9)
+    assert metric.fit(X, pairs=PAIRS).score(X, Y) > (0.95 if "radius" in options else 0.9)
 
 
 def test_sparse_rows_give_what_dense_rows_give():
@@ -167,12 +159,11 @@ def test_text_like_rows_under_the_cosine():
 
 
 @pytest.mark.filterwarnings("ignore::nearkin.learners.geometry_aware.FewRowsWarning")  # it is so
-def test_rows_of_zeros_under_the_cosine_are_told_of(moons):
-    X, _, pairs = moons
-    X = np.abs(X)
-    X[7] = 0
+def test_rows_of_zeros_under_the_cosine_are_told_of():
+    rows = np.abs(X)
+    rows[7] = 0
     with pytest.warns(UserWarning, match="zero"):
-        metric = GeometryAware(metric="cosine", random_state=0).fit(X, pairs=pairs)
+        metric = GeometryAware(metric="cosine", random_state=0).fit(rows, pairs=PAIRS)
     assert np.isfinite(metric.embedding_).all()
     assert np.isfinite(metric.transform(np.zeros((1, 2)))).all()
 
@@ -207,11 +198,10 @@ def test_more_vectors_and_neighbours_than_rows(family):
 
 
 @each_family
-def test_duplicated_rows_are_one_place(moons, family):
-    X, n = moons[0][:80], 80
-    X = np.concatenate([X, X[:20], X[:5]])
+def test_duplicated_rows_are_one_place(family):
+    rows, n = np.concatenate([X[:80], X[:20], X[:5]]), 80
     pairs = Pairs([(0, n), (1, n + 1), (2, 3)], [(0, 9)])  # of equal rows, too
-    metric = GeometryAware(family=family, n_iter=5, random_state=0).fit(X, pairs=pairs)
+    metric = GeometryAware(family=family, n_iter=5, random_state=0).fit(rows, pairs=pairs)
     assert np.isfinite(metric.embedding_).all()
     assert_allclose(metric.embedding_[n : n + 20], metric.embedding_[:20], atol=1e-9)
 
@@ -224,10 +214,9 @@ def test_duplicated_rows_are_one_place(moons, family):
         ({"family": "rbf", "n_landmarks": 1}, "n_landmarks=1 is one row"),
     ],
 )
-def test_wrong_parameters(moons, options, message):
-    X, _, pairs = moons
+def test_wrong_parameters(options, message):
     with pytest.raises(ValueError, match=message):
-        GeometryAware(random_state=0, **options).fit(X, pairs=pairs)
+        GeometryAware(random_state=0, **options).fit(X, pairs=PAIRS)
 
 
 def test_a_width_is_judged_by_some_pairs_of_each_kind():

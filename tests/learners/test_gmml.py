@@ -21,10 +21,9 @@ from tests.cases import each
 BALANCES = [0.0, 0.2, 0.5, 0.9, 1.0]
 
 
-@pytest.fixture
-def data():
-    X, y = make_three_normal(90, n_features=4, random_state=0)
-    return X + np.array([100, 0, -7, 1]), y, Pairs.from_labels(y, 40, random_state=0)
+X, Y = make_three_normal(90, n_features=4, random_state=0)
+X += [100, 0, -7, 1]
+PAIRS = Pairs.from_labels(Y, 40, random_state=0)
 
 
 def metric_of(learner):
@@ -125,18 +124,17 @@ def test_scatter_of_labels_is_that_of_all_pairs_they_imply(y, seed):
         assert_allclose(scatter.total, expected, atol=1e-10)
 
 
-def test_labels_and_pairs_add_up(data):
-    X, y, pairs = data
+def test_labels_and_pairs_add_up():
     random_scatter = 2 * shrink_to_identity(columns_as_space(X).covariance, 90)
-    implied = label_scatter(X[:30], y[:30])
-    listed = pair_scatters(pairs, lambda rows: X[rows])
+    implied = label_scatter(X[:30], Y[:30])
+    listed = pair_scatters(PAIRS, lambda rows: X[rows])
     assert [scatter.weight for scatter in (*implied, *listed)] == [30, 30, 20, 20]
     S, D = (
         (a.total + b.total + random_scatter) / (30 + 20 + 1)
         for a, b in zip(implied, listed, strict=True)
     )
     unit = np.trace(random_scatter) / 4
-    metric = GMML(random_state=0).fit(X, np.where(np.arange(90) < 30, y, -1), pairs=pairs)
+    metric = GMML(random_state=0).fit(X, np.where(np.arange(90) < 30, Y, -1), pairs=PAIRS)
     assert_allclose(metric_of(metric), best_metric(S / unit, D / unit), rtol=1e-8, atol=1e-10)
 
 
@@ -145,97 +143,89 @@ def test_labels_and_pairs_add_up(data):
 
 @each("t", BALANCES)
 @each("prior_pairs", [0.5, 1, 30])
-def test_learned_metric_is_that_of_the_plain_loop(t, prior_pairs, data):
-    X, _, pairs = data
+def test_learned_metric_is_that_of_the_plain_loop(t, prior_pairs):
     rng = np.random.RandomState(0)
-    pairs = Pairs(
-        pairs.must_link,
-        pairs.cannot_link,
+    chosen = Pairs(
+        PAIRS.must_link,
+        PAIRS.cannot_link,
         must_weight=rng.uniform(size=20),
         cannot_weight=rng.uniform(size=20),
     )
-    learner = GMML(balance=t, prior_pairs=prior_pairs).fit(X, pairs=pairs)
-    expected = oracles.gmml(X, pairs, t=t, prior_pairs=prior_pairs)
+    learner = GMML(balance=t, prior_pairs=prior_pairs).fit(X, pairs=chosen)
+    expected = oracles.gmml(X, chosen, t=t, prior_pairs=prior_pairs)
     assert_allclose(metric_of(learner), expected, atol=1e-9 * np.abs(expected).max())
 
 
-def test_pairs_that_say_nothing_leave_the_euclidean_metric(data):
-    X, _, pairs = data
-    assert_allclose(GMML(prior_pairs=1e12).fit(X, pairs=pairs).distance(X), cdist(X, X), atol=1e-7)
+def test_pairs_that_say_nothing_leave_the_euclidean_metric():
+    assert_allclose(GMML(prior_pairs=1e12).fit(X, pairs=PAIRS).distance(X), cdist(X, X), atol=1e-7)
     everything = [(i, j) for j in range(90) for i in range(j)]
     with pytest.warns(UserWarning, match="contradict"):
         learner = GMML().fit(X, pairs=Pairs(everything, everything))
     assert_allclose(learner.distance(X), cdist(X, X), atol=1e-7)
 
 
-def test_many_pairs_decide_alone(data):
-    X, _, pairs = data
+def test_many_pairs_decide_alone():
 
     def spread(links):
         Z = X[links[:, 0]] - X[links[:, 1]]
         return Z.T @ Z / len(Z)
 
-    expected = best_metric(spread(pairs.must_link), spread(pairs.cannot_link))
+    expected = best_metric(spread(PAIRS.must_link), spread(PAIRS.cannot_link))
     errors = [
-        np.abs(metric_of(GMML().fit(X, pairs=weighed(pairs, factor))) - expected).max()
+        np.abs(metric_of(GMML().fit(X, pairs=weighed(PAIRS, factor))) - expected).max()
         for factor in (1, 1e2, 1e4, 1e8)
     ]
     assert (np.diff(errors) < 0).all()
     assert errors[-1] < 1e-7
 
 
-def test_must_links_alone_are_rca(data):
-    X, _, _ = data
+def test_must_links_alone_are_rca():
     apart = Pairs(np.arange(20).reshape(10, 2))  # no row in two pairs: chunklets are pairs
     found = metric_of(GMML(balance=0.0).fit(X, pairs=weighed(apart, 1e9)))
     expected = metric_of(RCA(shrinkage=0.0).fit(X, pairs=apart))
     assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-7)
 
 
-def test_pairs_of_either_kind_and_labels_help(data):
-    X, y, pairs = data
-    euclidean = GMML(prior_pairs=1e12).fit(X, y).score(X, y)
-    assert GMML().fit(X, pairs=pairs).score(X, y) > euclidean + 0.02
-    assert GMML().fit(X, y).score(X, y) > euclidean + 0.02
+def test_pairs_of_either_kind_and_labels_help():
+    euclidean = GMML(prior_pairs=1e12).fit(X, Y).score(X, Y)
+    assert GMML().fit(X, pairs=PAIRS).score(X, Y) > euclidean + 0.02
+    assert GMML().fit(X, Y).score(X, Y) > euclidean + 0.02
     for kind in ("must", "cannot"):
-        alone = Pairs.from_labels(y, 40, kind=kind, random_state=0)
-        assert GMML().fit(X, pairs=alone).score(X, y) > euclidean
+        alone = Pairs.from_labels(Y, 40, kind=kind, random_state=0)
+        assert GMML().fit(X, pairs=alone).score(X, Y) > euclidean
 
 
-def test_weights_are_numbers_of_pairs(data):
-    X, _, pairs = data
+def test_weights_are_numbers_of_pairs():
     # Copies of the rows make pairs that can be listed again.
     copies = np.concatenate([X, X, X])
     links = [
-        np.concatenate([a + 90 * i for i in range(3)]) for a in (pairs.must_link, pairs.cannot_link)
+        np.concatenate([a + 90 * i for i in range(3)]) for a in (PAIRS.must_link, PAIRS.cannot_link)
     ]
     listed = GMML(prior_pairs=5).fit(copies, pairs=Pairs(*links))
-    weighted = GMML(prior_pairs=5).fit(copies, pairs=weighed(pairs, 3.0))
+    weighted = GMML(prior_pairs=5).fit(copies, pairs=weighed(PAIRS, 3.0))
     assert_allclose(metric_of(listed), metric_of(weighted), rtol=1e-9, atol=1e-12)
-    expected = metric_of(GMML(prior_pairs=3).fit(X, pairs=pairs))
-    assert_allclose(metric_of(GMML(prior_pairs=6).fit(X, pairs=weighed(pairs, 2.0))), expected)
+    expected = metric_of(GMML(prior_pairs=3).fit(X, pairs=PAIRS))
+    assert_allclose(metric_of(GMML(prior_pairs=6).fit(X, pairs=weighed(PAIRS, 2.0))), expected)
 
 
 @each("t", BALANCES)
 @each("scale", [1e-8, 1e8])
-def test_distances_grow_with_the_data(t, scale, data):
-    X, _, pairs = data
-    expected = GMML(balance=t).fit(X, pairs=pairs).distance(X)
-    found = GMML(balance=t).fit(scale * X, pairs=pairs).distance(scale * X)
+def test_distances_grow_with_the_data(t, scale):
+    expected = GMML(balance=t).fit(X, pairs=PAIRS).distance(X)
+    found = GMML(balance=t).fit(scale * X, pairs=PAIRS).distance(scale * X)
     assert_allclose(found, scale * expected, rtol=1e-9, atol=1e-9 * scale)
 
 
 # Data that says little
 
 
-def test_linked_rows_that_coincide(data):
-    X, _, _ = data
-    X = np.concatenate([X, X])
+def test_linked_rows_that_coincide():
+    rows = np.concatenate([X, X])
     same = Pairs([(i, i + 90) for i in range(90)])
-    learner = GMML().fit(X, pairs=same)
+    learner = GMML().fit(rows, pairs=same)
     # They ask for less of every direction alike, which leaves the shape of the Euclidean metric.
-    D = learner.distance(X)
-    assert_allclose(D / D.max(), cdist(X, X) / cdist(X, X).max(), atol=1e-9)
+    D = learner.distance(rows)
+    assert_allclose(D / D.max(), cdist(rows, rows) / cdist(rows, rows).max(), atol=1e-9)
 
 
 @each("t", BALANCES)
@@ -252,14 +242,13 @@ def test_one_pair_of_many_columns(t):
     assert_allclose(both @ unseen, unseen, atol=1e-9)
 
 
-def test_constant_columns_do_not_disturb_the_others(data):
-    X, _, pairs = data
+def test_constant_columns_do_not_disturb_the_others():
     constant = np.column_stack([X, np.full(90, 0.1)])
-    A = metric_of(GMML().fit(constant, pairs=pairs))
+    A = metric_of(GMML().fit(constant, pairs=PAIRS))
     assert_allclose(A[:4, 4], 0, atol=1e-9)
     assert_allclose(A[4, 4], 1)
     # The one column more makes the covariance a little rounder.
-    expected = metric_of(GMML().fit(X, pairs=pairs))
+    expected = metric_of(GMML().fit(X, pairs=PAIRS))
     assert_allclose(A[:4, :4], expected, atol=0.02 * expected.max())
 
 
@@ -275,9 +264,9 @@ def test_rows_that_are_all_equal_leave_the_euclidean_metric(t):
             assert_array_equal(metric_of(learner), np.eye(2))
 
 
-def test_enormous_weights(data):
-    learner = GMML().fit(data[0], pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
-    assert np.isfinite(learner.distance(data[0])).all()
+def test_enormous_weights():
+    learner = GMML().fit(X, pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
+    assert np.isfinite(learner.distance(X)).all()
 
 
 # Feature space
@@ -296,9 +285,8 @@ def test_kernel_solves_what_columns_cannot():
 
 
 @each("t", BALANCES)
-def test_linear_kernel_is_the_method_on_columns(t, data):
-    X, y, pairs = data
-    for evidence in ({"pairs": pairs}, {"y": y}):
+def test_linear_kernel_is_the_method_on_columns(t):
+    for evidence in ({"pairs": PAIRS}, {"y": Y}):
         expected = GMML(balance=t).fit(X, **evidence).distance(X)
         kernel = GMML(balance=t, kernel="linear", extension="nystroem", rank_tol=1e-9)
         found = kernel.fit(X, **evidence).distance(X)

@@ -12,11 +12,9 @@ from nearkin.spaces.linalg import leading_components
 from tests import oracles
 from tests.cases import each
 
-
-@pytest.fixture
-def data():
-    X, y = make_three_normal(90, n_features=4, random_state=0)
-    return X + np.array([100, 0, -7, 1]), y, Pairs.from_labels(y, 40, random_state=0)
+X, Y = make_three_normal(90, n_features=4, random_state=0)
+X += [100, 0, -7, 1]
+PAIRS = Pairs.from_labels(Y, 40, random_state=0)
 
 
 def metric_of(learner):
@@ -29,19 +27,17 @@ def as_arrays(X, pairs):
     return X[links[:, 0]] - X[links[:, 1]], sign
 
 
-def test_learned_metric_is_that_of_the_plain_loop(data):
-    X, _, pairs = data
-    learner = ITML(slack=2.0, bounds=(1.0, 5.0), tol=1e-13).fit(X, pairs=pairs)
-    Z, sign = as_arrays(X, pairs)
+def test_learned_metric_is_that_of_the_plain_loop():
+    learner = ITML(slack=2.0, bounds=(1.0, 5.0), tol=1e-13).fit(X, pairs=PAIRS)
+    Z, sign = as_arrays(X, PAIRS)
     orders = [np.random.RandomState(i).permutation(40) for i in range(300)]
     B, _, _ = oracles.itml(Z, sign, np.ones(40), np.eye(4), 1.0, 25.0, slack=2.0, orders=orders)
     assert_allclose(metric_of(learner), B, atol=1e-5 * np.abs(B).max())
 
 
-def test_objective_is_that_of_the_metric(data):
-    X, _, pairs = data
-    learner = ITML(random_state=0).fit(X, pairs=pairs)
-    Z, sign = as_arrays(X, pairs)
+def test_objective_is_that_of_the_metric():
+    learner = ITML(random_state=0).fit(X, pairs=PAIRS)
+    Z, sign = as_arrays(X, PAIRS)
     upper, lower = learner.bounds_
     targets = np.where(sign > 0, upper**2, lower**2)
     B = metric_of(learner)
@@ -53,12 +49,11 @@ def test_objective_is_that_of_the_metric(data):
 
 
 @each("kind", ["both", "must", "cannot"])
-def test_pairs_of_either_kind_help(kind, data):
-    X, y, _ = data
-    pairs = Pairs.from_labels(y, 40, kind=kind, random_state=0)
+def test_pairs_of_either_kind_help(kind):
+    pairs = Pairs.from_labels(Y, 40, kind=kind, random_state=0)
     learner = ITML(random_state=0).fit(X, pairs=pairs)
     euclidean = ITML(slack=1e-9, random_state=0).fit(X, pairs=pairs)
-    assert learner.score(X, y) > euclidean.score(X, y)
+    assert learner.score(X, Y) > euclidean.score(X, Y)
     if kind == "both":
         assert learner.score(X, pairs=pairs) > euclidean.score(X, pairs=pairs)
 
@@ -70,12 +65,11 @@ def test_leading_components_factor_the_metric():
     assert_allclose(L.T @ L, A @ A.T)
 
 
-def test_default_bounds_are_distances_of_the_data_under_the_prior(data):
-    X, _, pairs = data
-    upper, lower = ITML(random_state=0).fit(X, pairs=pairs).bounds_
+def test_default_bounds_are_distances_of_the_data_under_the_prior():
+    upper, lower = ITML(random_state=0).fit(X, pairs=PAIRS).bounds_
     distances = pdist(X)
     assert_allclose([upper, lower], np.percentile(distances, PERCENTILES), rtol=0.1)
-    doubled = ITML(prior=4 * np.eye(4), random_state=0).fit(X, pairs=pairs)
+    doubled = ITML(prior=4 * np.eye(4), random_state=0).fit(X, pairs=PAIRS)
     assert_allclose(doubled.bounds_, [2 * upper, 2 * lower])
 
 
@@ -100,24 +94,21 @@ def test_covariance_prior_exists_for_singular_covariances():
     assert_array_equal(prior_metric("covariance", np.zeros((2, 2)), n_rows=3), np.eye(2))
 
 
-def test_order_of_rows_does_not_matter(data):
-    X, _, pairs = data
+def test_order_of_rows_does_not_matter():
     order = np.random.RandomState(1).permutation(90)
     place = np.argsort(order)
-    moved = Pairs(place[pairs.must_link], place[pairs.cannot_link])
-    D = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=pairs).distance(X)
+    moved = Pairs(place[PAIRS.must_link], place[PAIRS.cannot_link])
+    D = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=PAIRS).distance(X)
     found = ITML(bounds=(1, 4), tol=1e-13).fit(X[order], pairs=moved).distance(X)
     assert_allclose(found, D, atol=1e-5 * D.max())
 
 
-def test_little_slack_is_the_prior(data):
-    X, _, pairs = data
-    D = ITML(slack=1e-10, random_state=0).fit(X, pairs=pairs).distance(X)
+def test_little_slack_is_the_prior():
+    D = ITML(slack=1e-10, random_state=0).fit(X, pairs=PAIRS).distance(X)
     assert_allclose(D, np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2)), atol=1e-6)
 
 
-def test_strict_bounds_are_kept_where_that_is_possible(data):
-    X, _, pairs = data
+def test_strict_bounds_are_kept_where_that_is_possible():
     few = Pairs([(0, 1)], [(2, 3), (4, 5)])
     learner = ITML(slack=np.inf, bounds=(0.5, 3.0)).fit(X, pairs=few)
     assert learner.pair_distance(X[:1], X[1:2]) <= 0.5 * (1 + 1e-6)
@@ -127,19 +118,18 @@ def test_strict_bounds_are_kept_where_that_is_possible(data):
         impossible.fit(np.arange(6.0)[:, None], pairs=Pairs([(0, 1)], [(2, 3)]))
     assert record[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"in 1 sweeps.*Raise max_iter") as record:
-        learner = ITML(max_iter=1, random_state=0).fit(X, pairs=pairs)
+        learner = ITML(max_iter=1, random_state=0).fit(X, pairs=PAIRS)
     assert record[0].filename == __file__
     assert learner.n_iter_ == 1
 
 
-def test_weights_count_and_contradicting_pairs_are_weighed_against_each_other(data):
-    X, _, pairs = data
+def test_weights_count_and_contradicting_pairs_are_weighed_against_each_other():
     three = np.full(20, 3.0)
-    heavy = Pairs(pairs.must_link, pairs.cannot_link, must_weight=three, cannot_weight=three)
-    expected = ITML(slack=3.0, bounds=(1, 4)).fit(X, pairs=pairs).distance(X)
+    heavy = Pairs(PAIRS.must_link, PAIRS.cannot_link, must_weight=three, cannot_weight=three)
+    expected = ITML(slack=3.0, bounds=(1, 4)).fit(X, pairs=PAIRS).distance(X)
     assert_allclose(ITML(slack=1.0, bounds=(1, 4)).fit(X, pairs=heavy).distance(X), expected)
     with pytest.warns(UserWarning, match="contradict"):
-        both = ITML(random_state=0).fit(X, pairs=pairs + Pairs([(0, 1)], [(0, 1)]))
+        both = ITML(random_state=0).fit(X, pairs=PAIRS + Pairs([(0, 1)], [(0, 1)]))
     assert np.isfinite(both.distance(X)).all()
 
 
@@ -174,12 +164,11 @@ def test_kernel_solves_what_columns_cannot():
         assert learner.n_components_ <= 60
 
 
-def test_linear_kernel_is_the_method_on_columns(data):
-    X, _, pairs = data
-    expected = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=pairs).distance(X)
+def test_linear_kernel_is_the_method_on_columns():
+    expected = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=PAIRS).distance(X)
     kernel = ITML(
         kernel="linear", extension="nystroem", rank_tol=1e-9, bounds=(1, 4), tol=1e-13
-    ).fit(X, pairs=pairs)
+    ).fit(X, pairs=PAIRS)
     assert_allclose(kernel.distance(X), expected, atol=1e-5 * expected.max())
 
 
@@ -201,7 +190,6 @@ def test_linear_kernel_is_the_method_on_columns(data):
         ({"prior": np.eye(4), "kernel": "rbf"}, "no meaning in the feature space of a kernel"),
     ],
 )
-def test_wrong_bounds_and_priors(options, message, data):
-    X, _, pairs = data
+def test_wrong_bounds_and_priors(options, message):
     with pytest.raises(ValueError, match=message):
-        ITML(**options).fit(X, pairs=pairs)
+        ITML(**options).fit(X, pairs=PAIRS)

@@ -1,7 +1,6 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
@@ -19,47 +18,42 @@ from nearkin.spaces.landmarks import KernelLandmarks
 from tests import oracles
 from tests.cases import each
 
-
-@pytest.fixture
-def data():
-    X, y = make_xor(60, random_state=0)
-    return X, y, Pairs.from_labels(y, 8, kind="must", random_state=0)
+X, Y = make_xor(60, random_state=0)
+PAIRS = Pairs.from_labels(Y, 8, kind="must", random_state=0)
 
 
 @each("regularization", [0.01, 1.0])
 @each("n_iter", [1, 2, 4])
-def test_exact_version_is_the_published_update(data, regularization, n_iter):
-    X, _, pairs = data
+def test_exact_version_is_the_published_update(regularization, n_iter):
     K = center_kernel(rbf_kernel(X, gamma=0.4))
     K_A, objective = oracles.kernel_a(
-        K, pairs, regularization=regularization, window=0.1, n_iter=n_iter
+        K, PAIRS, regularization=regularization, window=0.1, n_iter=n_iter
     )
     metric = KernelA(
         regularization=regularization, gamma=0.4, rank_tol=1e-12, n_iter=n_iter, random_state=0
-    ).fit(X, pairs=pairs)
+    ).fit(X, pairs=PAIRS)
     # The objective falls by three orders; inertia shows in its last digits.
     assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
     Z = metric.embedding_ - metric.embedding_.mean(axis=0)
     assert_allclose(Z @ Z.T, center_kernel(K_A), atol=1e-5)
 
 
-def test_with_landmarks_a_is_rectangular(data):
-    X, _, pairs = data
+def test_with_landmarks_a_is_rectangular():
     metric = KernelA(n_landmarks=25, gamma=0.4, rank_tol=1e-12, n_iter=3, random_state=0)
-    metric.fit(X, pairs=pairs)
+    metric.fit(X, pairs=PAIRS)
     at = metric.landmarks_
-    assert len(pairs.points) <= len(at) < len(X)
+    assert len(PAIRS.points) <= len(at) < len(X)
     # A has a row for each point and a column for each landmark, and starts from the local weights.
     local = LocalExtension(KernelLandmarks(Kernel("rbf", gamma=0.4), X[at]), 5)
     W = local.embed(X, np.eye(len(at)))
     L = center_kernel(rbf_kernel(X[at], gamma=0.4))
     options = {"regularization": 0.01, "window": 0.1, "n_iter": 3}
-    K_A, objective = oracles.kernel_a(L, pairs, A=W, **options)
+    K_A, objective = oracles.kernel_a(L, PAIRS, A=W, **options)
     assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
     Z = metric.embedding_ - metric.embedding_.mean(axis=0)
     assert_allclose(Z @ Z.T, center_kernel(K_A[np.ix_(at, at)]), atol=1e-5)
     square, rectangular = (
-        KernelA(n_landmarks=n, random_state=0).fit(X, pairs=pairs) for n in (None, len(X))
+        KernelA(n_landmarks=n, random_state=0).fit(X, pairs=PAIRS) for n in (None, len(X))
     )
     assert_allclose(rectangular.objective_, square.objective_)
     assert_allclose(rectangular.distance(X), square.distance(X), atol=1e-7)
@@ -80,10 +74,9 @@ def joint_objective(F, Y, gains, pairs, regularization, window):
 
 
 @each("regularization", [0.01, 1.0])
-def test_points_and_weights_together_never_raise_their_objective(data, regularization):
-    X, _, pairs = data
+def test_points_and_weights_together_never_raise_their_objective(regularization):
     options = {"regularization": regularization, "kernel": "linear", "random_state": 0}
-    metric = KernelA(learn_weights=True, n_iter=None, **options).fit(X, pairs=pairs)
+    metric = KernelA(learn_weights=True, n_iter=None, **options).fit(X, pairs=PAIRS)
     assert (np.diff(metric.objective_) <= 1e-12 * metric.objective_[0]).all()
     assert metric.objective_[-1] < 0.9 * metric.objective_[0]
     weights = np.sqrt(metric.eigenvalues_)
@@ -95,19 +88,18 @@ def test_points_and_weights_together_never_raise_their_objective(data, regulariz
         (0, F, np.ones(2)),
         (-1, metric.embedding_, metric.beta_ / weights),
     ):
-        expected = joint_objective(F, Y, gains, pairs, regularization, window=0.1)
+        expected = joint_objective(F, Y, gains, PAIRS, regularization, window=0.1)
         assert_allclose(metric.objective_[place], expected, rtol=1e-6)
 
 
-def test_weights_without_a_window_after_one_step_and_with_all_neighbours(data):
-    X, _, pairs = data
+def test_weights_without_a_window_after_one_step_and_with_all_neighbours():
 
     def fit(**options):
-        return KernelA(random_state=0, **options).fit(X, pairs=pairs)
+        return KernelA(random_state=0, **options).fit(X, pairs=PAIRS)
 
     # Nothing ties weights to points without a window: what is left is the published criterion.
     options = {"gamma": 0.4, "rank_tol": 0.03}
-    alone = KernelBeta(weighting="paper", random_state=0, **options).fit(X, pairs=pairs)
+    alone = KernelBeta(weighting="paper", random_state=0, **options).fit(X, pairs=PAIRS)
     assert_allclose(fit(learn_weights=True, regularization=0, **options).beta_, alone.beta_)
     # One step moves the points before any weight has changed.
     together, alone = fit(learn_weights=True, n_iter=1), fit(n_iter=1)
@@ -118,23 +110,21 @@ def test_weights_without_a_window_after_one_step_and_with_all_neighbours(data):
     assert_allclose(scaled.objective_, dense.objective_, rtol=1e-6)
 
 
-def test_neighbour_window_over_all_rows_is_the_complete_one(data, monkeypatch):
-    X, _, pairs = data
-    dense = KernelA(window_neighbors=None, random_state=0).fit(X, pairs=pairs)
+def test_neighbour_window_over_all_rows_is_the_complete_one(monkeypatch):
+    dense = KernelA(window_neighbors=None, random_state=0).fit(X, pairs=PAIRS)
     monkeypatch.setattr("nearkin.solvers.stress._FACTORED_POINTS", 0)
     monkeypatch.setattr("nearkin.solvers.stress._RESIDUAL", 1e-13)
-    scaled = KernelA(window_neighbors=len(X) - 1, random_state=0).fit(X, pairs=pairs)
+    scaled = KernelA(window_neighbors=len(X) - 1, random_state=0).fit(X, pairs=PAIRS)
     assert_allclose(scaled.embedding_, dense.embedding_, atol=1e-6)
     assert_allclose(scaled.objective_, dense.objective_, rtol=1e-8)
 
 
-def test_auto_window_is_complete_for_few_rows_and_sparse_for_many(data, monkeypatch):
-    X, _, pairs = data
-    complete = KernelA(window_neighbors=None).fit(X, pairs=pairs).embedding_
-    assert_allclose(KernelA().fit(X, pairs=pairs).embedding_, complete)
+def test_auto_window_is_complete_for_few_rows_and_sparse_for_many(monkeypatch):
+    complete = KernelA(window_neighbors=None).fit(X, pairs=PAIRS).embedding_
+    assert_allclose(KernelA().fit(X, pairs=PAIRS).embedding_, complete)
     monkeypatch.setattr(module, "_COMPLETE_ROWS", 59)
-    sparse = KernelA(window_neighbors=30).fit(X, pairs=pairs).embedding_
-    assert_allclose(KernelA().fit(X, pairs=pairs).embedding_, sparse)
+    sparse = KernelA(window_neighbors=30).fit(X, pairs=PAIRS).embedding_
+    assert_allclose(KernelA().fit(X, pairs=PAIRS).embedding_, sparse)
     assert abs(sparse - complete).max() > 1e-6
 
 
@@ -144,9 +134,8 @@ def test_window_edges_are_the_nearest_neighbours_of_either_end():
     assert len(window_edges(F, 99)) == 6
 
 
-def test_objective_never_rises_and_convergence_mode_ends(data):
-    X, y, _ = data
-    pairs = Pairs.from_labels(y, 12, random_state=1)
+def test_objective_never_rises_and_convergence_mode_ends():
+    pairs = Pairs.from_labels(Y, 12, random_state=1)
     metric = KernelA(n_iter=None, random_state=0).fit(X, pairs=pairs)
     assert (np.diff(metric.objective_) <= 0).all()
     assert 2 < metric.n_iter_ < 500
@@ -154,9 +143,8 @@ def test_objective_never_rises_and_convergence_mode_ends(data):
     assert_allclose(few.objective_, metric.objective_[:3])
 
 
-def test_must_linked_points_move_together_and_cannot_linked_apart(data):
-    X, y, _ = data
-    (i, j), m = np.flatnonzero(y == 0)[:2], np.flatnonzero(y == 1)[0]
+def test_must_linked_points_move_together_and_cannot_linked_apart():
+    (i, j), m = np.flatnonzero(Y == 0)[:2], np.flatnonzero(Y == 1)[0]
 
     def distance(a, b, pairs, **options):
         metric = KernelA(random_state=0, **options).fit(X, pairs=pairs)
@@ -169,8 +157,7 @@ def test_must_linked_points_move_together_and_cannot_linked_apart(data):
     assert heavy < light
 
 
-def test_no_regularisation_joins_linked_points_and_moves_no_other(data):
-    X, _, _ = data
+def test_no_regularisation_joins_linked_points_and_moves_no_other():
     metric = KernelA(regularization=0.0, n_iter=1, rank_tol=1e-12).fit(X, pairs=Pairs([(3, 8)]))
     F = KernelA(regularization=1.0, n_iter=1, rank_tol=1e-12, margin=0.0).fit(
         X, pairs=Pairs(cannot_link=[(3, 8)])
@@ -181,9 +168,8 @@ def test_no_regularisation_joins_linked_points_and_moves_no_other(data):
 
 
 @each("window", [1e-9, 1e9])
-def test_extreme_windows_give_finite_points(data, window):
-    X, _, pairs = data
-    metric = KernelA(window=window, random_state=0).fit(X, pairs=pairs)
+def test_extreme_windows_give_finite_points(window):
+    metric = KernelA(window=window, random_state=0).fit(X, pairs=PAIRS)
     assert np.isfinite(metric.embedding_).all()
     assert (np.diff(metric.objective_) <= 1e-9).all()
 
@@ -200,13 +186,12 @@ def test_a_link_between_far_clusters_does_not_overshoot():
     assert metric.distance(X[[0]], X[[59]]) < 1e-3 + after
 
 
-def test_training_rows_lie_where_they_were_learned_and_duplicates_together(data):
-    X, _, pairs = data
+def test_training_rows_lie_where_they_were_learned_and_duplicates_together():
     for metric in (KernelA(), KernelA(n_landmarks=20), KernelA(n_components=2)):
-        rows = X[metric.fit(X, pairs=pairs).landmarks_]
+        rows = X[metric.fit(X, pairs=PAIRS).landmarks_]
         assert_allclose(metric.transform(rows), metric.embedding_, atol=1e-12)
     copies = np.concatenate([X, X[:5]])
-    metric = KernelA(random_state=0).fit(copies, pairs=Pairs(pairs.must_link))
+    metric = KernelA(random_state=0).fit(copies, pairs=Pairs(PAIRS.must_link))
     assert_allclose(metric.embedding_[60:], metric.embedding_[:5], atol=1e-12)
     assert_allclose(metric.transform(copies), metric.embedding_, atol=1e-12)
     assert np.isfinite(metric.embedding_).all()

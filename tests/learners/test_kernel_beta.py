@@ -28,11 +28,9 @@ RECTANGLE = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
 DIRECTIONS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) / 2  # λ = 16 and 4
 
 
-@pytest.fixture
-def data():
-    X, y = make_xor(60, random_state=0)
-    X = np.column_stack([X, X[:, 0] * X[:, 1], np.random.RandomState(1).standard_normal(60)])
-    return X + 0.1, y, Pairs.from_labels(y, 20, random_state=0)
+X, Y = make_xor(60, random_state=0)
+X = np.column_stack([X, X[:, 0] * X[:, 1], np.random.RandomState(1).standard_normal(60)]) + 0.1
+PAIRS = Pairs.from_labels(Y, 20, random_state=0)
 
 
 def signless(V, like):
@@ -76,21 +74,20 @@ def test_cannot_links_raise_the_weight_of_directions_that_separate_them():
 
 @each("kernel", NAMES)
 @each(("center", "rank_tol", "rounding"), [(True, 0.02, 1e-7), (False, 1e-6, 1e-5)])
-def test_exact_beta_equals_eq_4(kernel, center, rank_tol, rounding, data):
-    X, y, _ = data
-    X, y = (X, y) if center else (X[:30], y[:30])
-    pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
+def test_exact_beta_equals_eq_4(kernel, center, rank_tol, rounding):
+    rows, labels = (X, Y) if center else (X[:30], Y[:30])
+    pairs = Pairs.from_labels(labels, 20, kind="must", random_state=0)
     metric = KernelBeta(
         kernel=kernel, gamma=0.4, weighting="paper", rank_tol=rank_tol, center=center
-    ).fit(X, pairs=pairs)
-    values, V = spectrum(X, kernel, rank_tol, center=center)
+    ).fit(rows, pairs=pairs)
+    values, V = spectrum(rows, kernel, rank_tol, center=center)
     assert_allclose(metric.eigenvalues_, values, rtol=rounding)
     D = oracles.mean_squared_difference(V, pairs.must_link)
     expected = oracles.eq4_beta(D, np.sqrt(values).sum())
     assert_allclose(metric.beta_, expected, rtol=rounding)
     # z_i = (β_r v_r[i])_r, so the learned kernel is K_β = Σ β_r² v_r v_rᵀ.
     K_beta = (V * expected**2) @ V.T
-    assert_allclose(metric.kernel_matrix(X), K_beta, atol=rounding * np.abs(K_beta).max())
+    assert_allclose(metric.kernel_matrix(rows), K_beta, atol=rounding * np.abs(K_beta).max())
 
 
 def spectrum(X, kernel="rbf", rank_tol=1e-6, *, center=False):
@@ -101,9 +98,8 @@ def spectrum(X, kernel="rbf", rank_tol=1e-6, *, center=False):
     return values[kept][::-1], V[:, kept][:, ::-1]
 
 
-def test_calibrated_beta_of_a_matrix_that_is_not_centred_compares_each_direction_with_chance(data):
-    X, _, pairs = data
-    metric = KernelBeta(gamma=0.4, prior_pairs=4, center=False).fit(X, pairs=pairs)
+def test_calibrated_beta_of_a_matrix_that_is_not_centred_compares_each_direction_with_chance():
+    metric = KernelBeta(gamma=0.4, prior_pairs=4, center=False).fit(X, pairs=PAIRS)
     values, V = spectrum(X, rank_tol=0.01)
     every = list(combinations(range(len(X)), 2))
     for r in range(len(values)):
@@ -111,7 +107,7 @@ def test_calibrated_beta_of_a_matrix_that_is_not_centred_compares_each_direction
         E_S, E_D = (
             (len(links) * D / oracles.mean_squared_difference(direction, every) + 4)
             / (len(links) + 4)
-            for links in (pairs.must_link, pairs.cannot_link)
+            for links in (PAIRS.must_link, PAIRS.cannot_link)
             for D in (oracles.mean_squared_difference(direction, links),)
         )
         gain = metric.beta_[r] / np.sqrt(values[r])
@@ -151,13 +147,12 @@ def test_kernels_that_are_not_positive_are_told_of_or_refused():
 
 @each("kernel", NAMES)
 @each("prior_pairs", [1e-12, 4, 1e12])
-def test_exact_beta_equals_the_calibrated_closed_form(kernel, prior_pairs, data):
-    X, _, pairs = data
-    metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=prior_pairs).fit(X, pairs=pairs)
+def test_exact_beta_equals_the_calibrated_closed_form(kernel, prior_pairs):
+    metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=prior_pairs).fit(X, pairs=PAIRS)
     V = metric.eigenvectors_
     must, cannot = (
         (oracles.mean_squared_difference(V, links), len(links))
-        for links in (pairs.must_link, pairs.cannot_link)
+        for links in (PAIRS.must_link, PAIRS.cannot_link)
     )
     expected = oracles.calibrated_beta(
         *must, *cannot, 2 / (len(X) - 1), metric.eigenvalues_, prior_pairs
@@ -167,9 +162,8 @@ def test_exact_beta_equals_the_calibrated_closed_form(kernel, prior_pairs, data)
         assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-9)
 
 
-def test_random_spread_is_that_of_all_pairs_of_rows(data):
+def test_random_spread_is_that_of_all_pairs_of_rows():
     # If the must-links are all pairs there are, they show nothing, and β is the spectrum.
-    X, _, _ = data
     everything = [(i, j) for j in range(60) for i in range(j)]
     metric = KernelBeta(prior_pairs=1e-6).fit(X, pairs=Pairs(everything))
     assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-8)
@@ -196,13 +190,12 @@ def test_paper_weights_minimise_the_spread_at_a_fixed_sum():
 
 @each_kernel
 @each(("extension", "weighting"), [("local", "paper"), ("nystroem", "calibrated")])
-def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weighting, data):
-    X, _, pairs = data
+def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weighting):
     X_new = X[::3] + 0.05
     options = {"kernel": kernel, "extension": extension, "weighting": weighting}
-    exact = KernelBeta(random_state=0, **options).fit(X, pairs=pairs)
+    exact = KernelBeta(random_state=0, **options).fit(X, pairs=PAIRS)
     for every in ({"landmarks": np.arange(60)}, {"n_landmarks": 60}, {"n_landmarks": 1000}):
-        metric = KernelBeta(random_state=0, **options, **every).fit(X, pairs=pairs)
+        metric = KernelBeta(random_state=0, **options, **every).fit(X, pairs=PAIRS)
         assert_array_equal(metric.landmarks_, np.arange(60))
         assert_allclose(metric.beta_, exact.beta_)
         assert_allclose(metric.transform(X), exact.transform(X), atol=1e-12)
@@ -213,14 +206,13 @@ def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weig
 @each_extension
 @each(("dtype", "n_landmarks"), [(np.float32, 25), (np.float64, None)])
 def test_transform_of_training_rows_equals_the_fitted_embedding(
-    kernel, extension, dtype, n_landmarks, data
+    kernel, extension, dtype, n_landmarks
 ):
-    X, _, pairs = data
-    X = X.astype(dtype)
+    rows = X.astype(dtype)
     metric = KernelBeta(
         kernel=kernel, extension=extension, n_landmarks=n_landmarks, random_state=0
-    ).fit(X, pairs=pairs)
-    Z = metric.transform(X[metric.landmarks_])
+    ).fit(rows, pairs=PAIRS)
+    Z = metric.transform(rows[metric.landmarks_])
     assert Z.dtype == dtype
     assert_allclose(metric.embedding_, metric.eigenvectors_ * metric.beta_)
     # Local weights are exact; Nyström divides rounding of the kernel by 0.01 (rank_tol).
@@ -230,30 +222,28 @@ def test_transform_of_training_rows_equals_the_fitted_embedding(
 
 @each_kernel
 @each("weighting", ["paper", "calibrated"])
-def test_permuting_rows_permutes_the_result(kernel, weighting, data):
-    X, _, pairs = data
+def test_permuting_rows_permutes_the_result(kernel, weighting):
     order = np.random.RandomState(5).permutation(60)
-    moved = pairs.restrict(order)
+    moved = PAIRS.restrict(order)
     metric = KernelBeta(kernel=kernel, weighting=weighting)
-    Z = metric.fit(X, pairs=pairs).transform(X)
+    Z = metric.fit(X, pairs=PAIRS).transform(X)
     permuted = metric.fit(X[order], pairs=moved)
     assert_allclose(permuted.transform(X[order]), Z[order], atol=1e-9 * np.abs(Z).max())
     assert_allclose(permuted.embedding_, Z[order], atol=1e-9 * np.abs(Z).max())
 
 
 @each("kernel", NAMES)
-def test_landmark_version_equals_the_formulas(kernel, data):
-    X, y, _ = data
+def test_landmark_version_equals_the_formulas(kernel):
     landmarks = np.arange(0, 60, 3)
-    y = np.where(np.arange(60) % 4 == 0, y, -1)
+    labels = np.where(np.arange(60) % 4 == 0, Y, -1)
     metric = KernelBeta(
         kernel=kernel, gamma=0.4, landmarks=landmarks, weighting="paper", n_neighbors=4
-    ).fit(X, y)
+    ).fit(X, labels)
     W = oracles.local_weight_matrix(kernel, X, X[landmarks], 4, gamma=0.4)
     values, V = metric.eigenvalues_, metric.eigenvectors_
     L = oracles.center(oracles.kernel_matrix(kernel, X[landmarks], X[landmarks], gamma=0.4))
     assert_allclose(L @ V, V * values, atol=1e-10 * values[0])
-    must, cannot = oracles.pairs_of_labels(y)
+    must, cannot = oracles.pairs_of_labels(labels)
     D = oracles.mean_squared_difference(W @ V, must)
     D_cannot = oracles.mean_squared_difference(W @ V, cannot)
     expected = oracles.eq4_beta(D / D_cannot, np.sqrt(values).sum())
@@ -262,14 +252,13 @@ def test_landmark_version_equals_the_formulas(kernel, data):
 
 
 @each("n_iter", [1, 2, 3])
-def test_iterations_equal_the_formulas(n_iter, data):
-    X, y, _ = data
+def test_iterations_equal_the_formulas(n_iter):
     landmarks = np.arange(0, 60, 2)
     metric = KernelBeta(
         gamma=0.4, landmarks=landmarks, weighting="paper", n_neighbors=3, n_iter=n_iter
-    ).fit(X, y)
+    ).fit(X, Y)
     values, V = metric.eigenvalues_, metric.eigenvectors_
-    must, cannot = oracles.pairs_of_labels(y)
+    must, cannot = oracles.pairs_of_labels(Y)
     Z, name = X, "rbf"
     for _ in range(n_iter):  # neighbours and weights in the space learned so far
         W = oracles.local_weight_matrix(name, Z, Z[landmarks], 3, gamma=0.4)
@@ -282,10 +271,9 @@ def test_iterations_equal_the_formulas(n_iter, data):
     assert_allclose(metric.transform(X), Z, atol=1e-6)
 
 
-def test_iterations_change_other_points_and_keep_the_landmarks(data):
-    X, _, pairs = data
+def test_iterations_change_other_points_and_keep_the_landmarks():
     once, thrice = (
-        KernelBeta(n_landmarks=35, n_iter=n_iter, random_state=0).fit(X, pairs=pairs)
+        KernelBeta(n_landmarks=35, n_iter=n_iter, random_state=0).fit(X, pairs=PAIRS)
         for n_iter in (1, 3)
     )
     assert_array_equal(once.landmarks_, thrice.landmarks_)
@@ -298,10 +286,9 @@ def test_iterations_change_other_points_and_keep_the_landmarks(data):
 
 
 @each("weighting", ["paper", "calibrated"])
-def test_labels_equal_all_pairs_they_imply(weighting, data):
-    X, y, _ = data
-    y = np.where(np.arange(60) < 30, y, -1)
-    pairs = Pairs.from_labels(y)
+def test_labels_equal_all_pairs_they_imply(weighting):
+    labels = np.where(np.arange(60) < 30, Y, -1)
+    pairs = Pairs.from_labels(labels)
     if weighting == "calibrated":  # labels count as many pairs as there are labelled rows
         pairs = Pairs(
             pairs.must_link,
@@ -310,37 +297,35 @@ def test_labels_equal_all_pairs_they_imply(weighting, data):
             cannot_weight=np.full(len(pairs.cannot_link), 30 / len(pairs.cannot_link)),
         )
     metric = KernelBeta(weighting=weighting)
-    assert_allclose(metric.fit(X, y).beta_, metric.fit(X, pairs=pairs).beta_, rtol=1e-8)
+    assert_allclose(metric.fit(X, labels).beta_, metric.fit(X, pairs=pairs).beta_, rtol=1e-8)
 
 
 @each("kernel", NAMES)
 @each_extension
-def test_sparse_equals_dense(kernel, extension, data):
-    X, _, pairs = data
-    X = np.where(np.abs(X) < 0.4, 0, X)
+def test_sparse_equals_dense(kernel, extension):
+    rows = np.where(np.abs(X) < 0.4, 0, X)
     metric = KernelBeta(kernel=kernel, extension=extension, n_landmarks=25, random_state=0)
-    Z = metric.fit(X, pairs=pairs).transform(X)
+    Z = metric.fit(rows, pairs=PAIRS).transform(rows)
     scale = np.abs(Z).max()
     threshold = metric.threshold_
     for container in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array):
-        S = container(X)
+        S = container(rows)
         # Distances of sparse rows come from inner products, where small ones cancel.
         assert_allclose(metric.transform(S), Z, atol=1e-7 * scale)
-    metric.fit(sp.csr_array(X), pairs=pairs)
-    assert_allclose(metric.transform(sp.csr_array(X)), Z, atol=1e-7 * scale)
-    assert_allclose(metric.transform(X), Z, atol=1e-7 * scale)
+    metric.fit(sp.csr_array(rows), pairs=PAIRS)
+    assert_allclose(metric.transform(sp.csr_array(rows)), Z, atol=1e-7 * scale)
+    assert_allclose(metric.transform(rows), Z, atol=1e-7 * scale)
     assert_allclose(metric.threshold_, threshold, rtol=1e-7)
 
 
 @each("kernel", NAMES)
 @each_extension
-def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension, data):
-    X, _, pairs = data
+def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension):
     function = Kernel(kernel, gamma=0.4)
     options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
-    by_rows = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
-    by_matrix = KernelBeta(kernel="precomputed", **options).fit(function(X, X), pairs=pairs)
-    called = KernelBeta(kernel=function, **options).fit(X, pairs=pairs)
+    by_rows = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=PAIRS)
+    by_matrix = KernelBeta(kernel="precomputed", **options).fit(function(X, X), pairs=PAIRS)
+    called = KernelBeta(kernel=function, **options).fit(X, pairs=PAIRS)
     assert_array_equal(by_matrix.landmarks_, by_rows.landmarks_)
     assert_allclose(by_matrix.beta_, by_rows.beta_, rtol=1e-8)
     scale = np.abs(by_rows.embedding_).max()
@@ -352,17 +337,15 @@ def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension,
         assert_allclose(called.transform(rows), Z, atol=1e-8 * scale)
 
 
-def test_a_callable_of_other_objects_than_the_rows_entries(data):
-    X, _, pairs = data
+def test_a_callable_of_other_objects_than_the_rows_entries():
     first_column = KernelBeta(kernel=lambda A, B: laplacian_kernel(A[:, :1], B[:, :1]))
-    Z = first_column.fit(X, pairs=pairs).transform(X)
+    Z = first_column.fit(X, pairs=PAIRS).transform(X)
     X_other = X + np.array([0, 9, 9, 9])
     assert_allclose(first_column.transform(X_other), Z, atol=1e-12)
 
 
-def test_nystroem_with_all_landmarks_is_the_projection_on_the_eigenvectors(data):
-    X, _, pairs = data
-    metric = KernelBeta(gamma=0.4, extension="nystroem").fit(X, pairs=pairs)
+def test_nystroem_with_all_landmarks_is_the_projection_on_the_eigenvectors():
+    metric = KernelBeta(gamma=0.4, extension="nystroem").fit(X, pairs=PAIRS)
     X_new = X[:10] + 0.1
     K, K_new = (oracles.kernel_matrix("rbf", A, X, gamma=0.4) for A in (X, X_new))
     V = metric.eigenvectors_
@@ -383,10 +366,9 @@ def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
     assert_allclose(by_blocks, whole, atol=1e-10)
 
 
-def test_n_components_keeps_the_largest_weights_in_order(data):
-    X, _, pairs = data
+def test_n_components_keeps_the_largest_weights_in_order():
     full, few, more = (
-        KernelBeta(weighting="paper", rank_tol=0.01, n_components=n).fit(X, pairs=pairs)
+        KernelBeta(weighting="paper", rank_tol=0.01, n_components=n).fit(X, pairs=PAIRS)
         for n in (None, 3, 1000)
     )
     kept = np.sort(np.argsort(-full.beta_)[:3])
@@ -398,57 +380,53 @@ def test_n_components_keeps_the_largest_weights_in_order(data):
     assert more.n_components_ == full.n_components_
 
 
-def test_rank_tol_drops_weak_directions(data):
-    X, _, pairs = data
+def test_rank_tol_drops_weak_directions():
     counts = []
     for rank_tol in (0.001, 0.05, 0.3):
-        metric = KernelBeta(rank_tol=rank_tol).fit(X, pairs=pairs)
+        metric = KernelBeta(rank_tol=rank_tol).fit(X, pairs=PAIRS)
         assert metric.rank_tol_ == rank_tol
         assert (metric.eigenvalues_ > rank_tol * metric.eigenvalues_[0]).all()
         counts.append(metric.n_components_)
     assert counts[0] > counts[1] > counts[2]
     for weighting, default in (("calibrated", 0.01), ("paper", 0.1)):
-        assert KernelBeta(weighting=weighting).fit(X, pairs=pairs).rank_tol_ == default
+        assert KernelBeta(weighting=weighting).fit(X, pairs=PAIRS).rank_tol_ == default
     rows = np.random.RandomState(0).standard_normal((30, 4)) + 3
     of_rank_four = KernelBeta(kernel="linear", rank_tol=0).fit(rows, pairs=Pairs([(0, 1)]))
     assert of_rank_four.n_components_ == 4  # zeros by rounding are dropped in any case
 
 
 @each("strategy", ["random", "kmeans++", "farthest", "leverage"])
-def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strategy, data):
-    X, y, pairs = data
+def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strategy):
     learner = KernelBeta(n_landmarks=45, landmarks=strategy, random_state=0)
-    metric = learner.fit(X, pairs=pairs)
+    metric = learner.fit(X, pairs=PAIRS)
     assert len(metric.landmarks_) == 45
-    assert set(pairs.points) <= set(metric.landmarks_)
+    assert set(PAIRS.points) <= set(metric.landmarks_)
     assert metric.embedding_.shape == (45, metric.n_components_)
     learner.set_params(n_landmarks=5)
-    assert_array_equal(learner.fit(X, pairs=pairs).landmarks_, pairs.points)
-    assert len(learner.fit(X, y).landmarks_) == 5  # labelled rows need not be landmarks
+    assert_array_equal(learner.fit(X, pairs=PAIRS).landmarks_, PAIRS.points)
+    assert len(learner.fit(X, Y).landmarks_) == 5  # labelled rows need not be landmarks
 
 
-def test_very_many_pair_points_are_landmarks_up_to_a_limit(data, monkeypatch):
-    X, _, pairs = data
+def test_very_many_pair_points_are_landmarks_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(feature_space, "_PAIR_LANDMARKS", 12)
-    metric = KernelBeta(n_landmarks=5, random_state=0).fit(X, pairs=pairs)
+    metric = KernelBeta(n_landmarks=5, random_state=0).fit(X, pairs=PAIRS)
     assert len(metric.landmarks_) == 12
-    assert set(metric.landmarks_) < set(pairs.points)
-    more = KernelBeta(n_landmarks=15, random_state=0).fit(X, pairs=pairs)
+    assert set(metric.landmarks_) < set(PAIRS.points)
+    more = KernelBeta(n_landmarks=15, random_state=0).fit(X, pairs=PAIRS)
     assert len(more.landmarks_) == 15
     # Pair points that are no landmarks count through their local weights.
     W = oracles.local_weight_matrix("rbf", X, X[metric.landmarks_], 5, gamma=metric.gamma_)
-    D = oracles.mean_squared_difference(W @ metric.eigenvectors_, pairs.must_link)
-    D_cannot = oracles.mean_squared_difference(W @ metric.eigenvectors_, pairs.cannot_link)
+    D = oracles.mean_squared_difference(W @ metric.eigenvectors_, PAIRS.must_link)
+    D_cannot = oracles.mean_squared_difference(W @ metric.eigenvectors_, PAIRS.cannot_link)
     expected = oracles.calibrated_beta(
         D, 10, D_cannot, 10, 2 / (len(metric.landmarks_) - 1), metric.eigenvalues_, 6
     )
     assert_allclose(metric.beta_, expected, rtol=1e-7)
 
 
-def test_gamma_follows_its_rule(data):
-    X, _, pairs = data
-    assert_allclose(KernelBeta().fit(X, pairs=pairs).gamma_, 1 / oracles.mean_squared_distance(X))
-    assert KernelBeta(gamma=0.7).fit(X, pairs=pairs).gamma_ == 0.7
+def test_gamma_follows_its_rule():
+    assert_allclose(KernelBeta().fit(X, pairs=PAIRS).gamma_, 1 / oracles.mean_squared_distance(X))
+    assert KernelBeta(gamma=0.7).fit(X, pairs=PAIRS).gamma_ == 0.7
 
 
 def test_float32_far_from_the_origin_is_still_right():
@@ -463,12 +441,11 @@ def test_float32_far_from_the_origin_is_still_right():
     assert_allclose(Z_far, Z, atol=1e-3 * np.abs(Z).max())
 
 
-def test_changing_the_data_after_fit_does_not_change_the_metric(data):
-    X, _, pairs = data
+def test_changing_the_data_after_fit_does_not_change_the_metric():
     K = rbf_kernel(X)
     for metric, given in ((KernelBeta(), X.copy()), (KernelBeta(kernel="precomputed"), K.copy())):
         rows = given[:7].copy()
-        Z = metric.fit(given, pairs=pairs).transform(rows)
+        Z = metric.fit(given, pairs=PAIRS).transform(rows)
         given[:] = 0
         assert_array_equal(metric.transform(rows), Z)
 
@@ -482,13 +459,12 @@ def test_the_metric_pulls_xor_apart_as_no_linear_metric_can():
         assert metric.score(X_new, y_new) > 0.95
 
 
-def test_of_more_rows_than_an_exact_fit_takes_some_are_landmarks(monkeypatch, data):
-    X, _, pairs = data
+def test_of_more_rows_than_an_exact_fit_takes_some_are_landmarks(monkeypatch):
     monkeypatch.setattr(feature_space, "EXACT_ROWS", 59)
     monkeypatch.setattr(feature_space, "USUAL_LANDMARKS", 50)
-    few = KernelBeta(random_state=0).fit(X, pairs=pairs)
-    said = KernelBeta(n_landmarks=50, random_state=0).fit(X, pairs=pairs)
+    few = KernelBeta(random_state=0).fit(X, pairs=PAIRS)
+    said = KernelBeta(n_landmarks=50, random_state=0).fit(X, pairs=PAIRS)
     assert len(few.landmarks_) == 50
     assert_array_equal(few.transform(X), said.transform(X))
-    assert len(KernelBeta(n_landmarks=60).fit(X, pairs=pairs).landmarks_) == 60
-    assert len(KernelBeta(landmarks=np.arange(60)).fit(X, pairs=pairs).landmarks_) == 60
+    assert len(KernelBeta(n_landmarks=60).fit(X, pairs=PAIRS).landmarks_) == 60
+    assert len(KernelBeta(landmarks=np.arange(60)).fit(X, pairs=PAIRS).landmarks_) == 60

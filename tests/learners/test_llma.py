@@ -20,11 +20,9 @@ from nearkin.spaces.maps import gaussian_weights
 from tests import oracles
 from tests.cases import each
 
-
-@pytest.fixture
-def data():
-    X, y = make_xor(60, random_state=0)
-    return X + np.array([3.0, -5.0]), y, Pairs.from_labels(y, 8, kind="must", random_state=0)
+X, Y = make_xor(60, random_state=0)
+X += [3.0, -5.0]
+PAIRS = Pairs.from_labels(Y, 8, kind="must", random_state=0)
 
 
 def random_springs(seed, n=12, e=25):
@@ -38,8 +36,7 @@ def random_springs(seed, n=12, e=25):
 
 @each("regularization", [0.01, 1.0])
 @each("n_iter", [1, 2, 5])
-def test_steps_are_those_of_the_formula(data, monkeypatch, regularization, n_iter):
-    X, _, _ = data
+def test_steps_are_those_of_the_formula(monkeypatch, regularization, n_iter):
     pairs = Pairs([(0, 1), (2, 3), (4, 5)], must_weight=[1.0, 2.0, 0.5])
     settings = {"regularization": regularization, "n_iter": n_iter, "locality": 0.02}
     B, Y, objective = oracles.llma(X, pairs, window=0.1, **settings)
@@ -51,11 +48,10 @@ def test_steps_are_those_of_the_formula(data, monkeypatch, regularization, n_ite
 
 
 @each("locality", [0.3, 3.0])
-def test_inertia_holds_what_the_formula_leaves_open(data, locality):
-    X, _, pairs = data
+def test_inertia_holds_what_the_formula_leaves_open(locality):
     settings = {"regularization": 0.1, "n_iter": 3, "locality": locality}
-    _, Y, objective = oracles.llma(X, pairs, window=0.1, inertia=1e-6, **settings)
-    metric = LLMA(**settings).fit(X, pairs=pairs)
+    _, Y, objective = oracles.llma(X, PAIRS, window=0.1, inertia=1e-6, **settings)
+    metric = LLMA(**settings).fit(X, pairs=PAIRS)
     assert_allclose(metric.objective_, objective, rtol=1e-6)
     assert_allclose(metric.transform(X), Y, atol=1e-6)
 
@@ -85,9 +81,8 @@ def test_every_displacement_possible_is_free_relaxation_and_no_spring_moves_noth
     assert_array_equal(found.Y, X)
 
 
-def test_objective_never_rises_and_convergence_mode_ends(data, monkeypatch):
-    X, y, _ = data
-    pairs = Pairs.from_labels(y, 12, random_state=1)
+def test_objective_never_rises_and_convergence_mode_ends(monkeypatch):
+    pairs = Pairs.from_labels(Y, 12, random_state=1)
     metric = LLMA(n_iter=None).fit(X, pairs=pairs)
     assert (np.diff(metric.objective_) <= 0).all()
     assert 2 < metric.n_iter_ < 500
@@ -111,11 +106,10 @@ def test_weights_are_gaussians_of_the_distance():
     assert_array_equal(gaussian_weights(np.full((1, 3), 1e300), anchors), 0)
 
 
-def test_attributes_spell_out_the_map(data):
-    X, _, pairs = data
-    metric = LLMA().fit(X, pairs=pairs)
-    assert_array_equal(metric.anchors_, pairs.points)
-    assert_array_equal(metric.anchor_rows_, X[pairs.points])
+def test_attributes_spell_out_the_map():
+    metric = LLMA().fit(X, pairs=PAIRS)
+    assert_array_equal(metric.anchors_, PAIRS.points)
+    assert_array_equal(metric.anchor_rows_, X[PAIRS.points])
     assert_allclose(metric.mean_, X.mean(axis=0))
     assert_allclose(metric.width_**2, 0.3 * oracles.mean_squared_distance(X))
     for x in (X[3], X[3] + 0.7):
@@ -125,19 +119,17 @@ def test_attributes_spell_out_the_map(data):
         assert_allclose(metric.transform([x])[0], z, atol=1e-9)
 
 
-def test_training_rows_lie_where_the_objective_was_measured(data):
-    X, _, pairs = data
-    metric = LLMA().fit(X, pairs=pairs)
+def test_training_rows_lie_where_the_objective_was_measured():
+    metric = LLMA().fit(X, pairs=PAIRS)
     F = X - X.mean(axis=0)
     springs = window.window_springs(
-        F, pairs, n_neighbors=len(F) - 1, regularization=0.1, window=0.1, margin=1.0
+        F, PAIRS, n_neighbors=len(F) - 1, regularization=0.1, window=0.1, margin=1.0
     )
     assert_allclose(stress(springs, metric.transform(X)), metric.objective_[-1], rtol=1e-9)
 
 
-def test_map_is_continuous(data):
-    X, _, pairs = data
-    metric = LLMA().fit(X, pairs=pairs)
+def test_map_is_continuous():
+    metric = LLMA().fit(X, pairs=PAIRS)
     Z = metric.transform(X)
     gaps = [np.abs(metric.transform(X + step) - Z).max() for step in (1e-4, 1e-6, 1e-8)]
     assert gaps[-1] < 1e-5
@@ -145,23 +137,21 @@ def test_map_is_continuous(data):
     assert_allclose(gaps[1] / gaps[0], 1e-2, rtol=0.01)
 
 
-def test_far_points_do_not_move(data):
-    X, _, pairs = data
-    metric = LLMA().fit(X, pairs=pairs)
+def test_far_points_do_not_move():
+    metric = LLMA().fit(X, pairs=PAIRS)
     far = X + 60 * metric.width_
     assert_array_equal(metric.transform(far), far - metric.mean_)
     assert np.abs(metric.transform(X) - (X - metric.mean_)).max() > 0.1
     centres = np.repeat([[0.0, 0.0], [2.0, 0.0], [0.0, 30.0]], 20, axis=0)
-    X = centres + np.random.default_rng(0).normal(0, 0.1, centres.shape)
-    metric = LLMA(locality=0.01).fit(X, pairs=Pairs([(0, 20)]))
-    moved = np.abs(metric.transform(X) - (X - metric.mean_))
+    rows = centres + np.random.default_rng(0).normal(0, 0.1, centres.shape)
+    metric = LLMA(locality=0.01).fit(rows, pairs=Pairs([(0, 20)]))
+    moved = np.abs(metric.transform(rows) - (rows - metric.mean_))
     assert moved[40:].max() < 1e-12  # a cluster without pairs
     assert moved[:40].max() > 0.1
 
 
-def test_embedding_by_blocks_changes_nothing(data, monkeypatch):
-    X, _, pairs = data
-    metric = LLMA().fit(X, pairs=pairs)
+def test_embedding_by_blocks_changes_nothing(monkeypatch):
+    metric = LLMA().fit(X, pairs=PAIRS)
     whole = metric.transform(X)
     monkeypatch.setattr(parallel, "rows_per_block", lambda bytes_per_row: 7)
     assert_allclose(metric.transform(X), whole, atol=1e-10)
@@ -170,11 +160,10 @@ def test_embedding_by_blocks_changes_nothing(data, monkeypatch):
 # What pairs do
 
 
-def test_must_linked_points_come_nearer_and_cannot_linked_part(data):
-    X, y, _ = data
-    i = np.flatnonzero(y == 0)[0]
-    j = np.flatnonzero((y == 0) & (np.linalg.norm(X - X[i], axis=1) > 2))[0]  # opposite corner
-    k = np.flatnonzero(y == 1)[0]
+def test_must_linked_points_come_nearer_and_cannot_linked_part():
+    i = np.flatnonzero(Y == 0)[0]
+    j = np.flatnonzero((Y == 0) & (np.linalg.norm(X - X[i], axis=1) > 2))[0]  # opposite corner
+    k = np.flatnonzero(Y == 1)[0]
     before = np.linalg.norm(X[i] - X[j])
     assert LLMA().fit(X, pairs=Pairs([(i, j)])).distance(X[[i]], X[[j]]) < 0.5 * before
     near, far = (
@@ -185,8 +174,7 @@ def test_must_linked_points_come_nearer_and_cannot_linked_part(data):
     assert far > 1.2 * near
 
 
-def test_neighbours_follow_a_must_linked_point(data):
-    X, _, _ = data
+def test_neighbours_follow_a_must_linked_point():
     F = X - X.mean(axis=0)
     corner, opposite = np.flatnonzero((F > 0).all(axis=1)), np.flatnonzero((F < 0).all(axis=1))
     Z = LLMA().fit(X, pairs=Pairs([(corner[0], opposite[0])])).transform(X)
@@ -195,13 +183,12 @@ def test_neighbours_follow_a_must_linked_point(data):
     assert after < 0.6 * before
 
 
-def test_anchors_are_limited(data, monkeypatch):
-    X, y, pairs = data
-    assert len(LLMA(random_state=0).fit(X, y).anchors_) == 60
+def test_anchors_are_limited(monkeypatch):
+    assert len(LLMA(random_state=0).fit(X, Y).anchors_) == 60
     monkeypatch.setattr(module, "_MOST_ANCHORS", 5)
-    metric = LLMA(random_state=0).fit(X, pairs=pairs)
+    metric = LLMA(random_state=0).fit(X, pairs=PAIRS)
     assert len(set(metric.anchors_.tolist())) == 5
-    assert set(metric.anchors_) <= set(pairs.points)
+    assert set(metric.anchors_) <= set(PAIRS.points)
     assert metric.displacements_.shape == (5, 2)
     assert metric.objective_[-1] < metric.objective_[0]
 
@@ -235,16 +222,14 @@ def test_all_points_identical(row, dtype):
     assert np.isfinite(metric.transform(X + dtype(1))).all()
 
 
-def test_one_known_label_implies_no_pair(data):
-    X, _, _ = data
+def test_one_known_label_implies_no_pair():
     with pytest.raises(ValueError, match="nothing to learn from: only one sample is labelled"):
         LLMA().fit(X, np.where(np.arange(60) == 3, 0, -1))
 
 
 @each("name", ["window", "locality"])
 @each("value", [1e-9, 1e9])
-def test_extreme_widths_give_finite_points(data, name, value):
-    X, _, pairs = data
-    metric = LLMA(**{name: value}).fit(X, pairs=pairs)
+def test_extreme_widths_give_finite_points(name, value):
+    metric = LLMA(**{name: value}).fit(X, pairs=PAIRS)
     assert np.isfinite(metric.transform(X)).all()
     assert (np.diff(metric.objective_) <= 1e-9).all()

@@ -139,37 +139,35 @@ def test_rivals_that_come_near_meanwhile_do_not_raise_the_objective(monkeypatch)
     assert_allclose(solution.objective[-1], exact)
 
 
-@pytest.fixture(scope="module")
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
+X, Y = load_wine(return_X_y=True)
+X = (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 @each("n_components", [None, 2])
-def test_objective_never_rises(n_components, wine):
-    metric = LMNN(n_components=n_components, n_passes=3).fit(*wine)
+def test_objective_never_rises(n_components):
+    metric = LMNN(n_components=n_components, n_passes=3).fit(X, Y)
     assert (np.diff(metric.objective_) <= 0).all()
     assert metric.objective_[-1] < 0.9 * metric.objective_[0]
     assert metric.components_.shape == (n_components or 13, 13)
     assert metric.n_components_ == (n_components or 13)
 
 
-def test_one_pass_reaches_the_minimum_from_anywhere(wine):
-    X, y = wine[0][::3, :6], wine[1][::3]
+def test_one_pass_reaches_the_minimum_from_anywhere():
+    rows, y = X[::3, :6], Y[::3]
     start = 2 * np.random.RandomState(0).standard_normal((6, 6))
-    one = LMNN(n_passes=1, tol=1e-9, max_iter=20_000).fit(X, y)
-    two = LMNN(n_passes=1, tol=1e-9, max_iter=20_000, init=start).fit(X, y)
+    one = LMNN(n_passes=1, tol=1e-9, max_iter=20_000).fit(rows, y)
+    two = LMNN(n_passes=1, tol=1e-9, max_iter=20_000, init=start).fit(rows, y)
     assert_allclose(one.objective_[-1], two.objective_[-1], rtol=1e-3)
 
 
-def test_objective_is_that_of_the_metric(wine):
-    X, y = wine[0][::3], wine[1][::3]
-    metric = LMNN(n_passes=1).fit(X, y)
-    targets = find_nearest_alike(X, y, 3)
-    squared = ((X[:, None] - X[targets]) ** 2).sum(axis=2)
+def test_objective_is_that_of_the_metric():
+    rows, y = X[::3], Y[::3]
+    metric = LMNN(n_passes=1).fit(rows, y)
+    targets = find_nearest_alike(rows, y, 3)
+    squared = ((rows[:, None] - rows[targets]) ** 2).sum(axis=2)
     assert_allclose(metric.margin_, squared.mean())
     expected = plain_objective(
-        metric.components_, X, targets, lambda i, j: y[i] != y[j], metric.margin_, 0.5
+        metric.components_, rows, targets, lambda i, j: y[i] != y[j], metric.margin_, 0.5
     )
     assert_allclose(metric.objective_[-1], expected / metric.margin_)
 
@@ -187,10 +185,9 @@ def test_neighbours_vote_better_in_fewer_dimensions_too():
         assert votes > 0.9 > 0.8 > plain
 
 
-def test_earlier_result_is_a_start_from_which_little_is_left(wine):
-    X, y = wine
-    first = LMNN(n_passes=1, tol=1e-6, max_iter=5000).fit(X, y)
-    again = LMNN(n_passes=1, init=first.components_).fit(X, y)
+def test_earlier_result_is_a_start_from_which_little_is_left():
+    first = LMNN(n_passes=1, tol=1e-6, max_iter=5000).fit(X, Y)
+    again = LMNN(n_passes=1, init=first.components_).fit(X, Y)
     assert_allclose(again.objective_[0], first.objective_[-1])
     assert again.n_iter_ <= 10
 
@@ -224,12 +221,14 @@ def test_only_components_with_a_cannot_link_are_pushed_apart():
     assert found == {frozenset(pair) for pair in [(0, 2), (0, 3), (1, 2), (1, 3)]}
 
 
-def test_all_pairs_that_labels_imply_are_as_good_as_labels(wine):
-    X, y = wine[0][::4], wine[1][::4]
-    links = np.column_stack(np.triu_indices(len(X), 1))
+def test_all_pairs_that_labels_imply_are_as_good_as_labels():
+    rows, y = X[::4], Y[::4]
+    links = np.column_stack(np.triu_indices(len(rows), 1))
     alike = y[links[:, 0]] == y[links[:, 1]]
-    by_pairs = LMNN().fit(X, pairs=Pairs(links[alike], links[~alike]))
-    assert_allclose(by_pairs.distance(X), LMNN().fit(X, y).distance(X), rtol=1e-6, atol=1e-9)
+    by_pairs = LMNN().fit(rows, pairs=Pairs(links[alike], links[~alike]))
+    assert_allclose(
+        by_pairs.distance(rows), LMNN().fit(rows, y).distance(rows), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_one_kind_of_knowledge_is_refused():
@@ -269,9 +268,9 @@ def test_identical_rows_are_told_of():
     assert metric.n_iter_ == 0
 
 
-def test_too_few_iterations_are_told_of(wine):
+def test_too_few_iterations_are_told_of():
     with pytest.warns(ConvergenceWarning, match="did not converge in 3 iterations") as record:
-        metric = LMNN(max_iter=3).fit(*wine)
+        metric = LMNN(max_iter=3).fit(X, Y)
     assert record[0].filename == __file__
     assert metric.n_iter_ == 3
     assert (np.diff(metric.objective_) <= 0).all()
@@ -286,15 +285,14 @@ def test_too_few_iterations_are_told_of(wine):
         ("random", None, "'init' parameter of LMNN must be"),
     ],
 )
-def test_wrong_start(init, n_components, message, wine):
+def test_wrong_start(init, n_components, message):
     with pytest.raises(ValueError, match=message):
-        LMNN(init=init, n_components=n_components).fit(*wine)
+        LMNN(init=init, n_components=n_components).fit(X, Y)
 
 
-def test_more_components_than_columns_are_all_columns(wine):
-    X, y = wine
-    assert LMNN(n_components=99).fit(X, y).components_.shape == (13, 13)
-    identity = LMNN(n_components=3, init="identity").fit(X, y)
+def test_more_components_than_columns_are_all_columns():
+    assert LMNN(n_components=99).fit(X, Y).components_.shape == (13, 13)
+    identity = LMNN(n_components=3, init="identity").fit(X, Y)
     assert identity.components_.shape == (3, 13)
 
 
