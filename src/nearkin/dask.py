@@ -3,22 +3,6 @@
 Each is the learner of the same name without "Dask", and gives the same metric. Rows stay on the
 workers, which make the sums over them; rows that are named in pairs, landmarks and labels come to
 this process. So do the 5000 rows that DaskMetricLearner learns from, all if there are no more.
-
-Examples
---------
->>> import dask.array as da
->>> from nearkin import Pairs
->>> from nearkin.dask import DaskKernelBeta
->>> from nearkin.datasets import make_xor
->>> X, y = make_xor(400, random_state=0)
->>> pairs = Pairs.from_labels(y, 50, random_state=0)
->>> rows = da.from_array(X, chunks=(100, 2))
->>> metric = DaskKernelBeta(n_landmarks=100, random_state=0).fit(rows, pairs=pairs)
->>> Z = metric.transform(rows)  # a dask array, not computed yet
->>> Z.chunks[0]
-(100, 100, 100, 100)
->>> metric.to_local()
-KernelBeta(n_landmarks=100, random_state=0)
 """
 
 from __future__ import annotations
@@ -68,8 +52,8 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
     >>> metric = DaskITML(random_state=0).fit(rows, y)
     >>> isinstance(metric, DaskMetric) and isinstance(metric, nk.ITML)
     True
-    >>> metric.transform(rows).compute().shape
-    (100, 2)
+    >>> metric.transform(rows).chunks  # not computed yet
+    ((50, 50), (2,))
     >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
     (50,)
     >>> 0 <= metric.score(rows, y) <= 1

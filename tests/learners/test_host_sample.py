@@ -131,9 +131,7 @@ SOME_LABELS = np.where(np.arange(N) % 3 == 0, CLASSES, -1)
 
 
 @each(
-    "told",
-    [{"pairs": PAIRS, "y": SOME_LABELS}, {"y": CLASSES}],
-    ids=["pairs and labels", "labels"],
+    "told", [{"pairs": PAIRS, "y": SOME_LABELS}, {"y": CLASSES}], ids=["pairs and labels", "labels"]
 )
 def test_the_metric_is_that_of_the_sample_in_memory(fewer, told):
     X, rng = make_rows(), np.random.RandomState(0)

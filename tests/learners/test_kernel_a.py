@@ -84,10 +84,7 @@ def test_points_and_weights_together_never_raise_their_objective(regularization)
     # Rows along the directions of the linear kernel are their principal coordinates.
     centred = X - X.mean(axis=0)
     F = centred @ np.linalg.svd(centred)[2].T
-    for place, Y, gains in (
-        (0, F, np.ones(2)),
-        (-1, metric.embedding_, metric.beta_ / weights),
-    ):
+    for place, Y, gains in ((0, F, np.ones(2)), (-1, metric.embedding_, metric.beta_ / weights)):
         expected = joint_objective(F, Y, gains, PAIRS, regularization, window=0.1)
         assert_allclose(metric.objective_[place], expected, rtol=1e-6)
 

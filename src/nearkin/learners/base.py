@@ -105,10 +105,7 @@ def replace_state(fit: _Method) -> _Method:
 
 
 def update_state(partial_fit: _Method) -> _Method:
-    """Let ``partial_fit`` work on a copy that has what was learned, too.
-
-    Arrays are not copied: the method must not write into them.
-    """
+    """Let ``partial_fit`` work on a copy of the estimator, whose arrays it must not write into."""
     return _on_a_copy(partial_fit, anew=False)
 
 
@@ -138,7 +135,7 @@ def _is_learned(name: str) -> bool:
 
 
 class WholeState:
-    """What an estimator has learned is whole and of one version. Put it before the other bases.
+    """Base for estimators whose state is whole and of one version; put it before other bases.
 
     Its ``fit`` has the decorator :func:`replace_state`, its ``partial_fit`` :func:`update_state`.
     """
@@ -179,8 +176,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     map_, n_components_, learned_from_
         What was learned (:mod:`nearkin.maps`), and counts of rows, links, labels and classes.
     table_ : TableEncoder
-        Where X was a data frame with words: makes the numbers that all else is learned from, and
-        that ``n_features_in_`` counts.
+        Where X was a data frame with words: makes the numbers that ``n_features_in_`` counts.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -204,32 +200,27 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     @cached_property
     def threshold_(self) -> float:
         """Distance that best tells same from different, if both are equally frequent."""
-        found: float = self._verdict("threshold_")
-        return found
+        return cast("float", self._verdict("threshold_"))
 
     @cached_property
     def sharpness_(self) -> float | None:
         """How quickly :meth:`chance_same` falls with the distance, below the threshold."""
-        found: float | None = self._verdict("sharpness_")
-        return found
+        return self._verdict("sharpness_")
 
     @cached_property
     def far_sharpness_(self) -> float | None:
         """How quickly :meth:`chance_same` falls with the distance, above the threshold."""
-        found: float | None = self._verdict("far_sharpness_")
-        return found
+        return self._verdict("far_sharpness_")
 
     @cached_property
     def prevalence_(self) -> float | None:
         """Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``."""
-        found: float | None = self._verdict("prevalence_")
-        return found
+        return self._verdict("prevalence_")
 
     @cached_property
     def same_distance_(self) -> float | None:
         """Median distance of the pairs known to be the same."""
-        found: float | None = self._verdict("same_distance_")
-        return found
+        return self._verdict("same_distance_")
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -242,8 +233,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             Or what else the learner takes: a sparse matrix, a kernel matrix, an array on a device,
             or rows that are read block by block (:func:`nearkin.open_rows`). Linear learners see
             sparse rows of more than 300 columns along their 300 leading singular vectors, which
-            takes memory for 300 numbers a column; others of more than 1000 along a basis of their
-            differences, without loss for up to 1000 rows, or else along 300 principal axes.
+            takes 300 numbers a column; others of more than 1000 along a basis of their differences,
+            without loss for up to 1000 rows, or else along 300 principal axes.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -853,10 +844,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedding: Any = None,
     ) -> None:
-        """Keep the map learned from X as the learner sees it, and find its threshold.
-
-        ``embedding``, that of all rows, saves another one of some.
-        """
+        """Keep the map learned from scaled X, and find its verdicts (by all embedded rows, if given)."""
 
         def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
@@ -918,12 +906,13 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         examples = draw_examples(drawable, evidence, rng)
         self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
 
-    def _verdict(self, name: str) -> Any:
+    def _verdict(self, name: str) -> float | None:
         """Return a verdict that ``fit`` left to be found when it is asked for."""
         self._find_late_verdicts()
         if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return vars(self)[name]
+        found: float | None = vars(self)[name]
+        return found
 
     def _find_late_verdicts(self) -> None:
         """Find the verdicts that ``fit`` left, if it left them."""

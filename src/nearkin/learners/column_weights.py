@@ -82,8 +82,8 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     metrics have too many numbers to learn. It is logistic regression of squared differences with
     weights that are not negative, held near equal ones where pairs say little.
 
-    Columns that belong together, such as those that encode one column of a table with words, can
-    share a weight. Then twenty pairs can say that the phone number matters and the title does not.
+    Columns that belong together, such as those that encode one column of words, can share a weight:
+    twenty pairs can say that the phone number matters and the title does not.
 
     Parameters
     ----------

@@ -15,12 +15,7 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
 from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
-from nearkin.learners.teachable import (
-    KEPT,
-    SPACE_CONSTRAINTS,
-    LinearInSpaceMixin,
-    map_by_metric,
-)
+from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import permutations
@@ -293,11 +293,6 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def cell_texts(columns: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Format what two rows have in each column."""
-    return {name: (_cell(values[0]), _cell(values[1])) for name, values in columns.items()}
-
-
 def _cell(value: Any) -> str:
     """Format a cell; a missing one is empty."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -469,12 +464,11 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class TaughtPart:
-    """A teachable learner in a metric, which can learn again in milliseconds, and two rows there.
+    """A part of a metric that learns again in milliseconds, and two rows' coordinates in its space.
 
-    ``ends``, of shape (2, r), are the rows' coordinates in its space. Its squared distances count
-    ``share`` in those of the metric. A ``blended`` one is measured relative to the mean squared
-    distance of all rows that were answered about, as a blend scales it. ``numbers`` are those of
-    its rows in the X that was given, if they are a sample of it.
+    Its squared distances count ``share`` in those of the metric. A ``blended`` one is measured
+    relative to the mean squared distance of all rows that were answered about, as a blend scales
+    it. ``numbers`` are those of its rows in the X that was given, if they are a sample of it.
     """
 
     learner: Any
@@ -519,13 +513,6 @@ def spread_of(taught: Taught, image: Any) -> float:
 def _no_rows(rows: Any) -> NoReturn:
     """Refuse to read rows that only ``fit`` had."""
     raise LookupError("rows of fit are not kept")
-
-
-def pairs_of_parts(parts: Sequence[TaughtPart]) -> Pairs | None:
-    """Return the pairs that parts of a metric were learned from; None if there were labels."""
-    if not parts or any(part.taught.evidence.has_labels for part in parts):
-        return None
-    return parts[0].taught.evidence.pairs
 
 
 def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
@@ -733,8 +720,8 @@ def strongest_pulls(
     ``whole`` is the squared distance of the two; X and the pairs are what the metric learned from.
     """
     parts = metric._taught_parts(rows)
-    answers = pairs_of_parts(parts)
-    if answers is not None:
+    if parts and not any(part.taught.evidence.has_labels for part in parts):
+        answers = parts[0].taught.evidence.pairs
         links = likeliest_to_pull(parts, answers)
         pulls = pulls_of(parts, links)
         numbers = parts[0].numbers
@@ -763,7 +750,8 @@ def _texts_of_columns(
         return {name: (left[name], right[name]) for name in left}
     if A.shape[1] != len(names):
         return {}
-    return cell_texts(dict(zip(names, np.vstack([A, B]).T.tolist(), strict=True)))
+    cells = zip(A[0].tolist(), B[0].tolist(), strict=True)
+    return {name: (_cell(a), _cell(b)) for name, (a, b) in zip(names, cells, strict=True)}
 
 
 def numbered_groups(groups: Any) -> tuple[list[str], Ints]:

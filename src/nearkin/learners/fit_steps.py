@@ -7,8 +7,8 @@ second again with other pairs.
 
 A learner has three methods for them, none of which changes it:
 
-- ``_find_space(X, points, rng)`` gives the :class:`CoordinateSpace`; points are the rows that pairs
-  name, which become landmarks;
+- ``_find_space(X, points, rng)`` gives the space, whose ``coordinates(X)`` are where the rows are;
+  points are the rows that pairs name, which become landmarks;
 - ``_settle(space, evidence, X, rng)`` gives what else does not depend on pairs, such as sums over
   labelled rows, or None;
 - ``_learn(taught, coordinates, rng)`` gives the :class:`Learned`; ``coordinates(rows)`` gives those
@@ -36,7 +36,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, backends
 from nearkin.scores.verdicts import draw_examples
-from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
 
 RowNumbers = NDArray[np.integer]
@@ -45,13 +44,6 @@ Coordinates = Callable[[RowNumbers], Any]
 
 # Rows of coordinates held at a time while the threshold is chosen by labels, which bounds memory.
 _BLOCK = 65536
-
-
-class CoordinateSpace(Protocol):
-    """Where a metric is learned."""
-
-    def coordinates(self, X: Rows) -> Floats:
-        """Coordinates of rows in this space, where the rows are."""
 
 
 class Image(Protocol):
@@ -187,7 +179,14 @@ def learn_in_space(
     attributes = {**learned.attributes, "learned_from_": evidence.counts(taught.n_rows)}
     if judges:
         examples = draw_examples(taught.drawable, evidence, rng)
-        taught, embedded = _embedded(taught, learned.image, examples.rows, read)
+        rows, image = examples.rows, learned.image
+        if evidence.has_labels:
+            embedded = access.fill_by_blocks(
+                len(rows), _BLOCK, lambda block: image(read(rows[block]))
+            )
+        else:  # points of pairs, and random rows beside them: few enough to keep
+            taught = taught.holding(rows, read)
+            embedded = image(taught.at(rows))
         attributes |= examples.verdicts(embedded)
     return Result(learned.map, attributes, taught)
 
@@ -203,18 +202,6 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
     taught = call_once(find_space, learner, X, named, rng)
     result = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
     return np.asarray(result.map.apply(X))
-
-
-def _embedded(
-    taught: Taught, image: Image, rows: RowNumbers, read: Coordinates
-) -> tuple[Taught, Any]:
-    """Embed rows by their numbers, and keep their coordinates, which are few without labels."""
-    if taught.evidence.has_labels:
-        return taught, access.fill_by_blocks(
-            len(rows), _BLOCK, lambda block: image(read(rows[block]))
-        )
-    taught = taught.holding(rows, read)
-    return taught, image(taught.at(rows))
 
 
 def host_doubles(coordinates: Any) -> Floats:

@@ -156,19 +156,17 @@ class Generative(MetricMixin, BaseEstimator):
     mathematics. Rows whose class is unknown are not used. Without labels of two classes, groups of
     rows tied by must-links are the classes. Cannot-links serve ``threshold_`` only.
 
-    Differences from the paper. Covariances are regularised, from the data alone; the paper says
-    nothing about this. Eigenvalues of a local metric have a floor. Where no metric is free of bias
-    the least biased is taken. The mixture of ``"gmm"`` has its classes by a vote of each
-    row's neighbours among the other training rows, not of validation rows, and the bandwidth of
-    ``"kde"`` is chosen likewise; rounds end when the metric is at rest.
+    Differences from the paper: covariances are regularised, from the data alone; eigenvalues of a
+    local metric have a floor; where no metric is free of bias the least biased is taken; classes
+    of the ``"gmm"`` mixture and the bandwidth of ``"kde"`` come from the other training rows, not
+    from validation rows; rounds end when the metric is at rest.
 
-    O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside blocks
-    and copies of these rows, one of which is kept for ``predict``. Where that would take minutes,
-    the mean of ``"uniform"`` and ``"local"`` is that of a random sample of rows: of 8000 or so for
-    100 classes and 30 columns, never of fewer than 300. ``"kde"`` adds
-    O(n min(n, 5000)) time to each of its rounds, ``"gmm"`` the search for neighbours. ``predict``
-    of ``"local"`` takes O(n d²) time for each new row. Of labelled rows in files
-    (:func:`nearkin.open_rows`) none is kept, so that ``predict`` and ``kneighbors`` are not there.
+    O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside a copy
+    of these rows that is kept for ``predict``. Where that would take minutes, the mean of
+    ``"uniform"`` and ``"local"`` is that of a random sample of rows: of 8000 or so for 100 classes
+    and 30 columns, never of fewer than 300. ``"kde"`` adds O(n min(n, 5000)) time to each round,
+    ``"gmm"`` the search for neighbours; ``predict`` of ``"local"`` takes O(n d²) time a row. Of
+    labelled rows in files (:func:`nearkin.open_rows`) none is kept: there is no ``predict``.
 
     Examples
     --------
@@ -258,13 +256,14 @@ class Generative(MetricMixin, BaseEstimator):
             mean = X.mean(axis=0, dtype=np.float64)
             covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(len(mean), -1)
         models = self._fit_models(known, classes)
+        centred = replace(models, means=models.means - mean)
         interpolation = self._interpolation()
         n_rounds = 1
         weights = None
         if self.combine in ("gmm", "kde"):
             metric, weights, n_rounds = density_weighted_metric(
                 known - mean,
-                _moved(models, -mean),
+                centred,
                 self._density(known, classes, rng),
                 interpolation,
                 self.n_iter,
@@ -273,7 +272,7 @@ class Generative(MetricMixin, BaseEstimator):
             some = known
             if isinstance(known, np.ndarray):
                 some = known[draw_rows(len(known), most_averaged_rows(models), rng)]
-            metric = mean_metric_at(some, classes, mean, _moved(models, -mean), interpolation)
+            metric = mean_metric_at(some, classes, mean, centred, interpolation)
 
         self.metric_ = metric
         self.components_ = leading_components(metric, covariance, self.n_components)
@@ -419,8 +418,3 @@ def _refuse_very_many_columns(X: Any) -> None:
             f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as by "
             f"Chain([PCA({min(_AXES_TO_TRY, n - 1)}), Generative()]) with scikit-learn's PCA."
         )
-
-
-def _moved(models: ClassModels, by: Floats) -> ClassModels:
-    """Shift the means of class models."""
-    return replace(models, means=models.means + by)

@@ -66,8 +66,6 @@ from nearkin.spaces.spectral import (
 )
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
-COORDINATES = ("laplacian", "lle", "isomap")
-FAMILIES = ("spectral", "data_dependent", "rbf")
 # Rows whose kernel matrix the learned width is judged by, at most, where none are asked for: it
 # bounds memory and time, and was not tuned.
 _WIDTH_POINTS = 200
@@ -106,7 +104,7 @@ def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[
             notice(
                 f"the graph falls into at least {len(found[0])} parts, and n_vectors="
                 f"{learner.n_vectors} functions can tell no more than its largest parts apart. "
-                "Raise n_vectors, or join more rows (graph_neighbors, radius).",
+                "Raise n_vectors, or join more rows (graph_neighbors, radius)."
             )
     return found
 
@@ -415,11 +413,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
         **BOUNDS_CONSTRAINTS,
-        "family": [StrOptions(set(FAMILIES))],
+        "family": [StrOptions({"spectral", "data_dependent", "rbf"})],
         # A graph needs rows, not kernel values.
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
         "n_vectors": [Interval(Integral, 1, None, closed="left")],
-        "coordinates": [StrOptions(set(COORDINATES))],
+        "coordinates": [StrOptions({"laplacian", "lle", "isomap"})],
         "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "metric": [StrOptions(set(METRICS))],

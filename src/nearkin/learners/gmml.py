@@ -93,12 +93,6 @@ class Scatter:
         return np.asarray(total / (self.weight + prior_pairs))
 
 
-def pair_scatter(F: Floats, links: NDArray[np.integer], weight: Floats) -> Scatter:
-    """Scatter of pairs of rows of F."""
-    Z = F[links[:, 0]] - F[links[:, 1]]
-    return Scatter((weight * Z.T) @ Z, float(weight.sum()))
-
-
 def label_scatter(
     X: Any, classes: NDArray[np.integer], coordinates: Callable[[Any], Any] = lambda rows: rows
 ) -> tuple[Scatter, Scatter]:
@@ -268,7 +262,12 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
 def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scatter]:
     """Scatter of must-links and of cannot-links, those that are listed."""
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
+
+    def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
+        Z = F[links[:, 0]] - F[links[:, 1]]
+        return Scatter((weight * Z.T) @ Z, float(weight.sum()))
+
     return (
-        pair_scatter(F, known.must_link, known.must_weight),
-        pair_scatter(F, known.cannot_link, known.cannot_weight),
+        scatter(known.must_link, known.must_weight),
+        scatter(known.cannot_link, known.cannot_weight),
     )

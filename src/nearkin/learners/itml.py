@@ -251,8 +251,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             max_sweeps=self.max_iter,
             tol=tolerance_for(self.tol, bounded),
         )
-        remedy = "Raise max_iter or tol, or lower slack"
-        warn_unless_converged(solution, "ITML", remedy)
+        warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
         attributes = {
             "bounds_": bounds,
             "objective_": solution.objective,

@@ -147,10 +147,9 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     Parameters
     ----------
     n_landmarks : int or None, default=None
-        Rows that stand for all others. None keeps every row, the exact method with O(n³) time and
-        O(n²) memory, up to 5000 rows, and draws 1000 of more; ``n_landmarks=n`` keeps every row of
-        any number. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n, and
-        ``transform`` O(m) a row.
+        Rows that stand for all others. None keeps every row up to 5000, the exact method, and
+        draws 1000 of more. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n,
+        and ``transform`` O(m) a row.
     landmarks : {"random", "kmeans++", "farthest", "leverage"} or array, default="random"
         How they are chosen (see :func:`nearkin.spaces.landmarks.choose_landmarks`), or their row
         numbers. Points named in pairs are landmarks in any case, up to 2000 of them or
@@ -167,8 +166,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Of the polynomial kernel.
     center : bool, default=True
         Take directions from the centred kernel matrix, along which points vary. False takes the
-        matrix as it is, as the text of Yeung and Chang (2007) has it; its first direction is often
-        one that all points share. With ``extension="local"`` only.
+        matrix as it is, as Yeung and Chang (2007) do, whose first direction is often one that all
+        points share (``extension="local"`` only).
     weighting : {"calibrated", "paper"}, default="calibrated"
         ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
         are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
@@ -232,18 +231,15 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     -----
     Differences from the first paper: calibrated weights, cannot-links, labels and weighted pairs;
     small eigenvalues are dropped; local weights are conditioned relative to each neighbour's
-    distance, so that they pass into the unit vector at a landmark continuously
-    (:mod:`nearkin.spaces.local_weights`).
+    distance, so that they are continuous at landmarks (:mod:`nearkin.spaces.local_weights`).
 
     Labels stand for all pairs they imply, which are never listed. A triplet stands for a must-link
-    with the nearer and a cannot-link with the farther row, of half its weight each: the closed form
-    knows no order of distances, but directions along which the nearer rows differ less gain.
+    with the nearer and a cannot-link with the farther row, of half its weight each.
 
-    When not to use it: it weighs directions of the kernel's feature space as they are, and never
-    turns them. Where classes wind around each other it stays near the Euclidean distance however
-    many pairs there are (two half-moons: pair AUC below 0.8 with 1000 pairs, where
-    ``CosineMetric(kernel="rbf")`` and ``ITML(kernel="rbf")`` are above 0.98), and from some
-    hundreds of pairs on these gain more on most data.
+    When not to use it: it weighs directions of feature space, and never turns them. Where classes
+    wind around each other it stays near the Euclidean distance (two half-moons: pair AUC below 0.8
+    with 1000 pairs, where ``CosineMetric(kernel="rbf")`` and ``ITML(kernel="rbf")`` are above
+    0.98), and from some hundreds of pairs on these gain more on most data.
 
     Examples
     --------

@@ -60,9 +60,8 @@ class LMNN(MetricMixin, BaseEstimator):
         Learn a map to so many dimensions. All columns by default; then the problem is convex in
         the metric :math:`L^\top L`, and the start does not matter much.
     init : {"pca", "identity"} or array of shape (q, d), default="pca"
-        Where to start: leading principal axes, the first columns, or a given map, such as the
-        ``components_`` of an earlier fit. Without ``n_components`` the first two are both the
-        Euclidean metric.
+        Where to start: leading principal axes, the first columns (without ``n_components`` both
+        are the Euclidean metric), or a map such as the ``components_`` of an earlier fit.
     max_iter : int or None, default=None
         Most iterations. None is 1000, or 5 where rows of known class are so few beside the columns
         that a linear map could bring every class into one place, whatever holds for other rows.
@@ -83,8 +82,7 @@ class LMNN(MetricMixin, BaseEstimator):
     mean_ : ndarray of shape (d,)
     margin_ : float
         By how much an impostor's squared distance is to exceed a target's: the mean squared
-        Euclidean distance of targets. A metric and its margin can be scaled together, so another
-        margin would give the same metric, up to its scale.
+        Euclidean distance of targets. Another would only scale the metric.
     objective_ : ndarray
         Before the first round and after each, with all impostors at that time, in units of the
         margin. It never rises.
@@ -106,8 +104,7 @@ class LMNN(MetricMixin, BaseEstimator):
 
     Without labels, components of must-links are the classes, and only those count as different
     between which there is a cannot-link, so that it takes both. Weights of pairs are not used.
-    Rows of more than 1000 columns are seen along a basis of their differences, without loss for up
-    to 1000 rows, or else along their 300 leading principal axes.
+    More than 1000 columns are seen along axes: see :meth:`fit`.
 
     O(n² q) time a round, and O((p + n d) q) an iteration, for n rows with known class and p
     impostors; O(p + n q) memory beyond the rows.
@@ -190,7 +187,7 @@ class LMNN(MetricMixin, BaseEstimator):
         if margin == 0:
             notice(
                 "all rows of X coincide: there is nothing to learn, and the metric is where it "
-                "started.",
+                "started."
             )
         if not solution.converged and not stops_early:
             notice(
@@ -203,7 +200,7 @@ class LMNN(MetricMixin, BaseEstimator):
                 f"LMNN has {len(centered)} rows of known class and {n_columns} columns: it can "
                 "bring all rows of a class into one place, whatever holds for others, and may be "
                 "worse than the Euclidean distance. Stop early (max_iter=None), take fewer columns "
-                "(such as by PCA), or ITML.",
+                "(such as by PCA), or ITML."
             )
         components = along_principal_axes(solution.L, centered)
         self.components_ = components if axes is None else components @ axes

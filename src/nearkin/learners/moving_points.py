@@ -69,11 +69,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
     "window": [Interval(Real, 0, None, closed="neither")],
     "n_iter": [Interval(Integral, 1, None, closed="left"), None],
     "margin": [Interval(Real, 0, None, closed="left")],
-    "window_neighbors": [
-        StrOptions({"auto"}),
-        Interval(Integral, 1, None, closed="left"),
-        None,
-    ],
+    "window_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
 }
 
 
@@ -128,7 +124,14 @@ def window_springs(
         nearness[nearness <= _NEGLIGIBLE] = 0.0
         return np.asarray(regularization * nearness)
 
-    links = _link_springs(pairs, margin * np.sqrt(mean_squared))
+    # Must-links pull to zero, cannot-links push to the margin.
+    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
+    links = (
+        np.concatenate([pairs.must_link, pairs.cannot_link]),
+        np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        np.repeat([0.0, margin * np.sqrt(mean_squared)], [n_must, n_cannot]),
+        np.repeat([False, True], [n_must, n_cannot]),
+    )
     if n_neighbors is None:
         squared = all_squared_distances(F)
         weight = hold(squared)
@@ -140,17 +143,6 @@ def window_springs(
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
     return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
-
-
-def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any]:
-    """Make springs of must-links that pull to zero, and cannot-links that push to the margin."""
-    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
-    return (
-        np.concatenate([pairs.must_link, pairs.cannot_link]),
-        np.concatenate([pairs.must_weight, pairs.cannot_weight]),
-        np.repeat([0.0, margin], [n_must, n_cannot]),
-        np.repeat([False, True], [n_must, n_cannot]),
-    )
 
 
 def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
@@ -419,8 +411,7 @@ class LLMA(MetricMixin, BaseEstimator):
     Attributes
     ----------
     displacements_ : ndarray of shape (m, d)
-        The coefficients :math:`b_j`. An anchor itself moves by the weighted sum of its own and
-        of those near it: single ones may be large and cancel.
+        The coefficients :math:`b_j`, of which single ones may be large and cancel.
     anchors_ : int ndarray of shape (m,)
         Row numbers of the anchors: the points named in pairs, or 1000 of them by lot.
     anchor_rows_, width_, mean_
@@ -444,13 +435,12 @@ class LLMA(MetricMixin, BaseEstimator):
     pairs drawn from them, about five of each kind for a labelled row. Weights are not normalised
     to sum to one: then the nearest anchor would move a point however far away it is.
 
-    Points move within the d columns of X, so columns should have comparable scales. In few
-    dimensions classes that must pass through each other may end up mixed; :class:`KernelA` moves
-    them in feature space, where there is more room.
+    In few dimensions classes that must pass through each other may end up mixed; :class:`KernelA`
+    moves them in feature space, where there is more room.
 
     Fitting with m anchors takes O(n² m) time up to 2000 rows, beyond that O(n d) a row for the
-    neighbour search and O(m²) for the rest, and O(n m) memory. ``transform`` takes O(m d) a row,
-    by blocks on all cores. The objective is not convex; descent is what is promised.
+    neighbour search and O(m²) for the rest, and O(n m) memory; ``transform`` O(m d) a row. The
+    objective is not convex; descent is what is promised.
 
     Examples
     --------
@@ -496,7 +486,7 @@ class LLMA(MetricMixin, BaseEstimator):
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             notice(
                 "all rows of X coincide: every learned distance between them is zero. "
-                "Are its columns constant?",
+                "Are its columns constant?"
             )
         rows = X.astype(np.float64, order="C")
         mean = rows.mean(axis=0)

@@ -94,8 +94,7 @@ class RCA(MetricMixin, BaseEstimator):
         independent must-links: the fewer links, the less they are trusted. 0 is the method as
         published; directions without any variation within chunklets are dropped then.
     n_components : int or None, default=None
-        Keep this many principal axes of the learned configuration: the directions in which all rows
-        vary most beside the variance within chunklets. All by default.
+        Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
         Divide columns by their spreads first: standard deviations that outliers sway little.
         Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
@@ -125,10 +124,8 @@ class RCA(MetricMixin, BaseEstimator):
     shows to keep most information.
 
     O(p d² + d³) time for p linked rows, O(d²) memory; with ``n_components`` O(n d²) time for all n
-    rows. Fewer links than columns is the normal case and needs no care. Sparse rows of more than
-    300 columns are seen along their 300 leading singular vectors, which takes memory for 300
-    numbers a column and linked row; others of more than 1000 along a basis of their differences,
-    without loss for up to 1000 rows, or else along their 300 leading principal axes.
+    rows. Fewer links than columns is the normal case and needs no care. Very many columns are seen
+    along axes: see :meth:`fit`.
 
     Examples
     --------

@@ -156,20 +156,13 @@ class TeachableMixin(MetricMixin):
             )
 
         self._validated(access.take(X, np.array([0])), reset=False)  # even if no row of X is needed
-        if y is not None and not _are_the_same(y, taught.evidence.classes):
+        classes = taught.evidence.classes
+        if y is not None and (classes is None or not np.array_equal(number_classes(y), classes)):
             raise InputError(
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
             )
         evidence = revise_evidence(taught.evidence, taught.n_rows, pairs, withdrawn)
         return self._learn_again(X, evidence)
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _begin(self, X: Any, pairs: Pairs) -> Self:
-        """Take the first step of ``fit`` only."""
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        self._taught = find_space(self, X, Evidence(pairs, None), rng)
-        return self
 
     def _learn_again(self, X: Any, evidence: Evidence) -> Self:
         """Learn from other pairs of rows of the same X, of which only those are read."""
@@ -207,7 +200,12 @@ class TeachableMixin(MetricMixin):
 
 def begin_learning(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
     """Return a copy that has only found its space, with landmarks at the points of pairs."""
-    return clone(learner)._begin(X, pairs)
+    begun = clone(learner)
+    begun._validate_params()
+    X = begun._validated(X, reset=True)
+    rng = check_random_state(begun.random_state)
+    begun._taught = find_space(begun, X, Evidence(pairs, None), rng)
+    return begun
 
 
 def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
@@ -228,11 +226,6 @@ def get_taught(metric: Any) -> Taught:
             "fit again."
         )
     return taught
-
-
-def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
-    """Whether labels are those that ``fit`` had."""
-    return classes is not None and np.array_equal(number_classes(y), classes)
 
 
 # What these learners keep, beside what all do; some may be left from a fit with another kernel.
