@@ -844,7 +844,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedding: Any = None,
     ) -> None:
-        """Keep the map learned from scaled X, and find its verdicts (by all embedded rows, if given)."""
+        """Keep the map learned from scaled X, and find its verdicts; all rows may be embedded."""
 
         def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]

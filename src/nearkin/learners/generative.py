@@ -261,12 +261,9 @@ class Generative(MetricMixin, BaseEstimator):
         n_rounds = 1
         weights = None
         if self.combine in ("gmm", "kde"):
+            density = self._density(known, classes, rng)
             metric, weights, n_rounds = density_weighted_metric(
-                known - mean,
-                centred,
-                self._density(known, classes, rng),
-                interpolation,
-                self.n_iter,
+                known - mean, centred, density, interpolation, self.n_iter
             )
         else:
             some = known
