@@ -182,6 +182,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
             return dask.compute(collection, scheduler=client)[0]
 
     def _opened(self, X: Any) -> Any:
+        """Wrap dask collections as rows of ours."""
         return DaskRows(X, client=self.client) if is_dask(X) else X
 
     def _keep_some_rows(self, X: Any) -> None:

@@ -169,6 +169,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """Weigh columns, or groups of them, by logistic regression of the pairs."""
         usual = taught.settled
         together = self._group_columns(taught.space, usual)
         if not usual.any():

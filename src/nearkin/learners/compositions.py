@@ -459,6 +459,7 @@ def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
 
 
 def _total_variance(Z: Any) -> float:
+    """Sum of the variances of all columns."""
     return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 

@@ -333,6 +333,7 @@ class Generative(MetricMixin, BaseEstimator):
 
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
+        """Distances to the nearest kept rows, and their positions among these."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         if self._known.shape[0] == 0:

@@ -433,6 +433,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Learn in the family, and place the training rows or the landmarks."""
         links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)

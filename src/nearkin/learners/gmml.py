@@ -246,6 +246,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """Take the geometric mean of what both kinds of pairs ask for."""
         random_scatter = 2 * shrink_to_identity(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:

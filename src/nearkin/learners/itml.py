@@ -241,6 +241,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """Project the prior onto the bounds of the pairs."""
         prior, bounds = taught.settled
         links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
@@ -260,6 +261,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, solution.B, attributes)
 
     def _refuse_array_prior(self, where: str, remedy: str) -> None:
+        """Refuse a prior over columns where there are none."""
         if not isinstance(self.prior, str):
             raise InputError(
                 f"prior is an array, which has no meaning {where}: use prior='identity' or "

@@ -332,6 +332,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """Weigh the directions by the pairs, and again in the learned space for each iteration."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
         extension, by_labels = taught.space.extension, taught.settled

@@ -159,6 +159,7 @@ class LMNN(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Minimise the large-margin objective, and warn where it can mislead."""
         classes = find_known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)

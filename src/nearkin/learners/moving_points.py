@@ -324,6 +324,7 @@ class KernelA(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Move the rows in feature space by majorisation, and keep where landmarks lie."""
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
@@ -483,6 +484,7 @@ class LLMA(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Floats, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Move the anchors by majorisation, and all rows along with them."""
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             notice(
                 "all rows of X coincide: every learned distance between them is zero. "

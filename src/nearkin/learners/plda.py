@@ -159,6 +159,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """Estimate the covariance within classes from must-links, beside imagined ones."""
         links = draw_example_pairs(taught.evidence, rng)
         total = shrink_to_identity(taught.space.covariance, taught.n_rows)
         if not len(links.must_link) or not total.any():

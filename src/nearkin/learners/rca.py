@@ -163,6 +163,7 @@ class RCA(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Whiten the covariance within chunklets."""
         rows, chunklet = find_chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:

@@ -80,6 +80,7 @@ class TeachableMixin(MetricMixin):
     """
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
+        """Take both steps."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
             self._keep_result(learn_in_space(self, taught, evidence, taught.reads(X), rng))
