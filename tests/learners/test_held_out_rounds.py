@@ -44,14 +44,11 @@ class Told:
         return pair_auc(self.F @ np.linalg.cholesky(B), self.y)
 
 
-def test_where_rounds_harm_the_start_stays():
+def test_rounds_are_taken_where_they_help_and_the_start_stays_where_they_harm():
     told = Told([1.0] + 9 * [0.05], wrong=0.3)
     assert told.auc(0) == pytest.approx(1)
     assert told.auc(10) < 0.8
     assert told.rounds() == 0
-
-
-def test_where_rounds_help_they_are_taken():
     told = Told(10 * [1.0], wrong=0.1)
     found = told.rounds()
     assert found >= 1

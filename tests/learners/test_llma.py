@@ -160,26 +160,22 @@ def test_embedding_by_blocks_changes_nothing(monkeypatch):
 # What pairs do
 
 
-def test_must_linked_points_come_nearer_and_cannot_linked_part():
-    i = np.flatnonzero(Y == 0)[0]
+def test_must_linked_points_come_nearer_with_neighbours_and_cannot_linked_part():
+    def distance(a, b, pairs, **options):
+        return LLMA(**options).fit(X, pairs=pairs).distance(X[[a]], X[[b]])
+
+    i, k = np.flatnonzero(Y == 0)[0], np.flatnonzero(Y == 1)[0]
     j = np.flatnonzero((Y == 0) & (np.linalg.norm(X - X[i], axis=1) > 2))[0]  # opposite corner
-    k = np.flatnonzero(Y == 1)[0]
-    before = np.linalg.norm(X[i] - X[j])
-    assert LLMA().fit(X, pairs=Pairs([(i, j)])).distance(X[[i]], X[[j]]) < 0.5 * before
-    near, far = (
-        LLMA(margin=margin).fit(X, pairs=Pairs(cannot_link=[(i, k)])).distance(X[[i]], X[[k]])
-        for margin in (0.0, 3.0)
-    )
+    assert distance(i, j, Pairs([(i, j)])) < 0.5 * np.linalg.norm(X[i] - X[j])
+    near, far = (distance(i, k, Pairs(cannot_link=[(i, k)]), margin=m) for m in (0.0, 3.0))
     assert_allclose(near, np.linalg.norm(X[i] - X[k]), rtol=1e-9)
     assert far > 1.2 * near
-
-
-def test_neighbours_follow_a_must_linked_point():
     F = X - X.mean(axis=0)
     corner, opposite = np.flatnonzero((F > 0).all(axis=1)), np.flatnonzero((F < 0).all(axis=1))
     Z = LLMA().fit(X, pairs=Pairs([(corner[0], opposite[0])])).transform(X)
-    before = np.linalg.norm(X[corner[1:]].mean(axis=0) - X[opposite[1:]].mean(axis=0))
-    after = np.linalg.norm(Z[corner[1:]].mean(axis=0) - Z[opposite[1:]].mean(axis=0))
+    before, after = (
+        np.linalg.norm(A[corner[1:]].mean(axis=0) - A[opposite[1:]].mean(axis=0)) for A in (X, Z)
+    )
     assert after < 0.6 * before
 
 

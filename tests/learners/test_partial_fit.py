@@ -214,10 +214,10 @@ def test_only_rows_of_new_pairs_are_read(learner, kind):
     pairs = Pairs.from_labels(Y, 16, kind=kind, random_state=1)
     first, more = pairs.split(4, random_state=0)
     metric = fitted(learner, pairs=first)
-    new = np.setdiff1d(more.points, first.points)
     # Random rows for the threshold are all rows here, and known since fit.
+    new = [] if kind == "must" else np.setdiff1d(more.points, first.points)
     sight = np.full_like(rows, np.nan)
-    sight[[0, *([] if kind == "must" else new)]] = rows[[0, *([] if kind == "must" else new)]]
+    sight[[0, *new]] = rows[[0, *new]]
     metric.partial_fit(sight, pairs=more)
     assert_same_metric(metric, fitted(learner, pairs=pairs))
 
@@ -276,23 +276,15 @@ def test_without_pairs_the_metric_is_that_before_the_first(learner):
 
 @each_learner()
 def test_first_call_is_fit(learner):
-    rows = as_seen_by(learner, X)
-    metric = clone(learner).partial_fit(rows, pairs=PAIRS)
+    rows, metric = as_seen_by(learner, X), clone(learner)
+    with pytest.raises(ValueError, match="nothing to withdraw: this learner is not fitted"):
+        metric.partial_fit(rows, withdrawn=some(0))
+    metric.partial_fit(rows, pairs=PAIRS)
     expected = clone(learner).fit(rows, pairs=PAIRS)
     assert_array_equal(metric.transform(rows), expected.transform(rows))
     assert metric.threshold_ == expected.threshold_
     labelled = clone(learner).partial_fit(rows, Y).partial_fit(rows, Y, pairs=PAIRS)
     assert labelled._taught.evidence.pairs == PAIRS
-
-
-def test_first_call_that_fails_can_be_made_again():
-    metric = KernelBeta(weighting="paper", random_state=0)
-    with pytest.raises(ValueError, match="learns from must-links"):
-        metric.partial_fit(X, pairs=Pairs(cannot_link=[(0, 1)]))
-    with pytest.raises(ValueError, match="nothing to withdraw: this learner is not fitted"):
-        metric.partial_fit(X, withdrawn=some(0))
-    metric.partial_fit(X, pairs=PAIRS)
-    assert_same_metric(metric, KernelBeta(weighting="paper", random_state=0).fit(X, pairs=PAIRS))
 
 
 @each_learner("random landmarks", "ITML", "GMML landmarks")
@@ -322,12 +314,10 @@ def test_copies_go_on_by_themselves(learner):
 @each_learner("random landmarks", "ITML")
 def test_seeds(learner):
     rng = np.random.RandomState(3)
-    learner = clone(learner).set_params(random_state=rng)
-    metric = learner.fit(X, pairs=some(0, 1))
+    metric = clone(learner).set_params(random_state=rng).fit(X, pairs=some(0, 1))
     threshold, state = metric.threshold_, rng.get_state()[1].copy()
-    metric.partial_fit(X, pairs=PAIRS).partial_fit(X, withdrawn=PAIRS).partial_fit(
-        X, pairs=some(0, 1)
-    )
+    for change in ({"pairs": PAIRS}, {"withdrawn": PAIRS}, {"pairs": some(0, 1)}):
+        metric.partial_fit(X, **change)
     assert metric.threshold_ == threshold  # by the same random rows
     assert_array_equal(rng.get_state()[1], state)
 
