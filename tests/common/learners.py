@@ -77,14 +77,14 @@ ENTRIES = {
         },
     ),
     "KernelA": Entry(
-        "test_kernel_a.py::test_exact_version_is_the_published_update",
+        "test_moving_points.py::test_exact_version_is_the_published_update",
         {
             "KernelA": {},
             "KernelA and weights": {"learn_weights": True},
             "KernelA scaled": {"n_landmarks": SOME, "window_neighbors": 6},
         },
     ),
-    "LLMA": Entry("test_llma.py::test_steps_are_those_of_the_formula", {"LLMA": {}}),
+    "LLMA": Entry("test_moving_points.py::test_steps_are_those_of_the_formula", {"LLMA": {}}),
     "ITML": Entry(
         "test_itml.py::test_learned_metric_is_that_of_the_plain_loop",
         {"ITML": {}, "ITML kernel": {"kernel": "rbf"}},

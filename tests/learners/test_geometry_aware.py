@@ -3,19 +3,24 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
-from nearkin import GeometryAware, Pairs
+from nearkin import GeometryAware, Pairs, load
+from nearkin.learners.geometry_aware import FewRowsWarning, rounds_that_gain, warn_of_few_rows
 from nearkin.pairs.supervision import draw_of_each_kind
+from nearkin.scores import pair_auc
+from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.spectral import smoothest_functions
 from tests.cases import each
 
 FAMILIES = ("spectral", "data_dependent", "rbf")
 each_family = each("family", FAMILIES)
+SLACK = 5.0
 
 
 X, Y = make_moons(200, noise=0.06, random_state=0)
@@ -212,6 +217,7 @@ def test_duplicated_rows_are_one_place(family):
         *(({"bounds": bad}, "bounds") for bad in ((2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "w")),
         ({"family": "data_dependent", "kernel": "precomputed"}, "kernel"),
         ({"family": "rbf", "n_landmarks": 1}, "n_landmarks=1 is one row"),
+        ({"family": "rbf", "stop": "held_out"}, 'stop="held_out" counts rounds on a graph'),
     ],
 )
 def test_wrong_parameters(options, message):
@@ -236,3 +242,93 @@ def test_a_direction_that_must_links_let_grow_without_end_is_told():
     assert np.isfinite(found).all()
     assert np.ptp(found) > 0
     GeometryAware(random_state=0, n_iter=3).fit(X, pairs=pairs)  # without a word
+
+
+def test_functions_that_sit_on_few_rows_are_told():
+    rng = np.random.RandomState(0)
+    digits, y = load_digits(n_class=2, return_X_y=True)
+    links = rng.randint(len(y), size=(400, 2))
+    alike = links[(y[links[:, 0]] == y[links[:, 1]]) & (links[:, 0] != links[:, 1])][:30]
+    both = Pairs.from_labels(y, 30, random_state=0)
+    GeometryAware(random_state=0).fit(digits, pairs=both)  # no warning
+    far = np.vstack([digits, 60 + 5 * rng.normal(size=(3, 64))])
+    with pytest.warns(FewRowsWarning, match=r"a few of 363 rows.*Use normalized=True"):
+        GeometryAware(random_state=0).fit(far, pairs=Pairs(alike))
+    with pytest.warns(FewRowsWarning, match=r"all others\. Join more rows"):
+        warn_of_few_rows(np.eye(300)[:, :1], can_normalize=False)
+    warn_of_few_rows(np.zeros((100, 2)), can_normalize=True)
+
+
+# Rounds are taken as long as pairs that are held out gain
+
+
+class Told:
+    """Sixty points that their first coordinate tells apart, and pairs by labels partly wrong."""
+
+    def __init__(self, weights, wrong):
+        rng = np.random.RandomState(1)
+        self.y = np.arange(60) % 2
+        informative = self.y - 0.5 + 0.05 * rng.randn(60)
+        self.F = np.linalg.qr(np.column_stack([informative, rng.randn(60, 9)]))[0]
+        self.family = SpectralFamily(self.F, np.asarray(weights, dtype=float))
+        told = np.where(rng.rand(60) < wrong, 1 - self.y, self.y)
+        self.links = Pairs.from_labels(told, 200, random_state=1)
+        self.ends = draw_random_pairs(60, rng)
+        self.bounds = estimate_bounds(self.F, self.ends, self.family.prior)
+
+    def rounds(self, links=None, most=10):
+        links, rng = self.links if links is None else links, np.random.RandomState(0)
+        return rounds_that_gain(
+            self.family, links, self.bounds, SLACK, self.ends, most=most, rng=rng
+        )
+
+    def auc(self, n_iter):
+        """After so many rounds with all pairs, by what is true."""
+        B = self.family.prior
+        if n_iter:
+            bounded = bound_pairs(self.links, self.bounds, SLACK)
+            B = alternate(self.family, bounded, n_iter=n_iter).solution.B
+        return pair_auc(self.F @ np.linalg.cholesky(B), self.y)
+
+
+def test_rounds_are_taken_where_they_help_and_the_start_stays_where_they_harm():
+    told = Told([1.0] + 9 * [0.05], wrong=0.3)
+    assert told.auc(0) == pytest.approx(1)
+    assert told.auc(10) < 0.8
+    assert told.rounds() == 0
+    told = Told(10 * [1.0], wrong=0.1)
+    found = told.rounds()
+    assert found >= 1
+    assert told.auc(found) > told.auc(0) + 0.1
+    assert told.rounds(most=1) == 1
+    assert told.rounds() == found
+
+
+def test_one_kind_of_pair_is_judged_beside_random_ones():
+    told = Told(10 * [1.0], wrong=0.0)
+    for links in (Pairs(told.links.must_link), Pairs((), told.links.cannot_link)):
+        assert told.rounds(links) >= 1
+    assert told.rounds(Pairs([(0, 2)])) == 0  # nothing is left to judge by
+
+
+@each("family", ["spectral", "data_dependent"])
+def test_a_learner_takes_that_many_rounds_with_all_pairs(family):
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    y = np.where(np.arange(150) % 5 == 0, y, -1)
+    metric, again = (
+        GeometryAware(family=family, stop="held_out", random_state=0).fit(X, y) for _ in range(2)
+    )
+    assert_array_equal(again.embedding_, metric.embedding_)
+    assert 1 <= metric.n_iter_ <= 20
+    as_many = GeometryAware(family=family, n_iter=metric.n_iter_, tol=0, random_state=0).fit(X, y)
+    assert_array_equal(as_many.embedding_, metric.embedding_)
+
+
+def test_a_learner_that_stays_at_its_start_can_be_stored(tmp_path):
+    X, _ = make_moons(150, noise=0.2, random_state=0)
+    pairs = Pairs([(0, 1)], [(2, 3)], closer=[(4, 5, 6)])
+    metric = GeometryAware(stop="held_out", random_state=0).fit(X, pairs=pairs)
+    assert (metric.n_iter_, len(metric.objective_)) == (0, 0)
+    assert_array_equal(metric.weights_, np.exp(-metric.diffusion * metric.eigenvalues_))
+    metric.save(tmp_path / "start.nearkin")
+    assert_array_equal(load(tmp_path / "start.nearkin").transform(X), metric.transform(X))

@@ -5,7 +5,7 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 
 from nearkin import ITML, Pairs
-from nearkin.datasets import make_three_normal, make_xor
+from nearkin.datasets import make_three_normal
 from nearkin.learners.itml import prior_metric
 from nearkin.solvers.logdet import PERCENTILES, best_slacks, estimate_bounds, logdet_objective
 from nearkin.spaces.linalg import leading_components
@@ -151,25 +151,6 @@ def test_rows_that_are_all_equal_leave_the_prior():
     assert record[0].filename == __file__
     assert_allclose(metric_of(learner), np.eye(2), atol=1e-12)
     assert_array_equal(learner.distance(X), 0)
-
-
-def test_kernel_solves_what_columns_cannot():
-    X, y = make_xor(300, random_state=0)
-    pairs = Pairs.from_labels(y, 60, random_state=0)
-    X_new, y_new = make_xor(100, random_state=1)
-    assert ITML(random_state=0).fit(X, pairs=pairs).score(X_new, y_new) < 0.7
-    for extension in ("local", "nystroem"):
-        learner = ITML(kernel="rbf", extension=extension, n_landmarks=100, random_state=0)
-        assert learner.fit(X, pairs=pairs).score(X_new, y_new) > 0.9
-        assert learner.n_components_ <= 60
-
-
-def test_linear_kernel_is_the_method_on_columns():
-    expected = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=PAIRS).distance(X)
-    kernel = ITML(
-        kernel="linear", extension="nystroem", rank_tol=1e-9, bounds=(1, 4), tol=1e-13
-    ).fit(X, pairs=PAIRS)
-    assert_allclose(kernel.distance(X), expected, atol=1e-5 * expected.max())
 
 
 @each(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from nearkin import LMNN, Pairs
+from nearkin import LMNN, Euclidean, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers import large_margin
@@ -297,3 +297,15 @@ def test_rows_that_come_into_one_place_leave_it_where_that_is_better():
     assert metric.objective_[-1] < 47.4 < 48 <= metric.objective_[1]
     assert (np.diff(metric.objective_) <= 0).all()
     assert np.linalg.norm(metric.components_) > 0.1
+
+
+def test_lmnn_with_fewer_rows_than_columns_stops_early_or_says_so():
+    digits, y = load_digits(return_X_y=True)
+    few = np.concatenate([np.flatnonzero(digit == y)[:5] for digit in range(10)])
+    rest = np.setdiff1d(np.arange(len(y)), few)[::4]
+    early = LMNN(random_state=0).fit(digits[few], y[few])
+    with pytest.warns(UserWarning, match="LMNN has 50 rows of known class and 5[0-9] columns"):
+        late = LMNN(random_state=0, max_iter=500).fit(digits[few], y[few])
+    euclidean = Euclidean().fit(digits[few], y[few])
+    early, late, euclidean = (m.score(digits[rest], y[rest]) for m in (early, late, euclidean))
+    assert early > euclidean + 0.01 > late
