@@ -163,7 +163,6 @@ def test_pairs_that_say_nothing_leave_the_euclidean_metric():
 
 
 def test_many_pairs_decide_alone():
-
     def spread(links):
         Z = X[links[:, 0]] - X[links[:, 1]]
         return Z.T @ Z / len(Z)

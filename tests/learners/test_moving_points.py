@@ -113,7 +113,6 @@ def test_points_and_weights_together_never_raise_their_objective(regularization)
 
 
 def test_weights_without_a_window_after_one_step_and_with_all_neighbours():
-
     def fit(**options):
         return KernelA(random_state=0, **options).fit(X, pairs=PAIRS)
 
