@@ -68,7 +68,8 @@ def test_with_landmarks_a_is_rectangular():
     at = metric.landmarks_
     assert len(PAIRS.points) <= len(at) < len(X)
     # A has a row for each point and a column for each landmark, and starts from the local weights.
-    W = LocalExtension(KernelLandmarks(Kernel("rbf", gamma=0.4), X[at]), 5).weights(X).toarray()
+    local = LocalExtension(KernelLandmarks(Kernel("rbf", gamma=0.4), X[at]), 5)
+    W = local.embed(X, np.eye(len(at)))
     L = center_kernel(rbf_kernel(X[at], gamma=0.4))
     options = {"regularization": 0.01, "window": 0.1, "n_iter": 3}
     K_A, objective = oracles.kernel_a(L, PAIRS, A=W, **options)

@@ -125,15 +125,6 @@ class Learned:
     image: Image
 
 
-@dataclass(frozen=True)
-class Result:
-    """What the second step gives: the map, attributes, and what it takes again with other pairs."""
-
-    map: Map
-    attributes: dict[str, Any]
-    taught: Taught
-
-
 def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
     """Find where to learn, and all else that does not depend on what pairs say: the first step.
 
@@ -163,7 +154,7 @@ def learn_in_space(
     rng: np.random.RandomState | None = None,
     *,
     judges: bool = True,
-) -> Result:
+) -> tuple[Learned, Taught]:
     """Learn a metric in a space, and with ``judges`` its threshold: the second step.
 
     ``taught`` is of the first step or an earlier second one, ``evidence`` has the labels that the
@@ -188,7 +179,7 @@ def learn_in_space(
             taught = taught.holding(rows, read)
             embedded = image(taught.at(rows))
         attributes |= examples.verdicts(embedded)
-    return Result(learned.map, attributes, taught)
+    return replace(learned, attributes=attributes), taught
 
 
 def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
@@ -200,8 +191,8 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
     taught = call_once(find_space, learner, X, named, rng)
-    result = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
-    return np.asarray(result.map.apply(X))
+    learned, _ = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
+    return np.asarray(learned.map.apply(X))
 
 
 def host_doubles(coordinates: Any) -> Floats:

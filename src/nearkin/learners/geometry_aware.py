@@ -13,10 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin._types import Floats, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
+from nearkin.learners.fit_steps import call_once
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
-from nearkin.learners.fit_steps import call_once
 from nearkin.rows.sparse import to_dense
 from nearkin.scores.held_out import average_precision, deal_pairs, rank_among
 from nearkin.solvers.kernel_families import (

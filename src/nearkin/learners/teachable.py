@@ -17,7 +17,6 @@ from nearkin.learners.base import MetricMixin, update_state
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import (
     Learned,
-    Result,
     Taught,
     call_once,
     find_space,
@@ -83,7 +82,7 @@ class TeachableMixin(MetricMixin):
         """Take both steps."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
-            self._keep_result(learn_in_space(self, taught, evidence, taught.reads(X), rng))
+            self._keep_result(*learn_in_space(self, taught, evidence, taught.reads(X), rng))
 
     @update_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -173,7 +172,7 @@ class TeachableMixin(MetricMixin):
             return taught.space.coordinates(self._validated(access.take(X, rows), reset=False))
 
         with one_core():  # a second one would wait for the first more often than help
-            return self._keep_result(learn_in_space(self, taught, evidence, read))
+            return self._keep_result(*learn_in_space(self, taught, evidence, read))
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         taught: Taught | None = getattr(self, "_taught", None)
@@ -185,14 +184,11 @@ class TeachableMixin(MetricMixin):
         ]
         return [TaughtPart(self, taught, np.concatenate(ends), share)]
 
-    def _keep_result(self, result: Result) -> Self:
+    def _keep_result(self, learned: Learned, taught: Taught) -> Self:
         """Set the fitted attributes of the second step."""
         self.__dict__.pop("_importances", None)
-        self.__dict__.update(
-            result.attributes,
-            map_=compose_after_scaling(self.column_scale_, result.map),
-            _taught=result.taught,
-        )
+        map_ = compose_after_scaling(self.column_scale_, learned.map)
+        self.__dict__.update(learned.attributes, map_=map_, _taught=taught)
         return self
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
