@@ -130,14 +130,6 @@ def test_metric_is_the_weighted_mean(combine, monkeypatch):
     assert_allclose(again.metric_, metric.metric_, rtol=1e-6, atol=1e-9)
 
 
-def test_rounds_end_when_the_metric_is_at_rest():
-    rested = Generative(combine="kde", n_iter=200, random_state=0).fit(X, Y)
-    assert rested.n_iter_ < 200
-    one = Generative(combine="kde", n_iter=1, random_state=0).fit(X, Y)
-    assert one.n_iter_ == 1
-    assert np.abs(one.metric_ - rested.metric_).max() > 1e-6
-
-
 def test_kernel_weights_are_densities_of_the_likeliest_bandwidth():
     rng = np.random.RandomState(0)
     Z = rng.standard_normal((30, 2))
@@ -167,10 +159,13 @@ def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
         assert_allclose(kernel_density_weights(Z, 1, np.random.RandomState(0)), 1 / len(Z))
 
 
-def test_mixture_weights_are_densities():
+def test_mixture_weights_are_densities_and_rounds_end_when_the_metric_is_at_rest():
     models = fit_class_models(X, Y)
     densities = np.exp(models.log_densities(X)).mean(axis=1)  # classes of equal size
     assert_allclose(mixture_density_weights(X, models), densities / densities.sum())
+    rested, one = (Generative(combine="kde", n_iter=n, random_state=0).fit(X, Y) for n in (200, 1))
+    assert one.n_iter_ == 1 < rested.n_iter_ < 200
+    assert np.abs(one.metric_ - rested.metric_).max() > 1e-6
 
 
 def test_left_out_classes_are_by_the_other_rows():
@@ -204,14 +199,10 @@ def test_local_neighbors_are_those_under_the_metric_at_each_row():
         assert_array_equal(found, np.argsort(squared)[:3])
         assert_allclose(near**2, np.sort(squared)[:3], rtol=1e-8)
     assert_allclose(metric.metric_, mean_local_metric(X[:90], metric.models_, None, 0.4), rtol=1e-6)
-
-
-def test_local_neighbors_by_blocks_equal_one_by_one():
-    models = fit_class_models(X, Y)
-    together = local_neighbors(X, X, models, 0.1, 4)
-    one_by_one = [local_neighbors(x[None], X, models, 0.1, 4) for x in X]
-    assert_array_equal(together[1], np.concatenate([rows for _, rows in one_by_one]))
-    assert_array_equal(together[1][:, 0], np.arange(120))
+    _, together = local_neighbors(X, X, metric.models_, 0.1, 4)  # by blocks
+    one_by_one = [local_neighbors(x[None], X, metric.models_, 0.1, 4)[1] for x in X]
+    assert_array_equal(together, np.concatenate(one_by_one))
+    assert_array_equal(together[:, 0], np.arange(120))
 
 
 @each("combine", COMBINE)

@@ -67,14 +67,10 @@ def test_leading_components_factor_the_metric():
 
 def test_default_bounds_are_distances_of_the_data_under_the_prior():
     upper, lower = ITML(random_state=0).fit(X, pairs=PAIRS).bounds_
-    distances = pdist(X)
-    assert_allclose([upper, lower], np.percentile(distances, PERCENTILES), rtol=0.1)
+    assert_allclose([upper, lower], np.percentile(pdist(X), PERCENTILES), rtol=0.1)
     doubled = ITML(prior=4 * np.eye(4), random_state=0).fit(X, pairs=PAIRS)
     assert_allclose(doubled.bounds_, [2 * upper, 2 * lower])
-
-
-def test_bounds_where_distances_are_alike_or_none():
-    ends = np.array([[0, 0, 1, 1], [1, 2, 2, 1]])
+    ends = np.array([[0, 0, 1, 1], [1, 2, 2, 1]])  # of distances that are alike, or none
     assert_allclose(estimate_bounds(np.eye(3), ends, np.eye(3)), [np.sqrt(0.5), np.sqrt(2)])
     assert estimate_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
 

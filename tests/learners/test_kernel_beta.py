@@ -276,12 +276,8 @@ def test_labels_equal_all_pairs_they_imply(weighting):
     labels = np.where(np.arange(60) < 30, Y, -1)
     pairs = Pairs.from_labels(labels)
     if weighting == "calibrated":  # labels count as many pairs as there are labelled rows
-        pairs = Pairs(
-            pairs.must_link,
-            pairs.cannot_link,
-            must_weight=np.full(len(pairs.must_link), 30 / len(pairs.must_link)),
-            cannot_weight=np.full(len(pairs.cannot_link), 30 / len(pairs.cannot_link)),
-        )
+        must, cannot = (np.full(len(k), 30 / len(k)) for k in (pairs.must_link, pairs.cannot_link))
+        pairs = Pairs(pairs.must_link, pairs.cannot_link, must_weight=must, cannot_weight=cannot)
     metric = KernelBeta(weighting=weighting)
     assert_allclose(metric.fit(X, labels).beta_, metric.fit(X, pairs=pairs).beta_, rtol=1e-8)
 

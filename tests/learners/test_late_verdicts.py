@@ -67,13 +67,10 @@ def test_what_was_set_stays():
     assert metric.threshold_ == 7.0
 
 
-def test_threads_find_the_same():
+def test_threads_find_the_same_and_unfitted_learners_none():
     metric = RCA(random_state=0).fit(X, Y)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: metric.threshold_, range(8)))
     assert_array_equal(found, RCA(random_state=0).fit(X, Y).threshold_)
-
-
-def test_a_learner_that_is_not_fitted_has_none():
     with pytest.raises(AttributeError, match="threshold_"):
         RCA().threshold_  # noqa: B018

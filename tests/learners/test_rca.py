@@ -115,19 +115,17 @@ def test_rank_deficient_data_give_finite_distances(shrinkage):
     assert metric.n_components_ == (3 if shrinkage == 0 else 6)
     # The copies change no order of distances for the published method.
     if shrinkage == 0:
-        plain = RCA(shrinkage=0).fit(rows[:, :3], pairs=PAIRS)
-        assert_allclose(metric.distance(rows), plain.distance(rows[:, :3]), atol=1e-7)
+        plain = RCA(shrinkage=0).fit(X, pairs=PAIRS)
+        assert_allclose(metric.distance(rows), plain.distance(X), atol=1e-7)
 
 
 def test_fewer_links_than_columns():
-    rng = np.random.RandomState(0)
-    X = rng.standard_normal((30, 50))
-    metric = RCA().fit(X, pairs=Pairs([(0, 1), (2, 3)]))
-    Z = metric.transform(X)
+    wide = np.random.RandomState(0).standard_normal((30, 50))
+    Z = RCA().fit(wide, pairs=Pairs([(0, 1), (2, 3)])).transform(wide)
     assert Z.shape == (30, 50)
     assert np.isfinite(Z).all()
     # Linked rows come closer than they were, relative to others.
-    D, D_learned = (np.sqrt(((A[:, None] - A[None]) ** 2).sum(axis=2)) for A in (X, Z))
+    D, D_learned = (np.sqrt(((A[:, None] - A[None]) ** 2).sum(axis=2)) for A in (wide, Z))
     assert D_learned[0, 1] / D_learned.mean() < D[0, 1] / D.mean()
 
 
