@@ -32,7 +32,7 @@ from benchmarks.few_pairs.data import pairs_with_mistakes
 from benchmarks.record import Table, stored
 from benchmarks.resume import Job, Row, complete
 from nearkin import ITML, Clusters, Pairs
-from nearkin.clustering.choice import CandidateSearch
+from nearkin.clustering.clusters import CandidateSearch
 from nearkin.clustering.partitions import Partitions
 from nearkin.errors import InputError
 from nearkin.pairs.closure import number_by_appearance

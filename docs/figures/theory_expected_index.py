@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 import nearkin as nk
-from nearkin.clustering.choice import HeldOutRates, share_together
+from nearkin.clustering.clusters import HeldOutRates, share_together
 
 X, y = load_digits(return_X_y=True)
 X, y = PCA(10, random_state=0).fit_transform(X)[:600], y[:600]

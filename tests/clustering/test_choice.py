@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
 
 from nearkin import Pairs
-from nearkin.clustering.choice import (
+from nearkin.clustering.clusters import (
     CandidateSearch,
     Fold,
     HeldOutRates,

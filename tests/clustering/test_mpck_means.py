@@ -220,7 +220,7 @@ def test_fixed_metric_without_pairs_is_k_means(seed):
     X, *_ = random_case(seed, n=60)
     problem = PairwiseObjective(X, Pairs(), learn_metric=False)
     labels, centers, weights, _ = lower_objective(
-        problem, X[:3], problem.first_weights(), 300, 0.0, np.random.RandomState(0)
+        problem, X[:3], problem.first_weights, 300, 0.0, np.random.RandomState(0)
     )
     expected = KMeans(3, init=X[:3], n_init=1, tol=0).fit(X)
     assert_array_equal(weights, 1)
@@ -429,7 +429,7 @@ def test_first_run_starts_from_the_classes_of_labels():
     means = [X[partial == c].mean(axis=0) for c in (0, 1)]
     fitted = MPCKMeans(2, n_init=1, max_iter=1, random_state=0, **PUBLISHED).fit(X, partial)
     problem = PairwiseObjective(X, Pairs.from_labels(partial))
-    weights = problem.first_weights()
+    weights = problem.first_weights
     labels = problem.assign(np.array(means), weights, None, np.random.RandomState(0))
     expected, _ = problem.update(labels, np.array(means), weights)
     order = np.argsort(fitted.cluster_centers_[:, 1])
@@ -481,7 +481,7 @@ def test_no_half_step_raises_the_objective_and_weights_are_the_best(seed, hold):
     X, pairs, labels, centers, _ = random_case(seed)
     learn_metric, hold = hold is not None, hold or 0.0
     problem = PairwiseObjective(X, pairs, learn_metric, start="pairs", hold=hold)
-    first = problem.first_weights()
+    first = problem.first_weights
     weights, rng = first, np.random.RandomState(seed)
 
     def value(labels, centers, weights):
@@ -507,7 +507,7 @@ def test_weights_that_hold_on_stay_as_they_start():
     pairs = Pairs.from_labels(y, 30, random_state=0)
     for start in ("pairs", "identity", "variances"):
         fitted = MPCKMeans(3, start_metric=start, hold=1e9, random_state=0).fit(X, pairs=pairs)
-        first = PairwiseObjective(X, pairs, start=start).first_weights()
+        first = PairwiseObjective(X, pairs, start=start).first_weights
         assert_allclose(fitted.metric_weights_, first, rtol=1e-6)
 
 
@@ -521,11 +521,11 @@ def test_pairs_say_which_columns_count_at_first():
     n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
     said = (shares[1] + 20) / (n_cannot + 20) / ((shares[0] + 10) / (n_must + 10))
     expected = said / (said * X.var(axis=0)).mean()
-    assert_allclose(PairwiseObjective(X, pairs, start="pairs").first_weights(), expected)
+    assert_allclose(PairwiseObjective(X, pairs, start="pairs").first_weights, expected)
     # Heavier pairs count more, but no more of them are there.
     heavier = Pairs(pairs.must_link, pairs.cannot_link, must_weight=np.full(n_must, 7.0))
-    assert_allclose(PairwiseObjective(X, heavier, start="pairs").first_weights(), expected)
-    without = PairwiseObjective(X, Pairs(), start="pairs").first_weights()
+    assert_allclose(PairwiseObjective(X, heavier, start="pairs").first_weights, expected)
+    without = PairwiseObjective(X, Pairs(), start="pairs").first_weights
     assert_allclose(without, 1 / X.var(axis=0).mean())
 
 
@@ -537,7 +537,7 @@ def test_empty_clusters_get_rows_at_no_cost(seed):
     found, moved = fill_empty_clusters(problem, labels, centers, weights)
     before = oracle_objective(X, pairs, labels, centers, weights)
     assert oracle_objective(X, pairs, found, moved, weights) < before
-    assert (problem.violated(found) <= problem.violated(labels)).all()
+    assert (problem.find_broken(found) <= problem.find_broken(labels)).all()
     if len(set(found)) < 6:  # must-links tie what each cluster has
         for c in set(found):
             rows = np.flatnonzero(found == c)

@@ -1,10 +1,9 @@
-"""Clusters: groups of rows that agree with pairs, and their number."""
+"""Clusters: groups of rows that agree with pairs, and how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -12,14 +11,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.decomposition import PCA
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin, silhouette_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Ints
-from nearkin.clustering.choice import CandidateSearch, JudgedCandidate, count_groups, make_folds
+from nearkin._types import Floats, Ints, Mask
 from nearkin.clustering.constraints import (
     Blocks,
     PairsError,
@@ -39,22 +36,65 @@ from nearkin.clustering.partitions import (
     estimate_share_of_same,
     find_affinities,
     fit_metric,
+    fit_metric_again,
     fit_sharpness,
     grow_tree,
     score_others,
     split_groups,
+    vote_on_groups,
 )
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import show_progress, tell
-from nearkin.pairs.closure import number_by_appearance
+from nearkin.pairs.closure import keys_of, number_by_appearance
 from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, refuse_triplets
+from nearkin.pairs.supervision import (
+    Evidence,
+    check_roles,
+    draw_example_pairs,
+    draw_of_each_kind,
+)
 from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import count_rows
+from nearkin.scores.held_out import deal_pairs
 
+# Numbers by which candidates are compared were chosen by hand on the sets that settings are tuned
+# on (``benchmarks/few_pairs/data.py``), with ``benchmarks/clusters``, but for those said otherwise.
+
+# Pairs of either kind that are imagined beside those judged, together as often as any two rows.
+_IMAGINED = 1.0
+# Between which the share of same pairs is always.
+_LEAST_SHARE, _MOST_SHARE = 1e-3, 0.95
+# How much the share of same pairs that is known beforehand counts, as the mean of (T − F)² does:
+# more where few pairs are judged, since errors of F are part of both sides; and how many times
+# larger or smaller the share may be than that.
+_BEFOREHAND, _BY_PAIRS = 0.05, 4.0
+_WITHIN = 3.0
+# Numbers that are tried first; then those around the best, and further ones if that is the last.
+_FIRST_NUMBERS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
+_FURTHER = 1.4
+_AROUND = 3
+# Judged pairs that stability counts as much as.
+_STABILITY_COUNTS = 10.0
+# What twice as many groups must gain where one pair is judged, and what it costs to have twice as
+# many groups, or half as many, as there would be if all were of one size; of n pairs, 1 / √n of it.
+_PRICE_OF_MORE = 0.1
+_PRICE_OF_UNEVEN = 0.2
+# A candidate must have this share of the groups that it was asked for.
+_LEAST_FOUND = 0.6
+# Times that judged pairs are drawn anew for the interval of the number, and its share of them: by
+# convention.
+_N_DRAWS = 200
+_CONFIDENCE = 0.9
+# Parts of the pairs, of which each is held out once; or of the rows, with their share in each.
+_N_FOLDS = 4
+_SHARE = 0.8
+# Pairs of either kind that labels are judged by, and that folds learn and judge by, at most.
+_MOST_PAIRS = 500
+# How often the grouping by all pairs votes, beside those of folds.
+_OWN_VOTES = 2
 # Rows that are mapped, or placed, at a time, which bounds memory; it changes no result.
 _ROWS_AT_A_TIME = 8192
 # Share of a sample that is filled with rows in pairs. Chosen by hand.
@@ -67,14 +107,276 @@ _MOST_GROUPED = 4000
 _LEAST_ROWS = 3
 # Groups that rows are placed in by scores, which bounds memory; into more, linkage joins rows.
 _MOST_BY_SCORES = 500
-# Pairs of either kind that labels are judged by.
-_MOST_EXAMPLES = 500
 # Lines of a table that is printed.
 _MOST_LINES = 10
 LINKAGE = "linkage"
 # Families that take part if nothing else is said: with pairs, as good as five that there were, and
 # shapes in the plane are lost without linkage (``benchmarks/clusters/RESULTS.md``).
-USUAL_FAMILIES = ("k-means", "linkage")
+USUAL_FAMILIES = ("k-means", LINKAGE)
+
+
+@dataclass(frozen=True)
+class HeldOutRates:
+    """What groupings say of held-out pairs, ``same`` or different, which have weights.
+
+    ``together``, (n_groupings, n_pairs), is 1 where a grouping puts the two together, else 0.
+    ``shares`` are those of all pairs of rows that each grouping puts together, ``usual_share`` that
+    of the same ones, as far as it is known without held-out pairs.
+    """
+
+    together: Floats
+    same: Mask
+    weights: Floats
+    shares: Floats
+    usual_share: float
+
+    def estimate_rates(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """Estimate shares T of same and F of different pairs that each grouping puts together."""
+        weights = self.weights if weights is None else weights
+        found = []
+        for kind in (self.same, ~self.same):
+            counted = weights * kind
+            total = self.together @ counted + _IMAGINED * self.shares
+            found.append(total / (counted.sum() + _IMAGINED))
+        return found[0], found[1]
+
+    def estimate_prevalence(self, weights: Floats | None = None) -> float:
+        """Estimate the share of all pairs of rows that are the same, by least squares."""
+        T, F = self.estimate_rates(weights)
+        counts = _BEFOREHAND + _BY_PAIRS / max(self.n_balanced, 1.0)
+        told = float(((self.shares - F) * (T - F)).mean()) + counts * self.usual_share
+        share = told / (float(((T - F) ** 2).mean()) + counts)
+        share = np.clip(share, self.usual_share / _WITHIN, self.usual_share * _WITHIN)
+        return float(np.clip(share, _LEAST_SHARE, _MOST_SHARE))
+
+    @property
+    def n_balanced(self) -> float:
+        """Number of pairs that would tell as much if there were as many of either kind."""
+        same = float(self.weights[self.same].sum())
+        return 2 * min(same, float(self.weights.sum()) - same)
+
+    def estimate_indices(self, weights: Floats | None = None) -> Floats:
+        """Estimate the adjusted Rand index of each grouping from these pairs."""
+        return expected_index(*self.estimate_rates(weights), self.estimate_prevalence(weights))
+
+    def resample_indices(self, n_times: int, rng: np.random.RandomState) -> Floats:
+        """Estimate indices by pairs drawn anew from these, (n_times, n_groupings)."""
+        n = len(self.same)
+        draws = rng.multinomial(n, np.full(n, 1 / n), size=n_times) if n else np.zeros((n_times, 0))
+        return np.array([self.estimate_indices(self.weights * draw) for draw in draws])
+
+
+def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
+    """Adjusted Rand index where such shares of same and of different pairs are together."""
+    q = prevalence * together + (1 - prevalence) * mistaken
+    most = (prevalence + q) / 2 - prevalence * q
+    return np.asarray(prevalence * (together - q) / np.maximum(most, 1e-12))
+
+
+def count_groups(labels: Ints) -> int:
+    """Count groups that are numbered from 0."""
+    return int(labels.max(initial=-1)) + 1
+
+
+def share_together(labels: Ints) -> float:
+    """Share of all pairs of rows that are in one group."""
+    sizes = np.bincount(labels).astype(float)
+    n = len(labels)
+    return float((sizes * (sizes - 1)).sum() / max(n * (n - 1), 1))
+
+
+class Key(NamedTuple):
+    """Family, and number of groups asked for."""
+
+    family: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Partitions of some rows, and pairs that these were not told of, as positions in ``rows``."""
+
+    partitions: Partitions
+    rows: Ints
+    judged: Pairs
+
+
+@dataclass(frozen=True)
+class JudgedCandidate:
+    """A number of groups by a family, with how many it found, and what folds say of it.
+
+    ``together`` and ``share`` are as in :class:`HeldOutRates`. ``apart``, the mean silhouette, is
+    found only where no pairs of both kinds judge.
+    """
+
+    key: Key
+    found: int
+    together: Floats
+    share: float
+    stability: float
+    apart: float
+
+
+class CandidateSearch:
+    """Candidates, judged as they are asked for: partitions of all rows, and of each fold."""
+
+    def __init__(self, whole: Partitions, folds: Sequence[Fold], usual_share: float) -> None:
+        self.whole, self.folds, self.usual_share = whole, folds, usual_share
+        kinds = [fold.judged for fold in folds]
+        same = [np.repeat([True, False], [len(p.must_link), len(p.cannot_link)]) for p in kinds]
+        self.same = np.concatenate([np.zeros(0, dtype=bool), *same])
+        weights = [weight for p in kinds for weight in (p.must_weight, p.cannot_weight)]
+        self.weights = np.concatenate([np.zeros(0), *weights])
+        self._links = [np.concatenate([p.must_link, p.cannot_link]) for p in kinds]
+        ends = [fold.rows[link] for fold, link in zip(folds, self._links, strict=True)]
+        # Folds may judge a pair more than once.
+        self.n_judged = len(np.unique(keys_of(np.concatenate(ends)))) if ends else 0
+        self.judged: dict[Key, JudgedCandidate | None] = {}
+
+    def judge(self, numbers: Iterable[int]) -> None:
+        """Judge all families with these numbers."""
+        for number in numbers:
+            for family in self.whole.wanted.families:
+                key = Key(family, number)
+                if key not in self.judged:
+                    self.judged[key] = self._judge(key)
+
+    def _judge(self, key: Key) -> JudgedCandidate | None:
+        found = self.whole.find(*key)
+        n_found = 0 if found is None else count_groups(found)
+        if found is None or n_found < _LEAST_FOUND * key.number:
+            return None
+        together, shares, stable = [np.zeros(0)], [], []
+        for fold, ends in zip(self.folds, self._links, strict=True):
+            labels = fold.partitions.find(*key)
+            if labels is None:
+                return None
+            together.append((labels[ends[:, 0]] == labels[ends[:, 1]]).astype(float))
+            shares.append(share_together(labels))
+            stable.append(adjusted_rand_score(found[fold.rows], labels))
+        stability = float(np.mean(stable)) if stable else 0.0
+        share = float(np.mean(shares or [share_together(found)]))
+        apart = 0.0
+        if (self.same.all() or not self.same.any()) and 1 < n_found < len(found):
+            apart = max(float(silhouette_score(self.whole.Z, found)), 0.0)
+        return JudgedCandidate(key, n_found, np.concatenate(together), share, stability, apart)
+
+    @property
+    def candidates(self) -> list[JudgedCandidate]:
+        """All that could be judged."""
+        return [one for one in self.judged.values() if one is not None]
+
+    @property
+    def held_out(self) -> HeldOutRates:
+        """What candidates say of held-out pairs."""
+        together = np.array([one.together for one in self.candidates])
+        shares = np.array([one.share for one in self.candidates])
+        return HeldOutRates(together, self.same, self.weights, shares, self.usual_share)
+
+    def score(self, indices: Floats) -> Floats:
+        """Score candidates by their indices, by how stable they are, and by few groups.
+
+        Where no pairs of both kinds are judged: stability times how far groups are apart.
+        """
+        held_out = self.held_out
+        n = held_out.n_balanced
+        if not n:
+            return np.array([one.stability * one.apart for one in self.candidates])
+        stability = np.array([one.stability for one in self.candidates])
+        groups = np.array([one.found for one in self.candidates])
+        uneven = np.abs(np.log2(groups * held_out.estimate_prevalence()))
+        price = _PRICE_OF_MORE * np.log2(groups) + _PRICE_OF_UNEVEN * uneven
+        good = (n * indices + _STABILITY_COUNTS * stability) / (n + _STABILITY_COUNTS)
+        return np.asarray(good - price / np.sqrt(n))
+
+    def choose(self) -> JudgedCandidate:
+        """Choose the candidate of the best score."""
+        return self.candidates[int(np.argmax(self.score(self.held_out.estimate_indices())))]
+
+    def search(
+        self, least: int, most: int, show: Callable[[Sequence[int]], Iterable[int]] = iter
+    ) -> JudgedCandidate | None:
+        """Judge numbers from the least to the most, few at first, and give the best candidate.
+
+        None if no family has any, as where all rows are equal.
+        """
+        first = sorted({least, *(k for k in _FIRST_NUMBERS if least <= k <= most)})
+        if first[-1] < min(most, 2 * least):
+            first = _space_numbers(least, min(most, 2 * least))
+        self.judge(show(first))
+        while self.candidates:
+            numbers = sorted({key.number for key in self.judged})
+            best = self.choose().key.number
+            place = numbers.index(best)
+            if best == numbers[-1] < most:
+                new = [min(most, max(best + 1, round(best * _FURTHER)))]
+            else:
+                below = numbers[max(place - 1, 0)]
+                above = numbers[min(place + 1, len(numbers) - 1)]
+                near = (*_space_numbers(below, best), *_space_numbers(best, above))
+                new = [k for k in near if k not in numbers]
+            if not new:
+                return self.choose()
+            self.judge(show(new))
+        return None
+
+    def vote(self, best: JudgedCandidate) -> Ints:
+        """Group rows as the best candidate does in the mean, whichever pairs were held out.
+
+        As it does for all pairs counts twice. That alone is taken where folds have some rows only.
+        """
+        own = self.whole.get(*best.key)
+        if not all(len(fold.rows) == len(own) for fold in self.folds):
+            return own
+        others = [fold.partitions.get(*best.key) for fold in self.folds]
+        voted = vote_on_groups([own] * _OWN_VOTES + others, best.found, self.whole.seed)
+        return self.whole.repair(voted, best.found, turns=1)
+
+    def estimate_interval(self, rng: np.random.RandomState) -> tuple[int, int]:
+        """Estimate between which numbers of groups the best is, if pairs were drawn anew."""
+        found = np.array([one.found for one in self.candidates])
+        draws = self.held_out.resample_indices(_N_DRAWS, rng)
+        chosen = found[[int(np.argmax(self.score(draw))) for draw in draws]]
+        ends = np.quantile(chosen, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], method="nearest")
+        own = self.choose().found
+        return min(int(ends[0]), own), max(int(ends[1]), own)
+
+
+def _space_numbers(low: int, high: int) -> list[int]:
+    """Space some numbers from low to high, both included."""
+    return sorted({round(k) for k in np.linspace(low, high, _AROUND)})
+
+
+def make_folds(
+    whole: Partitions,
+    pairs: Pairs,
+    metric: Any,
+    given: Any,
+    X: Any,
+    Z: Floats,
+    rng: np.random.RandomState,
+) -> list[Fold]:
+    """Hold parts of the pairs out from metric and groups; or of the rows, if there are no pairs.
+
+    Z is where the fitted metric puts X; ``given`` is what the user gave as the metric.
+    """
+    n = len(Z)
+    rows = np.arange(n)
+    folds = []
+    pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
+    for learn, judge in deal_pairs(pairs, _N_FOLDS, rng, unseen="one"):
+        told = pairs.subset(learn)
+        without = fit_metric_again(metric, given, X, told)
+        there = Z if without is metric else embed_rows(without, X, whole.seed)
+        partitions = Partitions(there, told, whole.wanted, whole.seed)
+        folds.append(Fold(partitions, rows, pairs.subset(judge)))
+    if folds:
+        return folds
+    for _ in range(_N_FOLDS):
+        some = np.sort(rng.choice(n, max(2, round(_SHARE * n)), replace=False))
+        told = pairs.restrict(some)
+        folds.append(Fold(Partitions(Z[some], told, whole.wanted, whole.seed), some, Pairs()))
+    return folds
 
 
 def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
@@ -82,7 +384,6 @@ def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
     check_roles(y, pairs)
     known = Pairs(n_rows=n_rows)
     if pairs is not None:
-        refuse_triplets(pairs)
         pairs.check_rows(n_rows)
         known = known + pairs
     if y is None:
@@ -127,18 +428,7 @@ def draw_named_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomS
 
 
 class DrawnRows(NamedTuple):
-    """Some rows, and their groups.
-
-    Attributes
-    ----------
-    numbers : int ndarray of shape (m,)
-        Which rows they are, increasing.
-    X : rows
-    Z : ndarray of shape (m, q)
-        Where the metric puts them.
-    partitions : Partitions
-        Told of the pairs among them.
-    """
+    """Some rows by increasing numbers, where the metric puts them, Z, and their partitions."""
 
     numbers: Ints
     X: Any
@@ -147,7 +437,7 @@ class DrawnRows(NamedTuple):
 
 
 def _in_parts(work: Callable[[Ints], Floats], n: int) -> Floats:
-    """Work on some rows at a time, by their numbers."""
+    """Join what ``work`` gives for some of n row numbers at a time."""
     parts = np.array_split(np.arange(n), max(1, -(-n // _ROWS_AT_A_TIME)))
     return np.concatenate([work(rows) for rows in parts])
 
@@ -182,18 +472,9 @@ def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, block
 class GroupingCandidate:
     """A line of the report.
 
-    Attributes
-    ----------
-    family : str
-    asked, found : int
-        Number of groups that it was asked for, and that it has with the pairs kept.
-    index : float
-        Adjusted Rand index, as expected from held-out pairs; NaN where there are none.
-    stability : float
-        Adjusted Rand index with what was found when some pairs, or rows, were left out.
-    score : float
-        What candidates are compared by.
-    chosen : bool
+    ``asked`` and ``found`` are numbers of groups, without and with the pairs kept. ``index`` is the
+    adjusted Rand index expected from held-out pairs, NaN where there are none; ``stability`` that
+    with what was found when some pairs, or rows, were left out.
     """
 
     family: str
@@ -215,8 +496,8 @@ class GroupingReport:
         Why these, in a sentence or two.
     family : str
     n_clusters : int
-    interval : tuple of (int, int)
-        Number of groups: between which it is in nine of ten cases, if other pairs had been held
+    interval : (int, int)
+        Numbers of groups between which it is in nine of ten cases, if other pairs had been held
         out.
     candidates : list of GroupingCandidate
         Best first.
@@ -295,8 +576,16 @@ def make_report(
     by_score = sorted(candidates, key=lambda line: -line.score)
     # Of candidates of one family that came to have one number of groups, the best.
     once = {(line.family, line.found): line for line in reversed(by_score)}
+    reason = "The number was given; the family was chosen" if given else "They were chosen"
+    if n_judged:
+        reason += f" by {comparison.n_judged} held-out pairs, and by how stable groups are."
+    else:
+        reason += (
+            " by how stable groups are, and how far apart, since no pairs of both kinds could be "
+            "held out: ten of either kind would tell more."
+        )
     return GroupingReport(
-        _say_reason(comparison.n_judged if n_judged else 0, given),
+        reason,
         best.key.family,
         best.found,
         (best.found, best.found) if given else comparison.estimate_interval(rng),
@@ -304,22 +593,6 @@ def make_report(
         comparison.n_judged,
         held_out.estimate_prevalence() if n_judged else None,
     )
-
-
-def _say_reason(n_judged: int, given: bool) -> str:
-    number = "The number was given; the family was chosen" if given else "They were chosen"
-    if n_judged:
-        return f"{number} by {n_judged} held-out pairs, and by how stable groups are."
-    return (
-        f"{number} by how stable groups are, and how far apart, since no pairs of both kinds could "
-        "be held out: ten of either kind would tell more."
-    )
-
-
-def report_no_choice(n_groups: int) -> GroupingReport:
-    """Report that there was nothing to choose among."""
-    reason = "There was no choice: pairs, equal rows or the number given leave no other groups."
-    return GroupingReport(reason, "no family", n_groups, (n_groups, n_groups))
 
 
 class Clusters(WholeState, ClusterMixin, BaseEstimator):
@@ -380,8 +653,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
-    The index of a candidate is the adjusted Rand index that held-out pairs let expect: see
-    :mod:`nearkin.clustering.choice`.
+    The index of a candidate is the adjusted Rand index that held-out pairs let expect.
 
     Examples
     --------
@@ -452,8 +724,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         known = gather_pairs(n, y, pairs)
         strength = self.strength if self.keep == "soft" else None
         blocks = tie_blocks(known, n, strict=strength is None)
-        least, most = self._bounds(blocks, n, strength)
-        families = self._checked_families()
+        least, most = self._find_bounds(blocks, n, strength)
+        families = self._check_families()
         self.metric_ = fit_metric(self.metric, X, y, pairs, seed)
         wanted = GroupingRules(
             families, strength, *((1, None) if self.n_clusters is None else (least, most))
@@ -465,7 +737,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                 comparison = self._compare(some, y, rng)
                 best = comparison.search(least, most, self._show)
             if best is None:
-                self.report_ = report_no_choice(least)
+                reason = "There was no choice: pairs, equal rows or the number given leave no other"
+                self.report_ = GroupingReport(
+                    f"{reason} groups.", "no family", least, (least, least)
+                )
                 found = some.partitions.group_as_one()
             else:
                 given = self.n_clusters is not None and least == most
@@ -476,8 +751,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                     some = self._draw(_MOST_GROUPED, X, known, wanted, seed, rng)
                     more = some.partitions.find(*best.key)
                     found = some.partitions.group_as_one() if more is None else more
-        axes = some.partitions.axes
-        self._embed = partial(_embed_along, self.metric_, axes, seed)
+        self._axes, self._seed = some.partitions.axes, seed
         Z = _in_parts(lambda rows: self._embed(access.take(X, rows)), n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
@@ -512,7 +786,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """Hold out pairs, to judge candidates by, that neither metric nor groups are told of."""
         whole = some.partitions
         classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
-        examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_EXAMPLES)
+        examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_PAIRS)
         folds = make_folds(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
         share = estimate_share_of_same(self.metric_, some.Z, whole.seed)
         return CandidateSearch(whole, folds, share)
@@ -535,15 +809,26 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                 costs = costs_of_scores(score_all_rows(some, found, Z))
         self.broken_ = list_broken(costs, known, labels)
 
-    def _bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
-        """Least and most number of groups; an error if pairs do not allow them."""
+    def _embed(self, X: Any) -> Floats:
+        """Map rows by the metric, and along the axes of rows that groups were found among."""
+        return np.asarray(self._axes.transform(embed_rows(self.metric_, X, self._seed)))
+
+    def _find_bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
+        """Find the least and the most number of groups; an error if pairs do not allow them."""
         given = self.n_clusters
         if given is None:
             least, most = min(2, n), max(min(2, n), n // _LEAST_ROWS)
         elif isinstance(given, Integral):
             least = most = int(given)
         else:
-            least, most = _check_bounds(given)
+            bounds = tuple(given)
+            if len(bounds) != 2 or not all(isinstance(k, Integral) for k in bounds):
+                raise InputError(f"n_clusters={given!r}: give a number, or the least and the most.")
+            least, most = map(int, bounds)
+            if not 1 <= least <= most:
+                raise InputError(
+                    f"n_clusters={given!r}: the least must be 1 or more, and the most no less."
+                )
         if least > n:
             raise InputError(
                 f"n_clusters={given}: {least} clusters cannot be made of n_samples={n} rows. Ask "
@@ -559,14 +844,14 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                         f"fewer, leave out a must-link, or let pairs be broken with {soft}."
                     )
                 )
-            assign_keeping_pairs(
-                np.zeros((n, 1)), blocks, most_groups=most
-            )  # or an error that says why not
+            # An error says why pairs do not allow so few.
+            assign_keeping_pairs(np.zeros((n, 1)), blocks, most_groups=most)
         needed = len(find_clique(blocks.apart, blocks.count))
         least = min(max(least, needed), blocks.count)
         return least, min(max(most, least), blocks.count)
 
-    def _checked_families(self) -> tuple[str, ...]:
+    def _check_families(self) -> tuple[str, ...]:
+        """Check the families that are asked for."""
         if self.families is None:
             return USUAL_FAMILIES
         names = [self.families] if isinstance(self.families, str) else list(self.families)
@@ -576,6 +861,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return tuple(names)
 
     def _show(self, numbers: Sequence[int]) -> Iterable[int]:
+        """Show progress over numbers of groups."""
         return show_progress(numbers, "comparing groups", shown=self.verbose)
 
     def predict(self, X: Any) -> Ints:
@@ -592,13 +878,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from nearkin import Clusters, Euclidean, Pairs
-        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
-        ...     size=(40, 1)
-        ... )
-        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
-        >>> clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 39)])).predict([[1.0], [8.0], [10.0]])
+        >>> from nearkin import Clusters
+        >>> clusters = Clusters(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> clusters.predict([[0.5], [8.5], [10.0]])
         array([0, 1, 1])
         """
         check_is_fitted(self)
@@ -622,13 +904,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from nearkin import Clusters, Euclidean, Pairs
-        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
-        ...     size=(40, 1)
-        ... )
-        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
-        >>> chance = clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 39)])).predict_proba([[1.0], [8.0]])
+        >>> from nearkin import Clusters
+        >>> clusters = Clusters(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> chance = clusters.predict_proba([[0.5], [8.5]])
         >>> bool(chance[0, 0] > 0.5 > chance[1, 0])
         True
         """
@@ -654,13 +932,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from nearkin import Clusters, Euclidean, Pairs
-        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
-        ...     size=(40, 1)
-        ... )
-        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
-        >>> clusters.fit_predict(X, pairs=Pairs([(0, 1)], [(0, 39)]))[[0, 1, 38, 39]]
+        >>> from nearkin import Clusters, Pairs
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> Clusters(2, random_state=0).fit_predict(X, pairs=Pairs([(0, 1)], [(0, 3)]))
         array([0, 0, 1, 1])
         """
         return np.asarray(self.fit(X, y, pairs=pairs).labels_)
@@ -674,21 +948,3 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _embed_along(metric: Any, axes: PCA, seed: int, X: Any) -> Floats:
-    """Map rows by the metric, and along the axes of rows that groups were found among."""
-    return np.asarray(axes.transform(embed_rows(metric, X, seed)))
-
-
-def _check_bounds(given: Any) -> tuple[int, int]:
-    """Check the least and the most number of groups that are given."""
-    bounds = tuple(given)
-    if len(bounds) != 2 or not all(isinstance(k, Integral) for k in bounds):
-        raise InputError(f"n_clusters={given!r}: give a number, or the least and the most.")
-    least, most = map(int, bounds)
-    if not 1 <= least <= most:
-        raise InputError(
-            f"n_clusters={given!r}: the least must be 1 or more, and the most no less."
-        )
-    return least, most

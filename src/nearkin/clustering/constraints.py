@@ -31,14 +31,7 @@ Tell = Callable[[Callable[[int], str], str, str], str]
 
 
 class PairsError(InputError):
-    """Pairs that cannot all be kept.
-
-    Parameters
-    ----------
-    tell : callable
-        Gives the sentence, from what to call rows, what to call the number of groups, and how to
-        let pairs be broken. The error itself speaks of parameters in Python and row numbers.
-    """
+    """Pairs that cannot all be kept, told in words of Python, or by ``tell`` in others."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(tell(str, "n_clusters=", "keep='soft'"))
@@ -54,14 +47,10 @@ class TooFewGroupsError(PairsError):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows that belong together, and which of these must not.
+    """Rows that must-links tie to blocks, and blocks that cannot-links keep apart.
 
-    Attributes
-    ----------
-    of : int ndarray of shape (n,)
-        Block of each row, from 0 in the order of first rows.
-    apart : sparse matrix of shape (n_blocks, n_blocks)
-        Symmetric: how much it weighs that two blocks differ, the sum of their cannot-links.
+    ``of`` is the block of each row, from 0 in the order of first rows. ``apart`` is symmetric, of
+    shape (n_blocks, n_blocks), with the sums of the cannot-links' weights.
     """
 
     of: Ints
@@ -69,7 +58,7 @@ class Blocks:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of blocks."""
         return int(self.apart.shape[0])
 
     def sum_by_block(self, costs: Floats) -> Floats:
@@ -82,17 +71,8 @@ class Blocks:
 def tie_blocks(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
     """Tie rows to blocks by must-links, and note which blocks differ by cannot-links.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    n_rows : int
-    strict : bool, default=True
-        Whether contradictions are errors; without it cannot-links in a block count for nothing.
-
-    Raises
-    ------
-    InputError
-        If pairs contradict one another, with the chain from one end of a cannot-link to the other.
+    If ``strict``, contradictions are errors, with the chain from one end of a cannot-link to the
+    other; otherwise cannot-links in a block count for nothing.
     """
     groups = pairs.groups
     if strict and groups.contradicted.any():
@@ -121,30 +101,10 @@ def tie_blocks(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
 def assign_keeping_pairs(
     costs: Floats, blocks: Blocks, *, most_groups: int | None = None, steps: int = MOST_STEPS
 ) -> Ints:
-    """Assign rows to groups such that every pair is kept, at a low cost.
+    """Assign rows to groups such that every pair is kept, at a low sum of costs, (n, k).
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n, k)
-        What it costs each row to be in each group; finite.
-    blocks : Blocks
-    most_groups : int, optional
-        Groups that there may be; as many as are needed by default.
-    steps : int
-        Choices that may be taken back in the search for so many, before it is given up.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-        Numbers 0 to k − 1, and above for groups that had to be opened.
-
-    Raises
-    ------
-    InputError
-        If so many groups are not enough, with rows that all differ where these are found.
-
-    Notes
-    -----
+    Groups are numbered from 0 to k − 1, and above where some had to be opened. It is an error if
+    ``most_groups`` are not enough, or are not found before ``steps`` choices have been taken back.
     O(n k + cannot-links) time a round, and O(n k) memory.
     """
     limit = blocks.count if most_groups is None else most_groups
@@ -206,18 +166,8 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
 def take_cheapest(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
     """Let each block in turn take the cheapest group that no block which differs from it has.
 
-    Parameters
-    ----------
-    summed : ndarray of shape (n_blocks, k)
-        What groups cost blocks.
-    apart : sparse matrix of shape (n_blocks, n_blocks)
-    limit : int
-        Groups that there may be: beyond k, they are opened for blocks that find none free.
-
-    Returns
-    -------
-    int ndarray of shape (n_blocks,)
-        -1 for those that found none, though there were as many as there may be.
+    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
+    none even so have -1.
     """
     labels = np.full(len(summed), -1)
     _take(summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit)
@@ -225,17 +175,9 @@ def take_cheapest(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
 
 
 def exchange_chains(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
-    """Let chains of blocks change places, in place, until that saves nothing more.
+    """Exchange two groups along chains of blocks that differ, in place, while that saves costs.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_blocks, k + 1)
-        What groups cost blocks; the last column is for all groups from k on.
-    apart : sparse matrix of shape (n_blocks, n_blocks)
-    labels : int ndarray of shape (n_blocks,)
-
-    Notes
-    -----
+    The last column of ``costs``, (n_blocks, k + 1), is for all groups from k on.
     O(groups · (blocks + cannot-links)) time a round: each chain is looked at once.
     """
     for _ in range(_MOST_ROUNDS):
@@ -256,6 +198,7 @@ def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
 
 @compiled()
 def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit: int) -> None:
+    """Do the work of :func:`take_cheapest`."""
     k = summed.shape[1]
     n_groups = k
     taken_by = np.full(max(limit, k) + 1, -1, dtype=np.int64)
@@ -282,7 +225,7 @@ def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit
 
 @compiled()
 def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) -> int:
-    """One round over all blocks; how many chains changed places.
+    """Do a round of exchanges over all blocks, and count them.
 
     ``tried`` says of a block and a group that the chain between its own and that was looked at.
     """
@@ -324,27 +267,12 @@ def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) ->
 
 
 def find_colouring(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints | None:
-    """Find numbers below ``limit`` such that blocks that differ have different ones.
+    """Find numbers below ``limit`` such that blocks that differ have different ones, or None.
 
-    Parameters
-    ----------
-    apart : sparse matrix of shape (n, n)
-        Symmetric; entries are between blocks that differ.
-    limit : int
-    steps : int
-        Choices that may be taken back. Without any, two numbers are still found where two are
-        enough.
-
-    Returns
-    -------
-    int ndarray of shape (n,), or None
-        None if there are none, or none were found after many steps.
-
-    Notes
-    -----
     By the rule of Brélaz: the block that has fewest numbers left comes next, and of these the one
-    that differs from most others. Where none is left, the last choice is taken back. O(n limit)
-    memory; O(n) time a step.
+    that differs from most others. Where none is left, the last choice is taken back, ``steps``
+    times at most; without any, two numbers are found where two are enough. O(n limit) memory;
+    O(n) time a step.
     """
     degrees = np.diff(apart.indptr)
     n, limit = len(degrees), min(limit, int(degrees.max(initial=0)) + 1)  # no more are needed
@@ -399,19 +327,12 @@ def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
 
 
 def costs_of_scores(scores: Floats) -> Floats:
-    """What a row's best score has more than that of each group."""
+    """Costs of rows in groups: what their best score has more than that of the group."""
     return np.asarray(scores.max(axis=1, keepdims=True) - scores)
 
 
 class Broken(NamedTuple):
-    """Pairs that are not kept.
-
-    Attributes
-    ----------
-    must_link, cannot_link : int ndarrays of shape (k, 2)
-    must_saved, cannot_saved : ndarrays of shape (k,)
-        What keeping each alone would have cost more than its weight, by moving one of its rows.
-    """
+    """Pairs that are not kept, and what keeping each alone would cost by moving one of its rows."""
 
     must_link: Ints
     cannot_link: Ints
@@ -425,30 +346,19 @@ class Broken(NamedTuple):
 def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     """Assign rows to groups, and break pairs only where that costs less than keeping them.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n, k)
-        What it costs each row to be in each group; finite.
-    pairs : Pairs
-        With their weights.
-    strength : float
-        What weights are multiplied by: how much a pair of weight 1 counts.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-
-    Notes
-    -----
-    O(n k + pairs · rounds) time, O(n + pairs) memory beside the costs.
+    Breaking a pair costs its weight times ``strength``. O(n k + pairs · rounds) time, O(n + pairs)
+    memory beside the costs, (n, k).
     """
-    links = _signed_weights(pairs, len(costs), strength)
-    rows, starts = _tied_rows(pairs)
+    n, groups = len(costs), pairs.groups
+    links = _signed_weights(pairs, n, strength)
+    # Rows of must-link groups, group after group, and where each begins.
+    rows = groups.points[np.argsort(groups.number, kind="stable")]
+    sizes = np.bincount(groups.number, minlength=groups.count)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     apart = costs.argmin(axis=1)
     together = apart.copy()
     sums = np.add.reduceat(costs[rows], starts[:-1], axis=0) if len(rows) else costs[:0]
-    together[rows] = np.repeat(sums.argmin(axis=1), np.diff(starts))
-    n = len(costs)
+    together[rows] = np.repeat(sums.argmin(axis=1), sizes)
     units = np.concatenate([np.arange(n), rows]), np.concatenate([np.arange(n), n + starts])
     best, least = apart, np.inf
     for labels in (apart, together):  # as if no must-link counted, and as if all did
@@ -462,7 +372,7 @@ def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
 
 
 def sum_costs(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> float:
-    """Sum what labels cost, with the pairs that they break."""
+    """Sum costs of labels and of the pairs that they break."""
     total = costs[np.arange(len(costs)), labels].sum()
     same = labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]
     alike = labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]
@@ -488,26 +398,18 @@ def list_broken(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
 
 
 def _signed_weights(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
-    """Weights of pairs, negative for cannot-links, both ways."""
+    """Weights of pairs as a symmetric matrix, negative for cannot-links."""
     ends = np.concatenate([pairs.must_link, pairs.cannot_link])
     weights = strength * np.concatenate([pairs.must_weight, -pairs.cannot_weight])
     one_way = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
     return sp.csr_array(one_way.tocsr() + one_way.T.tocsr())
 
 
-def _tied_rows(pairs: Pairs) -> tuple[Ints, Ints]:
-    """Rows of must-link groups, group after group, and where each begins."""
-    groups = pairs.groups
-    order = np.argsort(groups.number, kind="stable")
-    sizes = np.bincount(groups.number, minlength=groups.count)
-    return groups.points[order], np.concatenate([[0], np.cumsum(sizes)])
-
-
 @compiled()
 def _move_units(
     costs: Any, indptr: Any, indices: Any, weights: Any, labels: Any, rows: Any, starts: Any
 ) -> int:
-    """Move rows that belong together to one group where that is cheaper; how many units moved.
+    """Move units to the group where they are cheapest, and count those that moved.
 
     The rows of unit u are ``rows[starts[u] : starts[u + 1]]``: one, or all that must-links tie.
     """

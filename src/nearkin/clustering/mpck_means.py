@@ -66,13 +66,9 @@ def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
 
 
 def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
-    """Squared distance of each row to each point, columns weighted.
+    """Squared distance of each row to each point, (n, k), columns weighted.
 
     Sparse rows, whose distances are found by products, are at distance 0 where rounding decides.
-
-    Returns
-    -------
-    float64 ndarray of shape (n, k)
     """
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
@@ -94,15 +90,9 @@ def assign_nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
 
 
 class Seeds:
-    """Where clusters may start: the centroids of must-link components, and all other rows.
+    """Where clusters may start: centroids of must-link components, and all rows in none.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-    rows : int ndarray of shape (p,)
-        Rows with must-links.
-    component : int ndarray of shape (p,)
-        The component of each, from 0.
+    ``component`` numbers the components of ``rows``, those with must-links, from 0.
     """
 
     def __init__(self, X: Floats, rows: Integers, component: Integers) -> None:
@@ -111,7 +101,7 @@ class Seeds:
         free[rows] = False
         self.n_components = len(sizes)
         self.rows = X
-        self.points: Any
+        self.points: Any  # component centroids first
         if is_sparse(X):
             places = (component, np.arange(len(rows)))
             shares = sp.csr_array((1 / sizes[component], places), (len(sizes), len(rows)))
@@ -165,12 +155,8 @@ def draw_apart(
 ) -> Floats:
     """Add points to those chosen, each drawn by its size times its squared distance to them.
 
-    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot
-    start from given points.
-
-    Returns
-    -------
-    ndarray of shape (len(chosen) + count, d)
+    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot start
+    from given points.
     """
     n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
     if len(chosen):
@@ -196,12 +182,11 @@ def draw_apart(
 def fill_empty_clusters(
     problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Integers, Floats]:
-    """Give empty clusters rows that lie far from their own centre.
+    """Give empty clusters rows that lie far from their own centre, with those must-links tie there.
 
-    Rows tied by must-links within a cluster move together, to a new centre that is their mean. So
-    no further pair is broken and the objective falls, by the squared distance between the means
-    times the number of rows: the largest goes first. A cluster stays empty where nothing is left
-    that differs from its centre, as of rows that are all equal.
+    The new centre is their mean, so that no further pair is broken and the objective falls by the
+    squared distance of the means times the rows: the largest first. A cluster stays empty where
+    no rows differ from their centre.
     """
     counts = np.bincount(labels, minlength=len(centers))
     empty = np.flatnonzero(counts == 0)
@@ -228,16 +213,10 @@ def fill_empty_clusters(
 def _estimate_gains_of_leaving(
     problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Floats, Integers]:
-    """How much less rows would cost around a mean of their own, and which go together.
+    """Estimate how much less rows would cost around a mean of their own, and number units.
 
-    O(p d) memory for the p rows tied by must-links.
-
-    Returns
-    -------
-    gain : ndarray of shape (n,)
-        That of rows that go together is at the first of them, and 0 at the others.
-    unit : int ndarray of shape (n,)
-        Rows of one number are tied by must-links within their cluster.
+    Rows of one unit are tied by must-links within their cluster; the unit's gain is at its first
+    row, and 0 at the others. O(p d) memory for the p rows tied by must-links.
     """
     n = problem.X.shape[0]
     gain = problem.own_distances(labels, centers, weights)
@@ -258,6 +237,7 @@ def _estimate_gains_of_leaving(
 
 @compiled()
 def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) -> None:
+    """Add differences of rows to their centres to sums by cluster, and to squares by column."""
     for i in range(X.shape[0]):
         c = labels[i]
         for t in range(X.shape[1]):
@@ -270,10 +250,9 @@ def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) 
 def _relabel(
     order: Any, starts: Any, neighbors: Any, links: Any, gains: Any, costs: Any, labels: Any
 ) -> Any:
-    """Give each point in turn its cheapest label; the number of points that changed theirs.
+    """Give each point in turn its cheapest label, and count the points that changed theirs.
 
-    ``gains[link]`` is what sharing a label costs: negative for must-links. Labels of −1 are not
-    given yet and bind nobody.
+    ``gains[link]`` is what sharing a label costs, negative for must-links; a label of −1 is none.
     """
     changed = 0
     cost = np.empty(costs.shape[1])
@@ -292,32 +271,25 @@ def _relabel(
 
 
 class PairwiseObjective:
-    """The objective for given rows and pairs, and the two half steps that lower it.
+    r"""The objective for given rows and pairs, and the two half steps that lower it.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-    pairs : Pairs
-        Perhaps empty.
-    learn_metric : bool
-        Whether :meth:`update` changes the column weights.
-    scale : ndarray of shape (d,), optional
-        What columns are divided by where their weights are fixed, or start from those.
-    origin : ndarray of shape (d,), optional
-        What rows were moved by: numbers were as large as this is before, and rounded as such.
-    start : {"variances", "identity", "pairs"}, default="variances"
-        What weights that are learned start from.
-    hold : float, default=0.0
-        How firmly they hold on to that.
+    With centres :math:`\mu`, labels :math:`l`, column weights :math:`a` (A is their diagonal
+    matrix), the weights :math:`a^0` that they start from and weights :math:`w` of pairs:
 
-    Attributes
-    ----------
-    squared_range : ndarray of shape (d,)
-        Of each column.
-    variance : ndarray of shape (d,)
-        Of each column; for a constant column the mean of the others, 1 if there are none.
-    constant : bool ndarray of shape (d,)
-        Columns that do not vary, up to rounding.
+    .. math::
+
+        J = \sum_i \|x_i - \mu_{l_i}\|_A^2 - n \log \det A
+          + h n \sum_d (a_d / a^0_d - \log a_d)
+          + \sum_{\text{must, } l_i \ne l_j} w_{ij} \|x_i - x_j\|_A^2
+          + \sum_{\text{cannot, } l_i = l_j} w_{ij} (D_A^2 - \|x_i - x_j\|_A^2) .
+
+    :math:`D_A^2 = \sum_d a_d r_d^2`, with r the ranges of columns, is the squared diagonal of the
+    data's bounding box: no penalty is negative, and all are linear in a. The term with h, a LogDet
+    divergence, holds weights where they start; without it columns in which clusters happen to be
+    tight soon decide alone.
+
+    ``scale`` is what columns are divided by where weights do not start from variances, ``origin``
+    what rows were moved by, since numbers were rounded as large as that is.
     """
 
     def __init__(
@@ -341,6 +313,7 @@ class PairwiseObjective:
             largest += np.abs(origin)
         self.squared_range = (high - low) ** 2
         self.variance = variances(X) if is_sparse(X) else X.var(axis=0, dtype=np.float64)
+        # Columns that do not vary, up to rounding, count as one of the others' mean variance.
         self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
             self.variance < _LEAST_VARIANCE
         )
@@ -358,19 +331,16 @@ class PairwiseObjective:
         self._starts = np.searchsorted(source[order], np.arange(len(self.points) + 1))
         self._neighbors = np.concatenate([two, one])[order]
         self._links = order % max(len(self.ends), 1)
-        self._first = self._first_weights()
+        self.first_weights = self._find_first_weights()
 
-    def first_weights(self) -> Floats:
-        """What weights start from, and are held at.
+    def _find_first_weights(self) -> Floats:
+        """Find what weights start from, and are held at.
 
         Inverse variances, the best weights for a single cluster; Euclidean distances; or those
         times how much more rows of cannot-links differ in a column than rows of must-links. The
         latter two have a common factor if weights are learned, so that they begin among those
         that :meth:`update` can give. It changes no label.
         """
-        return self._first.copy()
-
-    def _first_weights(self) -> Floats:
         if self._start == "variances":
             return 1 / self.variance
         fixed = np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
@@ -397,8 +367,8 @@ class PairwiseObjective:
             apart += self._squares(links[block]).T @ weight[block]
         return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
-    def violated(self, labels: Integers) -> NDArray[np.bool_]:
-        """Which links the labels break, must-links first."""
+    def find_broken(self, labels: Integers) -> NDArray[np.bool_]:
+        """Mark links that the labels break, must-links first."""
         ends = labels[self.ends]
         broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
@@ -410,7 +380,7 @@ class PairwiseObjective:
         return difference.multiply(difference) if is_sparse(difference) else difference**2
 
     def penalties(self, weights: Floats) -> Floats:
-        """What breaking each link costs."""
+        """Cost of breaking each link."""
         apart = np.empty(len(self.ends))
         for block in split_range(len(apart), _BLOCK):
             apart[block] = self._squares(np.arange(block.start, block.stop)) @ weights
@@ -418,14 +388,9 @@ class PairwiseObjective:
         return np.asarray(self.weight * apart)
 
     def spread(self, labels: Integers, centers: Floats) -> Floats:
-        """The factor of each column's weight in the objective, which is linear but for the log.
-
-        Returns
-        -------
-        ndarray of shape (d,)
-        """
+        """Factor of each column's weight in the objective, which is linear but for the log."""
         _, spread = self._deviations(labels, centers)
-        broken = np.flatnonzero(self.violated(labels))
+        broken = np.flatnonzero(self.find_broken(labels))
         for block in split_range(len(broken), _BLOCK):
             links = broken[block]
             weight = np.where(self.cannot[links], -self.weight[links], self.weight[links])
@@ -441,7 +406,7 @@ class PairwiseObjective:
     @property
     def _held(self) -> Floats:
         """What holding on to the first weights adds to the factor of each weight."""
-        return np.asarray(self._hold * self.X.shape[0] / self._first)
+        return np.asarray(self._hold * self.X.shape[0] / self.first_weights)
 
     def inertia(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """The first term of J: squared distances to the centres."""
@@ -450,22 +415,11 @@ class PairwiseObjective:
     def assign(
         self, centers: Floats, weights: Floats, labels: Integers | None, rng: np.random.RandomState
     ) -> Integers:
-        """Labels that lower the objective, for fixed centres and weights.
+        """Lower the objective by new labels, for fixed centres and weights.
 
-        A row without links takes the nearest centre. Linked rows take the cheapest label one
-        after the other in random order, given the labels of the rows they are linked to, again
-        and again until none changes.
-
-        Parameters
-        ----------
-        centers, weights : ndarrays
-        labels : int ndarray of shape (n,) or None
-            Where linked rows start; None if they have no labels yet.
-        rng : RandomState
-
-        Returns
-        -------
-        int ndarray of shape (n,)
+        A row without links takes the nearest centre. Linked rows, which start from ``labels`` if
+        they have any, take the cheapest label one after the other in random order, given those of
+        the rows they are linked to, until none changes.
         """
         new = assign_nearest(self.X, centers, weights)
         if len(self.points) == 0:
@@ -483,10 +437,10 @@ class PairwiseObjective:
         return new
 
     def update(self, labels: Integers, centers: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        r"""Centres and weights that lower the objective, for fixed labels.
+        r"""Lower the objective by new centres and weights, for fixed labels.
 
-        Centres are means. The centre of an empty cluster is in no term of J, and moves to the row
-        that is farthest from its own centre. Then
+        Centres are means; that of an empty cluster, which is in no term of J, moves to the row
+        farthest from its own centre. Then
         :math:`a_d = (1 + h) n / (\max(s_d, 10^{-3} n v_d) + h n / a^0_d)` with s the
         :meth:`spread` and v the variance: the best weight that is never above 1000 inverse
         variances. A constant column keeps its weight.
@@ -551,14 +505,9 @@ def lower_objective(
     tol: float,
     rng: np.random.RandomState,
 ) -> tuple[Integers, Floats, Floats, Floats]:
-    """Lower the objective from given centres and weights as far as it goes.
+    """Lower the objective from given centres and weights as far as it goes; no cluster stays empty.
 
-    Every assignment is followed by :func:`fill_empty_clusters`, so that no cluster is left empty.
-
-    Returns
-    -------
-    labels, centers, weights, objective
-        The objective after every half step.
+    Gives labels, centres, weights and the objective after every half step.
     """
     n = problem.X.shape[0]
     varying = ~problem.constant
@@ -616,7 +565,7 @@ class MPCKMeans(
         inverse variances. Without it there is a :class:`ScaleWarning` where units differ by more
         than 100.
     random_state : int, RandomState or None, default=None
-        Draws seeds, the order of linked rows and, where labels are given, example pairs.
+        Of seeds, the order of linked rows and, where labels are given, example pairs.
 
     Attributes
     ----------
@@ -645,22 +594,19 @@ class MPCKMeans(
 
     Notes
     -----
-    The objective is at the head of :mod:`nearkin.clustering.mpck_means`; the differences from the
-    paper are: one metric for all clusters; the diagonal of the data's bounding box in the place
-    of the farthest pair of rows; restarts; what weights start from and hold on to; and a floor.
-    ``start_metric="identity", hold=0`` leaves out the last but one.
+    The objective is that of ``PairwiseObjective`` in :mod:`nearkin.clustering.mpck_means`. It
+    differs from the paper by one metric for all clusters; the diagonal of the data's bounding box
+    in the place of the farthest pair of rows; restarts; what weights start from and hold on to
+    (``start_metric="identity", hold=0`` leaves that out); and a floor: the mean spread of a column
+    within clusters counts as at least a thousandth of the column's variance, so that no weight
+    exceeds 1000 inverse variances.
 
     The default settings were chosen on fifteen data sets: as published, columns in which clusters
     happen to be tight gain weight until they decide alone, and clusters are worse than those of
     k-means without any pairs.
 
-    A cluster that loses all rows takes those that lie farthest from their own centre, with all that
-    must-links tie them to there, which never raises the objective.
-
-    The mean spread of a column within
-    clusters counts as at least a thousandth of the column's variance, so that no weight exceeds
-    1000 inverse variances, however tight the clusters. A constant column keeps the weight that it
-    starts from: of inverse variances, that of the other columns' mean.
+    A cluster that loses all rows takes those farthest from their own centre, with all that
+    must-links tie them to there. A constant column keeps the weight that it starts from.
 
     O(n k d) time an iteration for n rows, k clusters and d columns, O(n (d + k)) memory. Sparse
     rows stay sparse; centres are not, nor are the centroids of must-link components.
@@ -761,14 +707,11 @@ class MPCKMeans(
             X, links, self.learn_metric, scale, origin, self.start_metric, float(self.hold)
         )
         seeds = Seeds(X, rows, component)
-
-        def descended(run: int) -> tuple[Integers, Floats, Floats, Floats]:
-            weights = problem.first_weights()
+        weights, runs = problem.first_weights, []
+        for run in range(self.n_init):
             choose = seeds.choose_farthest if run == 0 else seeds.draw
             centers = choose(self.n_clusters, weights, rng)
-            return lower_objective(problem, centers, weights, self.max_iter, self.tol, rng)
-
-        runs = map(descended, range(self.n_init))
+            runs.append(lower_objective(problem, centers, weights, self.max_iter, self.tol, rng))
         labels, centers, weights, objective = min(runs, key=lambda result: result[3][-1])
         n_found = len(np.unique(labels))
         if n_found < self.n_clusters:
@@ -784,7 +727,7 @@ class MPCKMeans(
         self.objective_ = objective
         self.inertia_ = problem.inertia(labels, centers, weights)
         self.n_iter_ = len(objective) // 2
-        self.n_violated_ = int(problem.violated(labels).sum())
+        self.n_violated_ = int(problem.find_broken(labels).sum())
         return self
 
     def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Integers:
