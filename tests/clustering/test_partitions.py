@@ -57,7 +57,7 @@ def slow_linkage(affinity, blocks):
 def test_as_slow_linkage(seed, n_pairs):
     Z, affinity, pairs = problem(seed, n_pairs=n_pairs)
     blocks = tie_blocks(pairs, len(Z))
-    tree = grow_tree(Z, sp.csr_array(affinity), blocks)
+    tree = grow_tree(Z, blocks, sp.csr_array(affinity))
     by_graph = int(np.isfinite(tree.alike).sum())
     labels = tree.cut(blocks.count - by_graph)
     found = {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
@@ -67,7 +67,7 @@ def test_as_slow_linkage(seed, n_pairs):
 @given(st.integers(0, 10**6), st.integers(1, 14))
 def test_every_cut_keeps_pairs(seed, n_groups):
     Z, affinity, pairs = problem(seed)
-    tree = grow_tree(Z, sp.csr_array(affinity), tie_blocks(pairs, len(Z)))
+    tree = grow_tree(Z, tie_blocks(pairs, len(Z)), sp.csr_array(affinity))
     labels = tree.cut_near(n_groups)
     assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
     assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()

@@ -34,7 +34,6 @@ from nearkin.clustering.partitions import (
     Partitions,
     embed_rows,
     estimate_share_of_same,
-    find_affinities,
     fit_metric,
     fit_metric_again,
     fit_sharpness,
@@ -755,7 +754,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Z = _in_parts(lambda rows: self._embed(access.take(X, rows)), n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
-            self.tree_ = grow_tree(Z, find_affinities(Z), blocks)
+            self.tree_ = grow_tree(Z, blocks)
         number = max(least, count_groups(found))
         if self.tree_ is not None and (self.tree_.fewest <= number or least > _MOST_BY_SCORES):
             labels = self.tree_.cut(number)

@@ -19,6 +19,7 @@ from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import WholeState, replace_state
 from nearkin.messages import notice
+from nearkin.pairs.closure import number_by_appearance
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle, squared_distances
 from nearkin.rows.parallel import one_blas_thread
@@ -30,30 +31,19 @@ from nearkin.solvers.local_metrics import mean_local_metric
 _ROUNDING = 1e-9
 
 
-def metric_of_clusters(
+def learn_from_clusters(
     X: Floats, labels: NDArray[np.integer], regularization: str | float, interpolation: float
 ) -> Floats:
-    """L of the mean generative local metric LᵀL, clusters taken for classes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    labels : int ndarray of shape (n,)
-        Numbers 0 to k − 1.
-    regularization : "auto" or float
-        Share of the identity in the clusters' covariances.
-    interpolation : float
-        Share of the identity in the local metrics.
-    """
+    """Learn L of the mean generative local metric LᵀL, clusters 0 to k − 1 taken for classes."""
     models = fit_class_models(X, labels, regularization=regularization)
     values, vectors = np.linalg.eigh(mean_local_metric(X, models, interpolation=interpolation))
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
-def _clusters_again(
+def _cluster_again(
     Z: Floats, labels: NDArray[np.integer], n_restarts: int, rng: np.random.RandomState
 ) -> NDArray[np.integer]:
-    """Clusters of k-means from those at hand, or from the best of some other starts.
+    """Find clusters by k-means from those at hand, or from the best of some other starts.
 
     The latter are numbered in the order of their first rows, so that they are known again.
     """
@@ -62,16 +52,15 @@ def _clusters_again(
     if n_restarts:
         other = KMeans(len(start), n_init=n_restarts, random_state=rng).fit(Z)
         if other.inertia_ < (1 - _ROUNDING) * found.inertia_:
-            _, first, number = np.unique(other.labels_, return_index=True, return_inverse=True)
-            return np.asarray(np.argsort(np.argsort(first))[number])
+            return number_by_appearance(other.labels_)
     return np.asarray(found.labels_)
 
 
 class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     """K-means that learns its metric from its own clusters.
 
-    k-means with the Euclidean distance gives clusters, taken for classes they give a generative
-    metric, and k-means in that metric gives other clusters, until they no longer change.
+    Clusters of k-means, taken for classes, give a generative metric, and k-means in that metric
+    gives other clusters, until they no longer change.
 
     Parameters
     ----------
@@ -196,10 +185,10 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         n_iter, settled = 0, self.n_clusters == 1
         while n_iter < self.max_iter and not settled:
             found = np.unique(labels, return_inverse=True)[1]
-            components = metric_of_clusters(X, found, self.regularization, self.interpolation)
+            components = learn_from_clusters(X, found, self.regularization, self.interpolation)
             Z = X @ components.T.astype(X.dtype)
             with one_blas_thread():
-                labels = _clusters_again(Z, labels, self.n_restarts, rng)
+                labels = _cluster_again(Z, labels, self.n_restarts, rng)
             n_iter += 1
             settled = labels.tobytes() in seen
             seen.add(labels.tobytes())
@@ -217,7 +206,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.integer]:
-        """Nearest centre of each row, in the learned metric.
+        """Give the nearest centre of each row, in the learned metric.
 
         Parameters
         ----------
@@ -229,11 +218,10 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
         >>> from nearkin import MetricKMeans
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clusters = MetricKMeans(3, random_state=0).fit(X)
-        >>> bool((clusters.predict(X) == clusters.labels_).all())
+        >>> clusters = MetricKMeans(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> near, far = clusters.predict([[0.4], [8.4]])
+        >>> bool(near != far)
         True
         """
         check_is_fitted(self)
@@ -243,7 +231,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         return np.asarray(squared_distances(Z, centers).argmin(axis=1))
 
     def score(self, X: Any, y: Any) -> float:
-        """Rand index of the clusters of rows against their known classes.
+        """Rand index, 0 to 1, of the clusters of rows against their known classes.
 
         Parameters
         ----------
@@ -253,6 +241,5 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         Returns
         -------
         float
-            Between 0 and 1.
         """
         return float(rand_score(y, self.predict(X)))

@@ -88,7 +88,7 @@ _FEW_APART = 5000
 
 @dataclass(frozen=True)
 class Tree:
-    """Who joined whom, in order.
+    """Joins of average linkage, in order.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Tree:
     joined : int ndarray of shape (n_joins, 2)
         The two nodes; the t-th join makes node ``n_blocks + t``.
     alike : ndarray of shape (n_joins,)
-        How alike they were; NaN where the graph did not say, and distances decided.
+        Their mean affinity; NaN where they had none, and distances decided.
     """
 
     blocks: Blocks
@@ -106,11 +106,11 @@ class Tree:
 
     @property
     def fewest(self) -> int:
-        """Groups that are left when nothing more can be joined."""
+        """Number of groups that are left when nothing more can be joined."""
         return self.blocks.count - len(self.joined)
 
     def cut(self, n_groups: int) -> Ints:
-        """Groups of rows when there are so many; an error if there never are."""
+        """Cut the tree into so many groups of rows; an error if there never are as many."""
         if n_groups < self.fewest:
             raise InputError(
                 f"the tree has no {n_groups} groups: joining ended with {self.fewest}, which "
@@ -124,7 +124,7 @@ class Tree:
         return self.cut_near(n_groups)
 
     def cut_near(self, n_groups: int) -> Ints:
-        """Groups of rows when there are so many, or the nearest number that there can be."""
+        """Cut the tree into so many groups of rows, or the nearest number that there can be."""
         n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
         return label_leaves(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
 
@@ -139,22 +139,13 @@ def label_leaves(joined: Ints, n_leaves: int) -> Ints:
     return number_by_appearance(parent[:n_leaves])
 
 
-def grow_tree(Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> Tree:
+def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None) -> Tree:
     """Join rows by average linkage, two groups at a time, and never two that differ.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Where rows are.
-    affinities : sparse matrix of shape (n, n)
-        Symmetric and not negative, of neighbours.
-    blocks : Blocks
-
-    Notes
-    -----
-    O(e log² n) time for e neighbours and cannot-links, and as much memory.
+    Symmetric affinities of neighbours decide, and distances of means where groups have none.
+    O(e log² n) time for e neighbours and cannot-links, O(e) memory.
     """
-    groups = _GrowingGroups(Z, affinities, blocks)
+    groups = _GrowingGroups(Z, blocks, find_affinities(Z) if affinities is None else affinities)
     groups.join_neighbors()
     groups.join_the_rest()
     joined = np.array(groups.joined, dtype=np.int64).reshape(-1, 2)
@@ -168,12 +159,10 @@ class _GrowingGroups:
     that few others have to be told. A group of size 0 has joined another.
     """
 
-    def __init__(self, Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> None:
-        n = blocks.count
-        to_blocks = sp.csr_array(
-            (np.ones(len(blocks.of)), (np.arange(len(blocks.of)), blocks.of)),
-            shape=(len(blocks.of), n),
-        )
+    def __init__(self, Z: Floats, blocks: Blocks, affinities: sp.csr_array) -> None:
+        n, n_rows = blocks.count, len(blocks.of)
+        places = (np.arange(n_rows), blocks.of)
+        to_blocks = sp.csr_array((np.ones(n_rows), places), shape=(n_rows, n))
         between = sp.csr_array(to_blocks.T @ affinities @ to_blocks)
         self.node = list(range(n))
         self.size = np.bincount(blocks.of, minlength=n).tolist()
@@ -209,6 +198,7 @@ class _GrowingGroups:
                     heappush(queue, (-self._likeness(kept, other), kept, other))
 
     def _likeness(self, u: int, v: int) -> float:
+        """Mean affinity between the rows of two groups."""
         return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:
@@ -219,10 +209,8 @@ class _GrowingGroups:
             size, group = heappop(left)
             if self.size[group] != size:
                 continue
-            others = sorted({other for one, other in left if self.size[other] == one})
-            others = [
-                other for other in others if other != group and other not in self.apart[group]
-            ]
+            there = {other for one, other in left if self.size[other] == one}
+            others = sorted(there - self.apart[group] - {group})
             if not others:
                 continue  # it stays as it is
             means = np.array([self.total[other] / self.size[other] for other in others])
@@ -231,7 +219,7 @@ class _GrowingGroups:
             heappush(left, (self.size[kept], kept))
 
     def _join(self, u: int, v: int, alike: float) -> tuple[int, list[int]]:
-        """Join two groups; the one that stays, and others whose sums have changed."""
+        """Join two groups, and give the one that stays and others whose sums have changed."""
         if len(self.near[u]) + len(self.apart[u]) < len(self.near[v]) + len(self.apart[v]):
             u, v = v, u
         self.joined.append((self.node[u], self.node[v]))
@@ -257,19 +245,15 @@ class _GrowingGroups:
 
 
 def _list_entries(matrix: sp.csr_array, i: int) -> dict[int, float]:
+    """Entries of a row of a sparse matrix by their columns."""
     part = slice(matrix.indptr[i], matrix.indptr[i + 1])
     return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
 
 
 def find_affinities(Z: Floats) -> sp.csr_array:
-    """Find Gaussian affinities of neighbours, each row by the distance of its own.
+    """Find Gaussian affinities of rows that are neighbours either way, by the scales of both.
 
-    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour; symmetric, of
-    rows that are neighbours either way. Rows at one place are 1.
-
-    Notes
-    -----
-    O(n) memory.
+    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour. O(n) memory.
     """
     n = len(Z)
     k = min(N_NEIGHBORS, n - 1)
@@ -299,17 +283,10 @@ def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
 
 @dataclass(frozen=True)
 class MemberScores:
-    """How well rows fit groups.
+    """Scores of rows in groups, (n, k), by the groups of others.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, k)
-        Of rows, by the groups of others.
-    coefficients : ndarray of shape (m + 1, k)
-        For rows like these: of their features and 1.
-    error : float
-        Mean squared error of the scores of rows that count in full.
-    penalty : float
+    ``coefficients``, (m + 1, k), of features and 1 score further rows. ``error`` is the mean
+    squared error of the scores of rows that count in full.
     """
 
     scores: Floats
@@ -330,18 +307,10 @@ def fit_sharpness(scores: Floats, labels: Ints) -> float:
 
 
 class MembershipRegression:
-    """Ridge regression of groups on features of rows: how well rows fit groups by those of others.
+    """Ridge regression of groups on features of rows, (n, m): how well rows fit groups of others.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, m)
-    blocks : Blocks
-    weights : ndarray of shape (n,)
-        How much rows count; 1 for those whose errors are counted.
-
-    Notes
-    -----
-    O(n m²) time to make one, and O(n m k) for k groups; O(n m) memory.
+    Rows count by their weights; errors are those of rows of weight 1. O(n m²) time to make one,
+    and O(n m k) for k groups; O(n m) memory.
     """
 
     def __init__(self, features: Floats, blocks: Blocks, weights: Floats) -> None:
@@ -400,24 +369,15 @@ def score_others(features: Nystroem, Z: Floats, coefficients: Floats) -> Floats:
     return np.asarray(features.transform(Z) @ coefficients[:-1] + coefficients[-1])
 
 
-# The partition of rows into so many groups; None where there is none.
-Family = Callable[["Partitions", int], Ints | None]
+# Find about k groups of rows; None where there are none.
+FAMILIES: dict[str, Callable[[Partitions, int], Ints | None]] = {
+    "k-means": lambda rows, k: group_by_means(rows.Z, k, rows.seed),
+    "linkage": lambda rows, k: rows.tree.cut_near(k),
+}
 
 
-def k_means(rows: Partitions, k: int) -> Ints | None:
-    """Partition rows by Lloyd's algorithm."""
-    return _group_by_means(rows.Z, k, rows.seed)
-
-
-def linkage(rows: Partitions, k: int) -> Ints:
-    """Cut the tree of average linkage, which keeps pairs: the nearest number that there can be."""
-    return rows.tree.cut_near(k)
-
-
-FAMILIES: dict[str, Family] = {"k-means": k_means, "linkage": linkage}
-
-
-def _group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
+def group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
+    """Find k groups of rows by k-means, fewer where rows are equal; None if rows are fewer."""
     if k > len(Z):
         return None
     with mute_third_party():  # there may be fewer distinct rows than groups
@@ -429,7 +389,7 @@ def _group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> 
 def vote_on_groups(groupings: Sequence[Ints], k: int, seed: int) -> Ints:
     """Find k groups of rows that several groupings put together: k-means of memberships."""
     members = [np.eye(int(labels.max()) + 1)[labels] for labels in groupings]
-    found = _group_by_means(np.column_stack(members), k, seed, _N_INIT_OF_VOTE)
+    found = group_by_means(np.column_stack(members), k, seed, _N_INIT_OF_VOTE)
     return groupings[0] if found is None else found
 
 
@@ -451,6 +411,7 @@ class PlainRows(TransformerMixin, BaseEstimator):
         return divide_columns(self._numbers(X, reset=False), self.column_scale_)
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
+        """Rows as numbers, checked."""
         if self.table_ is not None:
             X = self.table_.transform(X)
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
@@ -498,7 +459,7 @@ def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
 
 
 def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
-    """Split groups until there are so many, if blocks allow: rows that fit worst go first."""
+    """Split groups until there are ``least``, if blocks allow: rows that fit worst go first."""
     last = scores.shape[1] - 1  # groups that were opened for pairs have no scores of their own
     own = scores[np.arange(len(labels)), np.minimum(labels, last)]
     fit = np.bincount(blocks.of, own) / np.bincount(blocks.of)
@@ -517,16 +478,7 @@ def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> In
 
 @dataclass(frozen=True)
 class GroupingRules:
-    """How rows are to be grouped.
-
-    Attributes
-    ----------
-    families : sequence of str
-    strength : float or None
-        What it costs to break a pair; None where that is not allowed.
-    least, most : int, int or None
-        Groups that there must be, and may be.
-    """
+    """Families, the cost of breaking a pair (None: never), and least and most number of groups."""
 
     families: Sequence[str]
     strength: float | None = None
@@ -535,17 +487,7 @@ class GroupingRules:
 
 
 class Partitions:
-    """Partitions of some rows that keep pairs, by any family and into any number of groups.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Where rows are.
-    pairs : Pairs
-        What is to be kept.
-    wanted : GroupingRules
-    seed : int
-    """
+    """Partitions of rows that keep pairs, by any family and into any number of groups."""
 
     def __init__(self, Z: Floats, pairs: Pairs, wanted: GroupingRules, seed: int) -> None:
         with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
@@ -563,24 +505,19 @@ class Partitions:
         self._found: dict[tuple[str, int], Ints | None] = {}
 
     @cached_property
-    def affinities(self) -> sp.csr_array:
-        """Of neighbours."""
-        return find_affinities(self.Z)
-
-    @cached_property
     def tree(self) -> Tree:
-        """Who joins whom, with cannot-links kept."""
-        return grow_tree(self.Z, self.affinities, self.blocks)
+        """Tree of average linkage, with pairs kept."""
+        return grow_tree(self.Z, self.blocks)
 
     def find(self, family: str, k: int) -> Ints | None:
-        """Find about k groups by a family, or None; what was found before is kept."""
+        """Find about k groups by a family, or None; the same again if asked again."""
         if (family, k) not in self._found:
             start = FAMILIES[family](self, k)
             self._found[family, k] = None if start is None else self.repair(start, k)
         return self._found[family, k]
 
     def get(self, family: str, k: int) -> Ints:
-        """Groups that were found before."""
+        """Get groups that were found before."""
         found = self._found[family, k]
         assert found is not None
         return found
