@@ -14,12 +14,12 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
-from nearkin.search.duplicates import (
+from nearkin.search.neighbor_index import (
+    choose_radius,
+    count_judged_neighbors,
     count_near_pairs,
-    duplicate_radius,
+    find_radius_of_share,
     group_by_mean_distance,
-    n_judged_neighbors,
-    radius_of_share,
 )
 from nearkin.spaces.neighbors import drop_itself, find_nearest, group_within, number_by_first_row
 from tests.cases import each
@@ -154,7 +154,7 @@ def test_pairs_within_a_radius_are_counted_and_those_by_chance_follow_density():
     many = some[pairs.found[some] > 200]
     assert len(many) > 3
     assert_allclose(pairs.by_chance[many] / 2, pairs.found[many], rtol=0.35)
-    assert duplicate_radius(pairs) < pairs.radii[10]
+    assert choose_radius(pairs) < pairs.radii[10]
 
 
 def test_precision_is_kept():
@@ -172,7 +172,7 @@ def test_precision_is_kept():
 @each("share", [0.0, 1e-4, 0.001, 0.02, 0.3])
 def test_a_share_of_pairs_lies_within_its_radius(share):
     Z = np.random.default_rng(0).normal(size=(400, 6))
-    radius = radius_of_share(Z, *others_of(Z, 20), share, np.random.RandomState(0))
+    radius = find_radius_of_share(Z, *others_of(Z, 20), share, np.random.RandomState(0))
     assert np.mean(pdist(Z) <= radius) == pytest.approx(share, rel=0.03)
 
 
@@ -180,7 +180,7 @@ def test_few_rows_go_by_the_threshold():
     X = np.array([[float(i * i)] for i in range(8)] + [[0.1], [9.1]])
     metric = Euclidean().fit(X, pairs=Pairs([(0, 8)], [(0, 1)]))
     index = NeighborIndex(metric).add(X)
-    assert n_judged_neighbors(len(X)) == 0
+    assert count_judged_neighbors(len(X)) == 0
     assert index.radius_for() == metric.threshold_
     assert [group.tolist() for group in index.duplicates()] == [[0, 8], [3, 9]]
     with pytest.raises(ValueError, match=r"precision=0.9, but the index has 10 rows, too few"):

@@ -6,11 +6,12 @@ import math
 import os
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import digamma
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
@@ -25,7 +26,14 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import check_count, find_first
 from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.backends import evenly_spaced
-from nearkin.rows.sparse import is_sparse, to_dense, to_plain
+from nearkin.rows.distances import (
+    centre,
+    middle,
+    rowwise_distances,
+    squared_lengths,
+    squared_rowwise_distances,
+)
+from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.streams import copy_to_device
 from nearkin.rows.validation import (
     Ids,
@@ -36,15 +44,6 @@ from nearkin.rows.validation import (
     refuse_non_tables,
 )
 from nearkin.scores.verdicts import check_share
-from nearkin.search.duplicates import (
-    MOST_NEIGHBORS,
-    count_near_pairs,
-    describe_doubts,
-    duplicate_radius,
-    group_by_mean_distance,
-    n_judged_neighbors,
-    radius_of_share,
-)
 from nearkin.spaces.neighbors import (
     SEARCH_MODES,
     CellIndex,
@@ -81,35 +80,229 @@ _MOST = {np.dtype(kind): float(np.finfo(kind).max) ** 0.5 / 1000 for kind in _DT
 _FEW_NUMBERS = 2**14
 # Ids that are read from a file at a time: bounds the memory of their numbers as Python objects.
 _SOME_IDS = 2**16
+# Neighbours of a row that are looked at; the farther half of them are taken to be no copies. Chosen
+# by hand: groups of more than ten copies of one thing are rare.
+_MOST_NEIGHBORS = 20
+# With fewer rows for each of the neighbours than four, density is not even among them; fewer than
+# ten neighbours do not tell how it grows. Both chosen by hand.
+_ROWS_PER_NEIGHBOR, _LEAST_NEIGHBORS = 4, 10
+# Pairs by chance are counted so many times: the power law can be as much too low. Chosen by hand.
+_CAUTION = 2.0
+# A row's neighbours can grow this many times as slowly with the distance as those of most rows.
+# Chosen by hand.
+_MOST_UNEVEN = 3.0
+# Pairs that the distances of all pairs are judged by: a quantile of 1e-4 then has an error of 10 %.
+_SAMPLE = 1_000_000
+# Rows of a group that nobody wonders about, even where there are few in all. Chosen by hand.
+_MOST_PLAUSIBLE = 5
+# Rows are identical up to rounding if they are no farther apart, as a share of their length: some
+# times the rounding of float32.
+_IDENTICAL = 1e-6
+# Rounding of means and of their squared distances, as a share of squared lengths.
+_ROUNDING = 64 * np.finfo(np.float64).eps
+
+
+class NearPairs(NamedTuple):
+    """Numbers of pairs within ascending radii: found, and by chance if there were no copies."""
+
+    radii: Floats
+    found: Floats
+    by_chance: Floats
+
+
+def count_judged_neighbors(n_rows: int) -> int:
+    """Count neighbours of each row to judge duplicates by; 0 if there are too few rows."""
+    k = min(_MOST_NEIGHBORS, n_rows // _ROWS_PER_NEIGHBOR)
+    return k if k >= _LEAST_NEIGHBORS else 0
+
+
+def count_near_pairs(distances: Floats) -> NearPairs:
+    """Count near pairs, found and by chance, from distances of nearest others, (n, k), ascending.
+
+    The farther half of these are taken to be no copies: they say how the number of neighbours
+    grows with the distance, a power of it. O(n k log n) time and O(n k) memory.
+    """
+    k = distances.shape[1]
+    half = k // 2
+    last = distances[:, -1].astype(np.float64)
+    apart = last > 0  # other rows are all copies, as far as one sees
+    radii = np.unique(distances[:, 0]).astype(np.float64)
+    found = np.searchsorted(np.sort(distances, axis=None), radii, side="right") / 2
+    if not apart.any():
+        return NearPairs(radii, found, np.zeros(len(radii)))
+    with np.errstate(divide="ignore"):
+        growth = np.log(last[apart] / distances[apart, half - 1])
+        logs = np.log(radii)
+    usual = np.median(growth)
+    growth = np.minimum(growth, _MOST_UNEVEN * usual if np.isfinite(usual) else np.inf)
+    # The mean of log(d_k / d_j) is (ψ(k) − ψ(j)) / m where density is even.
+    mean = growth.mean()
+    if not (np.isfinite(mean) and mean > 0):
+        return NearPairs(radii, found, np.where(radii > 0, np.inf, 0.0))
+    m = float(digamma(k) - digamma(half)) / mean
+    log_last = np.sort(np.log(last[apart]))
+    # Sums of d_k^-m over rows whose k-th is farther than a radius; those nearer have k within it.
+    sums = np.append(np.logaddexp.accumulate(-m * log_last[::-1])[::-1], -np.inf)
+    n_nearer = np.searchsorted(log_last, logs)
+    by_chance = k / 2 * (n_nearer + np.exp(m * logs + sums[n_nearer]))
+    return NearPairs(radii, found, _CAUTION * by_chance)
+
+
+def choose_radius(pairs: NearPairs, precision: float | None = None) -> float:
+    """Choose the radius with the most copies less other pairs: at its edge, either is as likely.
+
+    With a precision, it is the largest within which that share of the pairs are copies. 0 if no
+    two rows are copies, unless they are identical.
+    """
+    if precision is None:
+        gain = pairs.found - 2 * pairs.by_chance
+        best = int(np.argmax(gain))
+        return float(pairs.radii[best]) if gain[best] > 0 else 0.0
+    good = np.flatnonzero(pairs.by_chance <= (1 - precision) * pairs.found)
+    return float(pairs.radii[good[-1]]) if len(good) else 0.0
+
+
+def find_radius_of_share(
+    Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
+) -> float:
+    """Find the radius within which a share of all pairs of rows lie; 0 if that is no pair.
+
+    Each row's nearest others, (n, k), tell it; a million random pairs if the share is larger.
+    """
+    n, k = rows.shape
+    wanted = round(share * n * (n - 1) / 2)
+    if wanted < 1:
+        return 0.0
+    ends = np.sort(np.column_stack([np.repeat(np.arange(n), k), rows.ravel()]), axis=1)
+    _, once = np.unique(ends[:, 0] * n + ends[:, 1], return_index=True)
+    if wanted <= max(len(once) // 4, 1) or k == n - 1:
+        return float(np.partition(distances.ravel()[once], wanted - 1)[wanted - 1])
+    drawn = rng.randint(n, size=(_SAMPLE, 2))
+    drawn = drawn[drawn[:, 0] != drawn[:, 1]]
+    return float(np.quantile(rowwise_distances(Z, Z, drawn[:, 0], drawn[:, 1]), share))
+
+
+def describe_doubts(
+    Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
+) -> str | None:
+    """Say what makes groups implausible as copies of one thing, and a remedy; None if nothing does.
+
+    ``chained`` groups are whatever steps within a given radius connect. ``same_distance`` is the
+    usual one of pairs known to be the same.
+    """
+    sizes = np.bincount(labels)
+    n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
+    have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
+    largest_group = centre(Z[labels == sizes.argmax()], middle(Z, if_far=True))
+    across, length = _measure_spread(largest_group)
+    many = largest > min(_MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
+    if chained:
+        if not many or across <= radius:
+            return None
+        return (
+            f"{have}, which are {across:.3g} apart in the mean: chains of steps up to "
+            f"radius={radius:.3g} connect them. Give a smaller radius, or none, to have it found; "
+            "for classes, cluster metric.transform(X)."
+        )
+    if same_distance is not None and same_distance > radius:
+        found = have if n_groups else f"no two of {len(labels)} rows are copies"
+        return (
+            f"{found} (up to a distance of {radius:.3g}), but most pairs known to be the same are "
+            f"more than {same_distance:.3g} apart: they seem to be classes, not copies of one "
+            "thing. For classes, cluster metric.transform(X); for groups of another size, give "
+            "radius= or prevalence=."
+        )
+    if many and across > _IDENTICAL * length:
+        return (
+            f"{have}, many for copies of one thing (up to a distance of {radius:.3g}). Give "
+            "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."
+        )
+    return None
+
+
+def _measure_spread(rows: Any) -> tuple[float, float]:
+    """Measure root mean squares of the distances between rows, and of their lengths."""
+    n = rows.shape[0]
+    length = squared_lengths(rows).sum() / n
+    variance = variances(rows) if is_sparse(rows) else rows.var(axis=0, dtype=np.float64)
+    spread = variance.sum()
+    return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))
+
+
+def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
+    """Number the groups of rows whose root mean square distance is no more than ``radius``.
+
+    Two groups become one if that of their rows is, the nearest first, and if one has a row that is
+    within the radius of a row of the other, among whose k nearest others, (n, k), it is.
+    O(n k q) time for each of some ten rounds, and O(n (k + q)) memory.
+    """
+    n, k = rows.shape
+    Z = centre(Z, middle(Z, if_far=True))
+    near = (distances <= radius).ravel()
+    edges = np.column_stack([np.repeat(np.arange(n), k), rows.ravel()])[near]
+    labels, size, spread = np.arange(n), np.ones(n), np.zeros(n)
+    # A row is at the radius itself, up to rounding; so are means of identical rows.
+    reach = float(squared_lengths(Z).max())
+    most = (radius * (1 + 8 * np.finfo(Z.dtype).eps)) ** 2 + reach * _ROUNDING**2
+    while True:
+        edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
+        mean_of = sp.csr_array((1 / size[labels], (labels, np.arange(n))), shape=(n, n))
+        means = mean_of @ Z
+        between = squared_rowwise_distances(means, means, *edges.T)
+        apart = between + spread[edges].sum(axis=1)
+        # Groups that are too far apart stay so, whatever else joins them.
+        close = apart <= most
+        edges, between, apart = edges[close], between[close], apart[close]
+        if not len(edges):
+            return number_by_first_row(labels)
+        joined = _mark_mutually_nearest(edges, apart, n)
+        a, b = edges[joined].T
+        total = size[a] + size[b]
+        spread[a] = (size[a] * spread[a] + size[b] * spread[b]) / total
+        spread[a] += size[a] * size[b] / total**2 * between[joined]
+        size[a] = total
+        now = np.arange(n)
+        now[b] = a
+        labels, edges = now[labels], now[edges]
+
+
+def _mark_mutually_nearest(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
+    """Mark edges that are the shortest at both ends; of equals, that of the lower numbers."""
+    rank = np.empty(len(edges), dtype=np.int64)
+    rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
+    first = np.full(n, len(edges))
+    for end in edges.T:
+        np.minimum.at(first, end, rank)
+    return np.asarray((first[edges] == rank[:, None]).all(axis=1))
 
 
 class NeighborIndex(WholeState, BaseEstimator):
     """Nearest neighbours in a learned metric.
 
-    It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows,
-    those within a radius, and groups of rows that are the same thing. Distances are the metric's
-    own, to the last bit that its vectors have; of rows equally far, the one added first is first.
+    It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows, those
+    within a radius, and groups of rows that are the same thing. Distances are the metric's own; of
+    rows equally far, the one added first is first.
 
     Parameters
     ----------
     metric : fitted learner, optional
-        Any of the library's, or another fitted transformer, such as a pipeline whose last step is
-        a learner. None takes rows as they are. Once it is fitted again, the index refuses to
-        compare what it holds with new rows: make a new one.
+        Or another fitted transformer, such as a pipeline whose last step is a learner. None takes
+        rows as they are. Once it is fitted again, the index refuses to compare what it holds with
+        new rows: make a new one.
     search : {"auto", "exact", "approximate"}, default="auto"
-        Compare with all rows, or only with those in the cells nearest to the query, see
-        :mod:`nearkin.spaces.neighbors`. ``"auto"`` is exact below 100 000 rows.
+        Compare with all rows, or only with those in the cells nearest to the query. ``"auto"`` is
+        exact below 100 000 rows.
     n_neighbors : int, default=10
         How many neighbours :meth:`query` gives by default.
     target_recall : float in (0, 1], default=0.98
         Share of the nearest that the approximate search is to find. It looks into as many cells as
         that takes on a sample of the rows; :meth:`recall` measures it on another.
     random_state : int, RandomState or None, default=None
-        Seed of the cells, and of samples.
+        Of the cells, and of samples.
     device : str, optional
         A device of torch, such as ``"cuda"``: :meth:`query` compares with all rows there, and is
-        exact whatever ``search`` says. Vectors are kept there too. Of more than eight rows equally
-        far as the last neighbour, it may not be the first that are given.
+        exact whatever ``search`` says. Of more than eight rows equally far as the last neighbour,
+        it may not be the first that are given.
 
     Attributes
     ----------
@@ -119,9 +312,8 @@ class NeighborIndex(WholeState, BaseEstimator):
     Notes
     -----
     Memory: the embeddings, and the ids; with the approximate search, a byte more for each number
-    and 12 for each row.
-    Queries take O(n) time each, or O(√n) with the approximate search, in which :meth:`add` only
-    stores: cells are made at the next query. Later rows are put into them once they are more than a
+    and 12 for each row. Queries take O(n) time each, or O(√n) with the approximate search, whose
+    cells are made at the next query. Later rows are put into them once they are more than a
     sixteenth of those that are there, and are all compared with till then; cells are made anew when
     there are twice as many rows.
 
@@ -145,7 +337,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         "device": [None, str],
     }
 
-    _vectors: list[Floats]
+    _vectors: list[Floats]  # parts, until somebody asks for all
     _ids: list[Ids]
     _known: set[Any] | range | None  # ids; None until rows are added
     _cells: CellIndex | None
@@ -179,7 +371,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            As the metric takes them.
         y : ignored
         ids : array of n int or str, optional
             Row numbers by default.
@@ -197,7 +388,8 @@ class NeighborIndex(WholeState, BaseEstimator):
         del y
         self._validate_params()
         vectors = self._embed_own(X)
-        self._hold(vectors, check_ids(ids, vectors.shape[0], 0, None), numbered=ids is None)
+        own = check_ids(ids, vectors.shape[0], 0, None)
+        self._hold(vectors, own, add_new_ids(range(0), own, numbered=ids is None))
         self._witnesses = self._choose_witnesses(X)
         return self
 
@@ -207,7 +399,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n, d)
-            As the metric takes them.
         ids : array of n int or str, optional
             All of one kind, and none of them there already. By default row numbers, counted on.
 
@@ -257,7 +448,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     @property
     def threshold_(self) -> float | None:
         """Distance up to which two rows are the same thing, where the metric has one."""
-        return self._of_metric("threshold")
+        return self._read_of_metric("threshold")
 
     def __len__(self) -> int:
         return sum(int(part.shape[0]) for part in getattr(self, "_vectors", []))
@@ -276,18 +467,13 @@ class NeighborIndex(WholeState, BaseEstimator):
         X_new : array, sparse matrix or frame of shape (m, d)
             A row that is in the index too finds itself first.
         n_neighbors : int, optional
-            The index's own by default.
+            The index's own by default. All rows are given, with a warning, if they are fewer.
 
         Returns
         -------
         distances : ndarray of shape (m, n_neighbors)
-            In the learned metric, the nearest first.
+            The nearest first.
         ids : ndarray of shape (m, n_neighbors)
-
-        Warns
-        -----
-        UserWarning
-            If there are fewer rows than neighbours asked for. All rows are given then.
 
         Notes
         -----
@@ -296,14 +482,10 @@ class NeighborIndex(WholeState, BaseEstimator):
         Examples
         --------
         >>> from nearkin import NeighborIndex
-        >>> distances, ids = (
-        ...     NeighborIndex().fit([[0.0], [1.0], [5.0]]).query([[1.5]], n_neighbors=2)
-        ... )
-        >>> distances, ids
+        >>> NeighborIndex().fit([[0.0], [1.0], [5.0]]).query([[1.5]], n_neighbors=2)
         (array([[0.5, 1.5]]), array([[1, 0]]))
         """
-        self._check_not_empty()
-        self._check_metric()
+        self._check_ready()
         k = self._check_n_neighbors(n_neighbors)
         distances, rows = self._find_nearest(self._embed_queries(X_new), k)
         return distances, self.ids[rows]
@@ -332,15 +514,14 @@ class NeighborIndex(WholeState, BaseEstimator):
         >>> NeighborIndex().fit([[0.0], [1.0], [5.0]]).query_radius([[0.9]], radius=2)[1]
         [array([1, 0])]
         """
-        self._check_not_empty()
-        self._check_metric()
+        self._check_ready()
         Q, radius = self._embed_queries(X_new), self._check_radius(radius)
         distances, rows = find_within(self.vectors, Q, radius)
         ids = self.ids
         return distances, [ids[near] for near in rows]
 
     def recall(self, n_sample: int = 1000, n_neighbors: int | None = None) -> float:
-        """Share of the true nearest neighbours that the search finds.
+        """Measure the share of the true nearest neighbours that the search finds.
 
         Parameters
         ----------
@@ -352,7 +533,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         Returns
         -------
         float
-            1 for the exact search. What is as near as a true neighbour counts as one.
+            What is as near as a true neighbour counts as one.
 
         Examples
         --------
@@ -398,14 +579,9 @@ class NeighborIndex(WholeState, BaseEstimator):
         -------
         list of ndarray
             The ids of each group of two rows or more, groups in the order of their first rows.
-            With the approximate search a group may come in parts, see :meth:`group_labels`.
-
-        Warns
-        -----
-        UserWarning
-            If the groups are implausible as copies of one thing: if one has many rows, or if the
-            pairs that the metric was learned from are mostly farther apart. It says how large the
-            largest is, and what to do.
+            With the approximate search a group may come in parts, see :meth:`group_labels`. There
+            is a warning if the groups are implausible as copies of one thing: if one has many rows,
+            or if the pairs that the metric was learned from are mostly farther apart.
 
         Examples
         --------
@@ -445,12 +621,8 @@ class NeighborIndex(WholeState, BaseEstimator):
 
         Notes
         -----
-        Without a radius, the 20 nearest of each row are looked at: see
-        :func:`nearkin.search.duplicates.count_near_pairs` and
-        :func:`nearkin.search.duplicates.group_by_mean_distance`.
-
-        With one, exact: O(n²) time at most, and O(n) memory however many pairs are near, see
-        :func:`nearkin.spaces.neighbors.group_within`. With the approximate search only the
+        Without a radius, the 20 nearest of each row are looked at. With one, exact: O(n²) time at
+        most, and O(n) memory however many pairs are near. With the approximate search only the
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
 
@@ -460,23 +632,20 @@ class NeighborIndex(WholeState, BaseEstimator):
         >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).group_labels(radius=1)
         array([0, 1, 0, 0])
         """
-        self._check_not_empty()
-        self._check_metric()
+        self._check_ready()
         said = {"radius": radius, "precision": precision, "prevalence": prevalence}
         if len(given := [name for name, value in said.items() if value is not None]) > 1:
             raise InputError(f"give one of {' and '.join(given)}: each of them says what is near.")
-        chained = radius is not None
+        Z, chained = self.vectors, radius is not None
         if chained:
             radius = self._check_radius(radius)
             labels = self._chain_groups(radius)
         else:
-            distances, rows = self._nearest_others()
+            distances, rows = self._find_nearest_others()
             radius = self._find_radius(distances, rows, precision, prevalence)
-            labels = group_by_mean_distance(self.vectors, distances, rows, radius)
-        same_distance = self._of_metric("same_distance")
-        doubts = describe_doubts(
-            self.vectors, labels, radius, chained=chained, same_distance=same_distance
-        )
+            labels = group_by_mean_distance(Z, distances, rows, radius)
+        usual = self._read_of_metric("same_distance")
+        doubts = describe_doubts(Z, labels, radius, chained=chained, same_distance=usual)
         if doubts is not None:
             notice(doubts)
         return labels
@@ -484,7 +653,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     def radius_for(
         self, *, precision: float | None = None, prevalence: float | None = None
     ) -> float:
-        """Distance up to which two rows of the index are the same thing.
+        """Find the distance up to which two rows of the index are the same thing.
 
         Parameters
         ----------
@@ -509,9 +678,8 @@ class NeighborIndex(WholeState, BaseEstimator):
         >>> round(NeighborIndex().fit(X).radius_for(), 4)
         0.0224
         """
-        self._check_not_empty()
-        self._check_metric()
-        return self._find_radius(*self._nearest_others(), precision, prevalence)
+        self._check_ready()
+        return self._find_radius(*self._find_nearest_others(), precision, prevalence)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write vectors, ids, threshold and settings to one file. The metric is not stored.
@@ -519,8 +687,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         Parameters
         ----------
         path : str or path
-            A safetensors file, without anything that could be executed. It is written to another
-            name and renamed, so that no half a file is ever there.
+            A safetensors file, without anything that could be executed, and never half written.
 
         Examples
         --------
@@ -542,7 +709,7 @@ class NeighborIndex(WholeState, BaseEstimator):
             "target_recall": float(self.target_recall),
             "random_state": None if seed is None else int(seed),
             "threshold": self.threshold_,
-            "same_distance": self._of_metric("same_distance"),
+            "same_distance": self._read_of_metric("same_distance"),
         }
         arrays = {"vectors": self.vectors, **_pack_ids(self.ids)}
         write_arrays(path, KIND, VERSION, arrays, settings)
@@ -554,30 +721,22 @@ class NeighborIndex(WholeState, BaseEstimator):
         Parameters
         ----------
         path : str or path
+            It is a StorageError if the file is damaged, or of another format or version.
         metric : fitted learner, optional
-            The metric that the index was made with. Without it, rows to add or to query must be
-            embedded already, as ``metric.transform(X)``.
+            The metric that the index was made with; an error if it is another. Without it, rows to
+            add or to query must be embedded already, as ``metric.transform(X)``.
 
         Returns
         -------
         NeighborIndex
 
-        Raises
-        ------
-        StorageError
-            If the file is damaged, or of another format or version.
-        ValueError
-            If the metric is another one.
-
         Examples
         --------
         >>> import tempfile
-        >>> from pathlib import Path
         >>> from nearkin import NeighborIndex
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "rows.index"
-        ...     NeighborIndex().fit([[0.0], [3.0]], ids=["a", "b"]).save(path)
-        ...     NeighborIndex.load(path).query([[2.0]], 1)
+        ...     NeighborIndex().fit([[0.0], [3.0]], ids=["a", "b"]).save(f"{folder}/rows.index")
+        ...     NeighborIndex.load(f"{folder}/rows.index").query([[2.0]], 1)
         (array([[1.]]), array([['b']], dtype=object))
         """
         vectors, ids, settings = read_index(path)
@@ -585,14 +744,14 @@ class NeighborIndex(WholeState, BaseEstimator):
         try:
             index = cls(metric, **{name: settings[name] for name in names})
             index._validate_params()
-            threshold = settings["threshold"]
-            threshold = None if threshold is None else float(threshold)
-            same_distance = settings["same_distance"]
-            same_distance = None if same_distance is None else float(same_distance)
+            threshold, same_distance = (
+                None if settings[name] is None else float(settings[name])
+                for name in ("threshold", "same_distance")
+            )
             refuse_gaps(vectors, vectors, "vectors")
             if not are_distinct(ids):
                 add_new_ids(range(0), ids, numbered=False)  # which says where
-            index._hold(vectors, ids, numbered=None)
+            index._hold(vectors, ids, None)
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable_index(path, repr(error)) from error
         if metric is not None:
@@ -636,17 +795,11 @@ class NeighborIndex(WholeState, BaseEstimator):
             with open(unfinished, "wb") as file:
                 np.save(file, self.vectors, allow_pickle=False)
 
-    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool | None) -> None:
-        """Hold these vectors and ids alone; ``numbered`` is None if ids are known to differ."""
-        if numbered is None:
-            self._known = None
-        else:
-            self._known = add_new_ids(range(0), ids, numbered=numbered)
+    def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
+        """Hold these vectors and ids alone."""
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
-        self._cells = None
-        self._witnesses = None
-        self._seen_by = None
-        self._there = None
+        self._known = known
+        self._cells = self._witnesses = self._seen_by = self._there = None
 
     def _embed(self, X: Any, name: str) -> Floats:
         """Embed rows by the metric, and check them; the result is C-contiguous."""
@@ -693,20 +846,20 @@ class NeighborIndex(WholeState, BaseEstimator):
         return Z
 
     def _embed_own(self, X: Any) -> Floats:
-        """Embeddings that are the index's own, whatever becomes of X."""
+        """Embed rows such that nothing changes whatever becomes of X."""
         Z = self._embed(X, "X")
         shared = self.metric is None or (isinstance(X, np.ndarray) and np.may_share_memory(X, Z))
         return Z.copy() if shared else Z
 
     def _embed_queries(self, X_new: Any) -> Floats:
-        """Embeddings of queries in the type and layout of the index's own."""
+        """Embed queries in the type and layout of the index's own vectors."""
         Q = self._embed(X_new, "X_new")
         self._check_columns(Q, "X_new")
         found: Floats = self._as_stored(Q).astype(self.vectors.dtype, copy=False)
         return found
 
     def _as_stored(self, Z: Any) -> Any:
-        """Z sparse or dense, as the vectors of the index are."""
+        """Make Z sparse or dense, as the vectors of the index are."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
@@ -722,7 +875,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         )
 
     def _choose_witnesses(self, X: Any) -> tuple[Any, Floats] | None:
-        """Some rows as they were given, and their embeddings, by which a new fit is noticed.
+        """Choose some rows as given, with their embeddings, by which a new fit is noticed.
 
         None without a metric, and for a metric that embeds a row differently at different times.
         """
@@ -751,8 +904,8 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
         self._seen_by = learned
 
-    def _of_metric(self, name: str) -> float | None:
-        """An attribute of the metric such as ``threshold_``, or its value in the file."""
+    def _read_of_metric(self, name: str) -> float | None:
+        """Read an attribute of the metric such as ``threshold_``, or else its value in the file."""
         value = getattr(last_learner(self.metric), f"{name}_", None)
         if value is None:
             value = getattr(self, f"_stored_{name}", None)
@@ -763,6 +916,11 @@ class NeighborIndex(WholeState, BaseEstimator):
         if not len(self):
             raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
 
+    def _check_ready(self) -> None:
+        """Raise unless there are rows, and the metric is as it was when they were added."""
+        self._check_not_empty()
+        self._check_metric()
+
     def _refuse_sparse(self, what: str) -> None:
         """Raise if vectors are sparse, which files cannot hold."""
         if is_sparse(self._vectors[0]):
@@ -772,17 +930,15 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
 
     def _check_n_neighbors(self, n_neighbors: int | None) -> int:
-        """How many neighbours to find: the index's own number by default, at most all rows."""
+        """Check how many neighbours to find: the index's own number by default, at most all."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         k = check_count(n_neighbors, "n_neighbors", least=1)
         if k > len(self):
-            notice(
-                f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.",
-            )
+            notice(f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.")
         return min(k, len(self))
 
     def _check_radius(self, radius: float | None) -> float:
-        """A radius that was given, or else the metric's threshold."""
+        """Check a radius; by default it is the metric's threshold."""
         if radius is None:
             radius = self.threshold_
             if radius is None:
@@ -797,7 +953,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return float(radius)
 
     def _find_nearest(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """Distances and row numbers of the nearest, by the search that the parameters name."""
+        """Find distances and row numbers of the nearest, by the search that parameters name."""
         Z = self.vectors
         if self.device is not None:
             return self._find_nearest_on_device(Q, k)
@@ -811,7 +967,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return find_nearest_by_cells(cells, Z, Q, k)
 
     def _find_nearest_on_device(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """The same by comparison with all rows on the device."""
+        """Find the nearest by comparison with all rows on the device."""
         Z = self.vectors
         if is_sparse(Z):
             raise InputError(
@@ -834,9 +990,9 @@ class NeighborIndex(WholeState, BaseEstimator):
             return len(self) >= _MANY_ROWS and not is_sparse(self._vectors[0])
         return self.search == "approximate" and len(self) > 1
 
-    def _nearest_others(self) -> tuple[Floats, Ints]:
-        """The nearest others of each row, as many as duplicates are judged by."""
-        k = min(MOST_NEIGHBORS, len(self) - 1)
+    def _find_nearest_others(self) -> tuple[Floats, Ints]:
+        """Find the nearest others of each row, as many as duplicates are judged by."""
+        k = min(_MOST_NEIGHBORS, len(self) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
         return drop_itself(*self._find_nearest(self.vectors, k + 1))
@@ -844,16 +1000,16 @@ class NeighborIndex(WholeState, BaseEstimator):
     def _find_radius(
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
     ) -> float:
-        """Radius of duplicates, by each row's nearest others and what is known of the answer."""
+        """Find the radius of duplicates by each row's nearest others and what is known."""
         if prevalence is not None:
             share = check_share(prevalence, "prevalence", ends=True)
             rng = check_random_state(self.random_state)
-            return radius_of_share(self.vectors, distances, rows, share, rng)
+            return find_radius_of_share(self.vectors, distances, rows, share, rng)
         if precision is not None:
             precision = check_share(precision, "precision")
-        k = n_judged_neighbors(len(self))
+        k = count_judged_neighbors(len(self))
         if k:
-            return duplicate_radius(count_near_pairs(distances[:, :k]), precision)
+            return choose_radius(count_near_pairs(distances[:, :k]), precision)
         if precision is not None:
             raise InputError(
                 f"precision={precision}, but the index has {len(self)} rows, too few to judge by "
@@ -862,7 +1018,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return self._check_radius(None)
 
     def _chain_groups(self, radius: float) -> Ints:
-        """Groups of rows that chains of steps within the radius connect."""
+        """Number groups of rows that chains of steps within the radius connect."""
         if not self._is_approximate():
             return group_within(self.vectors, radius)
         distances, rows = self._find_nearest(self.vectors, min(len(self), self.n_neighbors + 1))
@@ -924,7 +1080,7 @@ def _set_read_only(array: Any) -> Any:
 
 
 def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Vectors, ids and settings of a file; a StorageError says what is wrong with other files."""
+    """Read vectors, ids and settings; a StorageError says what is wrong with other files."""
     arrays, settings = read_arrays(path, KIND, VERSION)
     vectors = arrays.get("vectors", np.empty(0))
     if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
@@ -940,12 +1096,12 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
 
 
 def _unreadable_index(path: StrPath, reason: str) -> StorageError:
-    """An error for a file that holds no index."""
+    """Make the error for a file that holds no index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 
 
 def _pack_ids(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Ids as arrays: strings become their UTF-8 bytes one after the other, and where each ends."""
+    """Pack ids as arrays: strings as UTF-8 bytes one after the other, and where each ends."""
     if ids.dtype.kind == "i":
         return {"ids": np.ascontiguousarray(ids)}
     texts = [text.encode() for text in ids.tolist()]
@@ -954,7 +1110,7 @@ def _pack_ids(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_ids(arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Ids as they were, or nothing if the arrays are not what :func:`_pack_ids` gives."""
+    """Unpack ids, or give None if the arrays are not what :func:`_pack_ids` gives."""
     kinds = {name: (a.ndim, a.dtype.name) for name, a in arrays.items() if name != "vectors"}
     if kinds == {"ids": (1, "int64")}:
         return arrays["ids"]
