@@ -1,9 +1,8 @@
 """Judge learners, and choose their parameters, by pairs that are held out with their rows.
 
-Pairs name rows by number, and a fold has other numbers. Here they follow their rows: a fold learns
-from the pairs among its training rows and is judged by those among its test rows. The work is
-scikit-learn's: its metadata routing hands pairs to whatever asks for them, and :class:`Pairs` that
-know how many rows there are can be cut like X.
+A fold learns from the pairs among its training rows and is judged by those among its test rows. The
+work is scikit-learn's: its metadata routing hands pairs to whatever asks for them, and
+:class:`Pairs` that know how many rows there are can be cut like X.
 """
 
 from __future__ import annotations
@@ -40,11 +39,8 @@ class PairKFold(BaseCrossValidator):
     Pairs held out with the test rows share no row with those learned from, so that none of them
     follows from what was learned. Rows that pairs tie together, directly or by way of others, are
     in one fold; folds have about equally many must-links, cannot-links and rows. Where more rows
-    hang together than belong into a fold, as with many pairs among few rows, they are cut into
-    pieces, and pairs between a training and a test row are used in neither part.
-
-    Rows in no pair are dealt out evenly, so that every row is tested once, as by scikit-learn's
-    ``KFold``.
+    hang together than belong into a fold, they are cut into pieces, and pairs between a training
+    and a test row are used in neither part. Every row is tested once, as by ``KFold``.
 
     Parameters
     ----------
@@ -85,7 +81,9 @@ class PairKFold(BaseCrossValidator):
     def split(
         self, X: Any, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Training and test rows of each fold.
+        """Split rows into training and test rows of each fold.
+
+        It is an error if a fold had no pair to learn from or none to judge by.
 
         Parameters
         ----------
@@ -100,11 +98,6 @@ class PairKFold(BaseCrossValidator):
         ------
         train, test : int ndarray
             Row numbers of X.
-
-        Raises
-        ------
-        ValueError
-            If a fold had no pair to learn from or none to judge by.
 
         Examples
         --------
@@ -127,10 +120,8 @@ class PairKFold(BaseCrossValidator):
         ends = [fold[links] for links in (pairs.must_link, pairs.cannot_link, pairs.closer)]
         for number in range(self.n_splits):
             there = [rows == number for rows in ends]
-            for part, kept in (
-                ("to judge by", there),
-                ("to learn from", [~rows for rows in there]),
-            ):
+            parts = {"to judge by": there, "to learn from": [~rows for rows in there]}
+            for part, kept in parts.items():
                 if not any(rows.all(axis=1).any() for rows in kept):
                     raise InputError(
                         f"{len(pairs)} pairs of {len(pairs.points)} rows do not make "
@@ -143,7 +134,7 @@ class PairKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
     ) -> int:
-        """How many folds there are; the arguments are not used.
+        """Give ``n_splits``; the arguments are not used.
 
         Examples
         --------
@@ -155,16 +146,10 @@ class PairKFold(BaseCrossValidator):
 
 
 class PairScorer:
-    """A scorer that scikit-learn gives the pairs among the rows to judge by.
+    """A scorer that scikit-learn's metadata routing gives the pairs among the rows to judge by.
 
-    For its functions under ``sklearn.set_config(enable_metadata_routing=True)``;
-    :func:`cross_validate` and :func:`grid_search` make it by themselves.
-
-    Parameters
-    ----------
-    score : callable, optional
-        ``score(learner, X, y, pairs=pairs)`` gives a number, or a dictionary of them. The pair AUC
-        in the space that ``learner.transform`` leads to by default.
+    ``score(learner, X, y, pairs=pairs)`` gives a number, or a dictionary of them; by default the
+    pair AUC in the space that ``learner.transform`` leads to.
     """
 
     def __init__(self, score: Callable[..., Any] | None = None) -> None:
@@ -185,7 +170,7 @@ class PairScorer:
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
+    """Score as ``learner.score`` does, whatever can embed rows: pipelines and searches too."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
@@ -211,8 +196,8 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Score a learner on pairs that it has not seen.
 
-    scikit-learn's function of this name, with pairs that follow their rows through every split.
-    Triplets do, too.
+    scikit-learn's function of this name, with pairs and triplets that follow their rows through
+    every split.
 
     Parameters
     ----------
@@ -257,15 +242,15 @@ def cross_validate(
     >>> result["test_score"].mean() > 0.8
     np.True_
     """
-    params = _routed(X, y, pairs, params, "cross_validate")
+    params = _route_pairs(X, y, pairs, params, "cross_validate")
     with sklearn.config_context(enable_metadata_routing=True):
         found: dict[str, Any] = model_selection.cross_validate(
             learner,
             X,
             None if y is None else replace_signs(y),
             params=params,
-            cv=_splitter(cv),
-            scoring=_scorers(scoring, learner),
+            cv=_make_splitter(cv),
+            scoring=_make_scorers(scoring, learner),
             n_jobs=n_jobs,
             verbose=verbose,
             return_train_score=return_train_score,
@@ -325,13 +310,13 @@ def grid_search(
     >>> metric.shrinkage
     0.1
     """
-    params = _routed(X, y, pairs, params, "grid_search")
+    params = _route_pairs(X, y, pairs, params, "grid_search")
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
             learner,
             grid,
-            cv=_splitter(cv),
-            scoring=_scorers(scoring, learner),
+            cv=_make_splitter(cv),
+            scoring=_make_scorers(scoring, learner),
             n_jobs=n_jobs,
             verbose=verbose,
             refit=refit,
@@ -341,10 +326,10 @@ def grid_search(
         return search.fit(X, None if y is None else replace_signs(y), **params)
 
 
-def _routed(
+def _route_pairs(
     X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
 ) -> dict[str, Any]:
-    """All that belongs to rows, by name; pairs know the number of rows."""
+    """Put pairs, which are told the number of rows, beside what else belongs to rows, by name."""
     check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
@@ -360,21 +345,18 @@ def _routed(
     return {**(params or {}), "pairs": pairs + Pairs(n_rows=n_rows)}
 
 
-def _splitter(cv: Any) -> Any:
+def _make_splitter(cv: Any) -> Any:
+    """Make folds of a number."""
     whole = isinstance(cv, Integral) and not isinstance(cv, bool)
     return PairKFold(int(cv)) if whole else cv
 
 
-def _scorers(scoring: Any, learner: Any) -> Any:
+def _make_scorers(scoring: Any, learner: Any) -> Any:
+    """Make scorers such that functions that name pairs get them."""
     if scoring is None:
         return PairScorer() if hasattr(learner, "transform") else None
     if isinstance(scoring, Mapping):
-        return {name: _with_pairs(score) for name, score in scoring.items()}
-    return _with_pairs(scoring)
-
-
-def _with_pairs(score: Any) -> Any:
-    """A function that names pairs is to get them."""
-    if not callable(score) or hasattr(score, "get_metadata_routing"):
-        return score
-    return PairScorer(score) if "pairs" in signature(score).parameters else score
+        return {name: _make_scorers(score, learner) for name, score in scoring.items()}
+    if not callable(scoring) or hasattr(scoring, "get_metadata_routing"):
+        return scoring
+    return PairScorer(scoring) if "pairs" in signature(scoring).parameters else scoring

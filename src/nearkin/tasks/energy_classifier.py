@@ -26,21 +26,20 @@ from nearkin.solvers.energy import choose_margin, energies, gather_members
 
 
 class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
-    """Give each row the label of least energy: its rows are near, rows of other labels far.
+    """Give each row the label of least energy.
 
-    A point gets the label whose rows are near, while rows of other labels stay away from it and
-    it from their neighbourhoods, by a margin. Under the same metric this is often more accurate
-    than voting among nearest neighbours.
+    That is the label whose rows are near, while rows of other labels stay away from it and it from
+    their neighbourhoods, by a margin. Under the same metric this is often more accurate than voting
+    among nearest neighbours.
 
     Parameters
     ----------
     metric : transformer or None, default=None
-        Any learner of this library, or another object with ``fit`` and ``transform``, whose
-        Euclidean distances count. If it is fitted already, it is used as it is; otherwise a
-        clone of it is fitted to the training rows and their labels. None takes the rows as they
-        are; for columns of different units, ``Euclidean(scale=True)`` divides them by their
-        spreads. Scikit-learn's tools clone what they are given, and a clone is not fitted; wrap a
-        metric in ``sklearn.frozen.FrozenEstimator`` if it must not be fitted again in them.
+        A learner, or another object with ``fit`` and ``transform``, whose Euclidean distances
+        count. If it is fitted already, it is used as it is; otherwise a clone of it is fitted to
+        the training rows and their labels. None takes the rows as they are; for columns of
+        different units, ``Euclidean(scale=True)`` divides them by their spreads. Scikit-learn's
+        tools fit clones: wrap a fitted metric in ``sklearn.frozen.FrozenEstimator`` for them.
     n_neighbors : int, default=3
         Nearest rows of each class that count. Classes with fewer use what there is.
     margin : "auto" or float, default="auto"
@@ -56,9 +55,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     metric_ : transformer or None
-        In use, fitted.
+        Fitted.
     margin_ : float
-        In use, a squared distance.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -73,9 +71,9 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     Notes
     -----
-    The energy is at the head of :mod:`nearkin.solvers.energy`; the rule for the margin
-    is that of the second paper, with squared distances, as in the energy, and with rows left out
-    in the place of a validation set.
+    The energy is that of :func:`nearkin.solvers.energy.energies`; the rule for the margin is that
+    of the second paper, with squared distances, and with rows left out in the place of a validation
+    set.
 
     Negative labels, None, NaN and blank strings mean unknown, as for learners. Such rows are of no
     class; a learner of this library as ``metric`` learns from them, too, others from the rest.
@@ -131,7 +129,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         self
         """
         given = X
-        X = self._seen(X, reset=True)
+        X = self._validate(X, reset=True)
         classes, number = check_classes(y)
         with raise_input_errors():
             check_consistent_length(X, number)
@@ -147,12 +145,12 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
                 if isinstance(metric, MetricMixin):
                     metric.fit(given, number)
                 else:
-                    metric.fit(_some(given, known), number[known])
+                    metric.fit(_take_rows(given, known), number[known])
             Z = _plain(metric.transform(given))
-        Z, number = _some(Z, known), number[known]
+        Z, number = _take_rows(Z, known), number[known]
         rng = check_random_state(self.random_state)
         center = middle(Z)
-        members, _ = gather_members(_centered(Z, center), number, self.n_neighbors)
+        members, _ = gather_members(_centre(Z, center), number, self.n_neighbors)
         if isinstance(self.margin, str):  # "auto"
             margin, _ = choose_margin(members, float(self.push), rng)
         else:
@@ -196,7 +194,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
-            For two classes, by how much the first's energy exceeds the second's.
+            For two classes, what the first's energy has more than the second's.
 
         Examples
         --------
@@ -212,22 +210,22 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return -found
 
     @property
-    def _sees_any_rows(self) -> bool:
+    def _sees_any_rows(self) -> bool:  # read by ``sees_any_rows``
         return self.metric is not None and sees_any_rows(self.metric)
 
-    def _seen(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        """Check rows, or let the metric that takes any rows do so."""
         if self._sees_any_rows:
             return seen_first_by(self, X, [self.metric], reset=reset)
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Any:
+        """Energy of each label for each row, (n, n_classes)."""
         check_is_fitted(self)
-        given = X
-        X = self._seen(X, reset=False)
-        Z = X if self.metric_ is None else _plain(self.metric_.transform(given))
+        rows = self._validate(X, reset=False)
+        Z = rows if self.metric_ is None else _plain(self.metric_.transform(X))
         margins, members = np.array([self.margin_]), self._members.beside(Z)
-        found = energies(_centered(Z, self._center), members, margins, self.push)
-        return found[0, :, :]
+        return energies(_centre(Z, self._center), members, margins, self.push)[0, :, :]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -235,21 +233,23 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return tags
 
 
-def _some(X: Any, rows: Ints) -> Any:
-    """Rows of X by their numbers; X itself, where these are all."""
+def _take_rows(X: Any, rows: Ints) -> Any:
+    """Take rows of X by their numbers; X itself, where these are all."""
     return X if len(rows) == count_rows(X) else access.take(X, rows)
 
 
 def _plain(Z: Any) -> Any:
-    """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
+    """Make an embedding a plain array, whatever ``set_output`` made of it, or a foreign one."""
     return Z if backends.is_foreign(Z) else to_plain(Z)
 
 
-def _centered(Z: Any, center: Floats) -> Any:
+def _centre(Z: Any, center: Floats) -> Any:
+    """Centre rows in float64 where that is known."""
     return centre(backends.widen(Z), center)
 
 
 def _is_fitted(metric: Any) -> bool:
+    """Whether the metric has been fitted."""
     try:
         check_is_fitted(metric)
     except NotFittedError:

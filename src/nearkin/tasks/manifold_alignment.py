@@ -25,6 +25,7 @@ from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.parallel import one_blas_thread
+from nearkin.rows.validation import count_rows
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
@@ -54,7 +55,7 @@ _MEET = 0.03
 
 
 def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]]) -> Pairs:
-    """Must-links between rows of several tables, whose rows are numbered consecutively.
+    """Make must-links between rows of several tables, whose rows are numbered consecutively.
 
     Parameters
     ----------
@@ -63,11 +64,11 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
 
     Examples
     --------
-    >>> from nearkin.tasks.manifold_alignment import pairs_between
+    >>> from nearkin import pairs_between
     >>> pairs_between([[[0.0], [1.0]], [[5.0], [6.0]]], [(0, 1, 1, 0)]).must_link
     array([[1, 2]])
     """
-    sizes = [_n_rows(rows) for rows in sets]
+    sizes = [count_rows(rows) for rows in sets]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     joined = []
     for link in links:
@@ -89,10 +90,9 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     """Map several tables into one space in which linked rows are near each other.
 
     A graph joins near rows of each set and gives coordinates along the set's own shape. Links
-    between sets then teach a metric on all of these coordinates together, in which a row of one
-    set has neighbours in the others. Unless ``cross_neighbors`` asks for it, rows of different
-    sets are not compared, so that sets may have different columns: two instruments, two
-    languages, text and images.
+    between sets then teach a metric on all of these coordinates together, in which a row of one set
+    has neighbours in the others. Sets may have different columns: two instruments, two languages,
+    text and images.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     slack : float, default=100.0
         γ: how much links count beside these weights. ``inf`` makes the bounds strict.
     bounds : (float, float) or None, default=None
-        Largest distance of must-links and smallest of cannot-links, under the first weights. None
-        takes the 90th percentile of distances between random rows for the second, and 0.03 times
-        that for the first: linked rows are to meet.
+        Largest distance of must-links and smallest of cannot-links, under the first weights. By
+        default the latter is the 90th percentile of distances between random rows, and the former
+        0.03 times that: linked rows are to meet.
     n_iter : int, default=1
         Rounds of projecting onto the links' bounds and putting the weights in order. Without
         cannot-links the product of the weights stays, or all would shrink to one place.
@@ -222,23 +222,22 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         """
         if hasattr(sets, "shape") or len(sets) < 2:
             raise InputError("ManifoldAlignment takes a list of two sets of rows or more.")
-        checked = [_checked(rows, f"set {number}") for number, rows in enumerate(sets)]
+        checked = [_check(rows, f"set {number}") for number, rows in enumerate(sets)]
         rng = check_random_state(self.random_state)
         gather_evidence(sum(rows.shape[0] for rows in checked), None, pairs)
-        graphs = [self._graph(rows) for rows in checked]
+        graphs = [
+            neighbor_graph(rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight)
+            for rows in checked
+        ]
         if self.cross_neighbors == 0:
-            eigenvalues, V = _smooth_on_each(graphs, self.n_vectors, rng)
+            eigenvalues, V = _find_smooth_functions(graphs, self.n_vectors, rng)
         else:
-            joint = sp.block_diag(graphs, format="csr") + self._cross_edges(checked)
+            joint = sp.block_diag(graphs, format="csr") + self._find_cross_edges(checked)
             n_vectors = self.n_vectors * len(graphs)
             eigenvalues, V = smoothest_functions(joint, n_vectors, random_state=rng)
         starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
-        V = np.concatenate(
-            [
-                average_equal_rows(rows, part, self.metric)
-                for rows, part in zip(checked, np.split(V, starts), strict=True)
-            ]
-        )
+        parts = zip(checked, np.split(V, starts), strict=True)
+        V = np.concatenate([average_equal_rows(rows, part, self.metric) for rows, part in parts])
         unknown = np.full(len(V), -1)
         weights = np.maximum(diffusion(eigenvalues, V, unknown, time=self.diffusion), 1e-12)
         family = SpectralFamily(V, weights, keeps_size=len(pairs.cannot_link) == 0)
@@ -261,7 +260,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         return self
 
     def transform(self, X: Any, *, of: int) -> Floats:
-        """Rows of one of the sets, known or new, in the common space.
+        """Map rows of one of the sets, known or new, into the common space.
 
         Parameters
         ----------
@@ -285,8 +284,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         (4, 6)
         """
         check_is_fitted(self)
-        learned = self._map(of)
-        X = _checked(X, f"rows of set {of}", least=1)
+        learned = self._find_map(of)
+        X = _check(X, f"rows of set {of}", least=1)
         expected = learned.extension.landmarks.rows.shape[1]
         if X.shape[1] != expected:
             raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
@@ -296,17 +295,14 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     def retrieve(
         self, X: Any, *, of: int, among: int, n: int = 5
     ) -> tuple[Floats, NDArray[np.integer]]:
-        """The nearest rows of another set (or of the same).
+        """Find the nearest rows of another set (or of the same).
 
         Parameters
         ----------
         X : array of shape (n_queries, d)
-        of : int
-            Number of the set that the queries belong to.
-        among : int
-            Number of the set to look in.
+        of, among : int
+            Numbers of the set that the queries belong to, and of the one to look in.
         n : int, default=5
-            How many.
 
         Returns
         -------
@@ -315,21 +311,16 @@ class ManifoldAlignment(WholeState, BaseEstimator):
             Row numbers within that set, the nearest first.
         """
         queries = self.transform(X, of=of)
-        self._map(among)  # an error if there is none
+        self._find_map(among)  # an error if there is none
         n = min(n, len(self.embeddings_[among]))
         index = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(self.embeddings_[among])
         with one_blas_thread():
             distances, rows = index.kneighbors(queries)
         return distances, rows
 
-    def _graph(self, rows: Rows) -> Any:
-        return neighbor_graph(
-            rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight
-        )
-
     @one_blas_thread()
-    def _cross_edges(self, sets: list[Rows]) -> Any:
-        """Edges of weight one between near rows of different sets."""
+    def _find_cross_edges(self, sets: list[Rows]) -> Any:
+        """Find edges of weight one between near rows of different sets."""
         widths = {rows.shape[1] for rows in sets}
         if len(widths) > 1:
             raise InputError(
@@ -338,8 +329,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
             )
         prepared = [normalize_rows(rows) if self.metric == "cosine" else rows for rows in sets]
         starts = np.concatenate([[0], np.cumsum([rows.shape[0] for rows in sets])])
-        first: list[Any] = []
-        second: list[Any] = []
+        first, second = [], []
         for of, among in permutations(range(len(sets)), 2):
             k = min(self.cross_neighbors, sets[among].shape[0])
             origin = middle(prepared[among])
@@ -354,25 +344,23 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         edges.data[:] = 1
         return edges
 
-    def _map(self, number: int) -> ThroughLandmarks:
+    def _find_map(self, number: int) -> ThroughLandmarks:
+        """Find the map of a set, by its number."""
         if not 0 <= number < len(self.maps_):
             raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
         return self.maps_[number]
 
 
-def _smooth_on_each(
+def _find_smooth_functions(
     graphs: list[Any], n_vectors: int, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """As many functions of each graph, zero on the others, the smoothest first."""
+    """Find as many functions of each graph, zero on the others, the smoothest first."""
     found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
     eigenvalues = np.concatenate([values for values, _ in found])
     order = np.argsort(eigenvalues, kind="stable")
     return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]
 
 
-def _checked(rows: Any, name: str, least: int = 2) -> Rows:
+def _check(rows: Any, name: str, least: int = 2) -> Rows:
+    """Check rows of a set, of which there must be some."""
     return validation.check_input(rows, name, accept_sparse="csr", ensure_min_samples=least)
-
-
-def _n_rows(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)

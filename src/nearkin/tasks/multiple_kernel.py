@@ -43,17 +43,9 @@ _EVEN = 0.02
 
 @dataclass(frozen=True)
 class Combination:
-    """Result of :func:`combine_kernels`.
+    """Weights d of kernels, J after each training, and how far at most that is from its minimum.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (M,)
-        d.
-    objective : ndarray of shape (n_iter + 1,)
-        J after each training; it never rises.
-    gap : float
-        How far J is from its minimum at most, as a share of it.
-    converged : bool
+    J never rises; the gap is a share of it.
     """
 
     weights: Floats
@@ -72,26 +64,18 @@ def combine_kernels(
     tol: float,
     start: Floats | None = None,
 ) -> Combination:
-    """Weights of kernels that make the best machines for all problems together.
+    """Find weights d of kernels that make the best machines for all problems together.
 
-    Parameters
-    ----------
-    n_kernels : int
-    kernel : callable
-        ``kernel(m)`` is the m-th kernel matrix, n×n.
-    problems : sequence of (rows, labels)
-        Row numbers that a binary problem is about, and −1 or 1 for each.
-    C : float
-        Of the machines.
-    max_iter : int
-        Most steps.
-    tol : float
-        Stop when the duality gap is at most this share of J.
-    start : ndarray of shape (M,), optional
-        Weights of sum 1 to start from, equal by default. What is 0 there stays 0.
+    ``kernel(m)`` is the m-th kernel matrix, n×n, and a problem the numbers of its rows, with −1 or
+    1 for each. With γ the signed dual variables of a machine and K_d = Σ_m d_m K_m, this is
 
-    Notes
-    -----
+        min_d J(d) = Σ_problems max_γ Σ|γ_i| − ½ γᵀ K_d γ    with d ≥ 0, Σ d_m = 1.
+
+    Of q_m = Σ γᵀ K_m γ, d_m √q_m is the norm of the m-th part of all machines, and the best weights
+    for given machines are in proportion to it: a step in closed form, after which J is no larger.
+    It ends when the duality gap, (max q − dᵀq) / 2, is at most ``tol`` J. Weights start from
+    ``start``, equal by default; what is 0 there stays 0.
+
     A step trains one machine for each problem and takes O(M n²) time. Two n×n matrices are held
     beside those that ``kernel`` keeps.
     """
@@ -115,7 +99,7 @@ def _train(
     problems: Sequence[tuple[NDArray[np.integer], Floats]],
     C: float,
 ) -> tuple[float, Floats]:
-    """J, and q of every kernel."""
+    """Train a machine for each problem; J, and q of every kernel."""
     combined = weighted_sum(weights, kernel)
     total = 0.0
     duals = np.zeros((len(combined), len(problems)))
@@ -141,23 +125,16 @@ def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
 
+@dataclass(frozen=True, eq=False)
 class MetricRbf:
     """An rbf kernel under a metric: ``exp(−τ ‖L (a − b)‖² / σ²)``.
 
-    Parameters
-    ----------
-    components : ndarray of shape (q, d) or None
-        L; None for the identity.
-    scale : float
-        σ².
-    bandwidth : float
-        τ.
+    L is ``components``, the identity if None; σ² is ``scale`` and τ ``bandwidth``.
     """
 
-    def __init__(self, components: Floats | None, scale: float, bandwidth: float) -> None:
-        self.components = components
-        self.scale = scale
-        self.bandwidth = bandwidth
+    components: Floats | None
+    scale: float
+    bandwidth: float
 
     def __call__(self, A: Any, B: Any) -> Floats:
         """Kernel matrix between the rows of A and of B."""
@@ -177,31 +154,19 @@ def make_regional_kernels(
     covariance: str = "shrunk",
     regularization: str | float = "auto",
 ) -> list[BaseKernel]:
-    """Rbf kernels under metrics of regions of the data, each with all bandwidths.
+    """Make rbf kernels under metrics of regions of the data, each with all bandwidths.
 
     Regions are the clusters of k-means. The metric of one is the mean of the generative local
-    metrics at its rows; one region is M^UNI of the paper.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    classes : int ndarray of shape (n,)
-        Numbers 0 to c − 1.
-    bandwidths : sequence of float
-        τ: multiples of one over the mean squared distance under the metric.
-    n_regions : int
-    random_state : int, RandomState or None
-    covariance, regularization
-        Of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
+    metrics at its rows; one region is M^UNI of the paper. ``covariance`` and ``regularization`` are
+    of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
     """
     X = centre(X, middle(X))
     models = fit_class_models(X, classes, covariance=covariance, regularization=regularization)
     region = np.zeros(len(X), dtype=int)
     if n_regions > 1:
         n_regions = min(n_regions, len(np.unique(X, axis=0)))
-        means = KMeans(n_regions, n_init=1, random_state=random_state)
         with one_blas_thread():
-            region = means.fit_predict(X)
+            region = KMeans(n_regions, n_init=1, random_state=random_state).fit_predict(X)
     found: list[BaseKernel] = []
     for number in np.unique(region):
         values, vectors = np.linalg.eigh(mean_local_metric(X[region == number], models))
@@ -213,7 +178,10 @@ def make_regional_kernels(
 def make_rbf_kernels(
     X: Floats, bandwidths: Sequence[float], components: Floats | None = None
 ) -> list[BaseKernel]:
-    """Rbf kernels of all bandwidths under one metric, the Euclidean one by default."""
+    """Make rbf kernels of all bandwidths under one metric, the Euclidean one by default.
+
+    Bandwidths are multiples of one over the mean squared distance under it.
+    """
     Z = centre(X, middle(X))
     Z = Z if components is None else Z @ components.T
     spread = 2 * float(Z.var(axis=0).sum())
@@ -274,10 +242,8 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     Notes
     -----
     The problem and the stopping rule are those of SimpleMKL; weights move in closed form instead
-    of along a gradient, see :mod:`nearkin.tasks.multiple_kernel`.
-
-    O(M n²) time a step for M kernels beside the machines. Kernel matrices are kept in memory up
-    to 2 GB, and computed anew at each step beyond.
+    of along a gradient. O(M n²) time a step for M kernels beside the machines. Kernel matrices are
+    kept in memory up to 2 GB, and computed anew at each step beyond.
 
     Examples
     --------
@@ -345,9 +311,9 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         with raise_input_errors():
             check_consistent_length(X, classes)
         X, classes = X[classes >= 0], classes[classes >= 0]
-        kernels = self._base_kernels(X, classes)
+        kernels = self._make_kernels(X, classes)
         problems = split_into_binary(classes, self.multi_class)
-        matrix = _kept(kernels, X)
+        matrix = _keep_matrices(kernels, X)
         found = combine_kernels(
             len(kernels),
             matrix,
@@ -355,7 +321,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
             C=self.C,
             max_iter=self.max_iter,
             tol=self.tol,
-            start=self._start(len(kernels)),
+            start=self._check_start(len(kernels)),
         )
         if not found.converged:
             notice(
@@ -376,7 +342,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
@@ -389,17 +355,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         Examples
         --------
         >>> from nearkin import MultipleKernelClassifier
-        >>> from nearkin.datasets import make_xor
-        >>> X, y = make_xor(60, random_state=0)
-        >>> model = MultipleKernelClassifier(random_state=0).fit(X, y)
-        >>> (model.predict(X) == y).mean() > 0.95
-        np.True_
+        >>> X, y = [[0.0], [1.0], [8.0], [9.0]], ["low", "low", "high", "high"]
+        >>> MultipleKernelClassifier(kernels="rbf").fit(X, y).predict([[0.5], [8.5]]).tolist()
+        ['low', 'high']
         """
-        K = self._kernel_to(X)
-        return np.asarray(self.classes_[self._machine.predict(K)])
+        return np.asarray(self.classes_[self._machine.predict(self._kernel_to(X))])
 
     def decision_function(self, X: Any) -> Floats:
-        """How clearly each row belongs to each class.
+        """Decision values of the machines: how clearly each row belongs to each class.
 
         Parameters
         ----------
@@ -412,16 +375,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         Examples
         --------
         >>> from nearkin import MultipleKernelClassifier
-        >>> from nearkin.datasets import make_xor
-        >>> X, y = make_xor(60, random_state=0)
-        >>> model = MultipleKernelClassifier(random_state=0).fit(X, y)
-        >>> model.decision_function(X[:3]).shape
-        (3,)
+        >>> X, y = [[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1]
+        >>> MultipleKernelClassifier(kernels="rbf").fit(X, y).decision_function([[0.5], [8.5]]) > 0
+        array([False,  True])
         """
-        K = self._kernel_to(X)
-        return np.asarray(self._machine.decision_function(K))
+        return np.asarray(self._machine.decision_function(self._kernel_to(X)))
 
-    def _start(self, n_kernels: int) -> Floats | None:
+    def _check_start(self, n_kernels: int) -> Floats | None:
+        """Check the weights to start from, and even them a little."""
         if self.init is None:
             return None
         weights = np.asarray(self.init, dtype=np.float64)
@@ -433,11 +394,13 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return np.asarray((1 - _EVEN) * weights / weights.sum() + _EVEN / n_kernels)
 
     def _kernel_to(self, X: Any) -> Floats:
+        """Combined kernel matrix between rows and those of ``fit``."""
         check_is_fitted(self)
         X = validation.validate_rows(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
-    def _base_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
+    def _make_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
+        """Make the kernels that are asked for."""
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
                 raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
@@ -454,14 +417,9 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
 def split_into_binary(
     classes: NDArray[np.integer], multi_class: str
 ) -> list[tuple[NDArray[np.integer], Floats]]:
-    """Rows and labels −1 or 1 of the machines that tell classes apart.
+    """List rows, and labels −1 or 1 of these, of the machines that tell classes apart.
 
-    Parameters
-    ----------
-    classes : int ndarray of shape (n,)
-        Numbers 0 to c − 1.
-    multi_class : {"ovr", "ovo"}
-        Each class against the rest (two classes: one problem), or each couple of classes.
+    "ovr" is each class against the rest (two classes: one problem), "ovo" each couple of classes.
     """
     n_classes = int(classes.max()) + 1
     rows = np.arange(len(classes))
@@ -476,8 +434,8 @@ def split_into_binary(
     return problems
 
 
-def _kept(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floats]:
-    """Kernel matrices among the rows by number, kept where they fit in memory."""
+def _keep_matrices(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floats]:
+    """Give kernel matrices among the rows by number, kept where they fit in memory."""
 
     def matrix(m: int) -> Floats:
         K = np.asarray(kernels[m](X, X), dtype=np.float64)
