@@ -539,13 +539,13 @@ class GroupingReport:
 
     @property
     def _shown(self) -> list[GroupingCandidate]:
+        """Lines that are printed: the first, and the one chosen."""
         first = self.candidates[:_MOST_LINES]
         return first + [line for line in self.candidates[_MOST_LINES:] if line.chosen]
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{title}</th>" for title in ("", "family", "groups", "index", "stability", "score")
-        )
+        titles = ("", "family", "groups", "index", "stability", "score")
+        head = "".join(f"<th>{title}</th>" for title in titles)
         body = "".join(
             f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.family)}</td>"
             f"<td>{line.found}</td><td>{line.index:.2f}</td><td>{line.stability:.2f}</td>"
@@ -598,24 +598,23 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     """Cluster rows in agreement with known pairs, and find the number of clusters.
 
     A metric is learned from the pairs. In its coordinates k-means and average linkage are tried
-    with several numbers of groups; pairs that were held out of the metric and of the groups tell
-    which is best, together with how stable each is. In every grouping rows then go to where they
-    fit best by the groups of rows in pairs, and pairs are kept. In the end, groups are what the
-    best candidate finds most often, whichever pairs are held out.
+    with several numbers of groups, and rows moved such that pairs are kept. Pairs that were held
+    out of the metric and of the groups tell which is best, together with how stable each is. In the
+    end, groups are what the best candidate finds most often, whichever pairs are held out.
 
     Parameters
     ----------
     n_clusters : int, (int, int) or None, default=None
         How many groups; the least and the most; or None, then it is found out.
     metric : learner, optional
-        :class:`nearkin.MetricLearner` by default. A copy is learned; a metric that is learned
-        already is taken as it is inside scikit-learn's ``FrozenEstimator``: its pairs should be
-        others than those given here, or candidates look better than they are.
+        :class:`nearkin.MetricLearner` by default. A copy is learned, unless it is inside
+        scikit-learn's ``FrozenEstimator``: its pairs should then be others than those given here,
+        or candidates look better than they are.
     families : sequence of str, optional
         Which of ``"k-means"`` and ``"linkage"`` (the average) are tried: both by default.
     keep : {"hard", "soft"}, default="hard"
-        Whether pairs are never broken, and contradictions are errors; or broken where that costs
-        less than keeping them.
+        Never break pairs, and raise an error of contradictions; or break them where that costs less
+        than keeping them.
     strength : float, default=1.0
         What a broken pair of weight 1 costs with ``keep="soft"``: 1 is the difference between
         scores of a row that belongs to a group for sure and of one that does not.
@@ -648,11 +647,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     groups are found among 4000 rows at most, and all others are placed by these: time and memory
     grow linearly with the rows and the pairs, O(n k) numbers for k groups, 100 for each row, and
     200 for each of 8192 rows at a time. Linkage alone joins all rows. A metric is learned from 5000
-    pairs of either kind at most.
-
-    Labels given as ``y`` act as pairs: rows of one class together, of two apart.
-
-    The index of a candidate is the adjusted Rand index that held-out pairs let expect.
+    pairs of either kind at most. Labels given as ``y`` act as pairs: rows of one class together, of
+    two apart.
 
     Examples
     --------
@@ -864,7 +860,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return show_progress(numbers, "comparing groups", shown=self.verbose)
 
     def predict(self, X: Any) -> Ints:
-        """Group of each row, by the groups of the rows that were given to ``fit``.
+        """Give the group of each row, by the groups of the rows that were given to ``fit``.
 
         Parameters
         ----------
@@ -874,13 +870,6 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         -------
         int ndarray of shape (n,)
             Of the rows given to ``fit`` it may differ from ``labels_``, which keep the pairs.
-
-        Examples
-        --------
-        >>> from nearkin import Clusters
-        >>> clusters = Clusters(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
-        >>> clusters.predict([[0.5], [8.5], [10.0]])
-        array([0, 1, 1])
         """
         check_is_fitted(self)
         Z = self._embed(X)
@@ -890,7 +879,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return np.asarray(scores.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Chance that each row belongs to each group.
+        """Estimate the chance that each row belongs to each group.
 
         Parameters
         ----------
@@ -900,14 +889,6 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_clusters_)
             Rows sum to 1; the highest chance is that of :meth:`predict`.
-
-        Examples
-        --------
-        >>> from nearkin import Clusters
-        >>> clusters = Clusters(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
-        >>> chance = clusters.predict_proba([[0.5], [8.5]])
-        >>> bool(chance[0, 0] > 0.5 > chance[1, 0])
-        True
         """
         check_is_fitted(self)
         Z = self._embed(X)

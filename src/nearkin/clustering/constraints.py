@@ -113,10 +113,15 @@ def assign_keeping_pairs(
     # A new group costs more than the worst of those that are there: none is opened for nothing.
     opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
     apart = blocks.apart
-    labels = take_cheapest(summed, apart, limit)
+    labels = np.full(blocks.count, -1)
+    _take(summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit)
     if labels.min(initial=0) < 0:
         _recolour(labels, summed, blocks, limit, steps)
-    exchange_chains(np.column_stack([summed, opening]), apart, labels)
+    costs = np.column_stack([summed, opening])
+    for _ in range(_MOST_ROUNDS):
+        tried = np.zeros((len(labels), int(labels.max(initial=-1)) + 1), dtype=np.bool_)
+        if not _exchange(costs, apart.indptr, apart.indices, labels, tried):
+            break
     return np.asarray(labels[blocks.of])
 
 
@@ -163,29 +168,6 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
     return tell
 
 
-def take_cheapest(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
-    """Let each block in turn take the cheapest group that no block which differs from it has.
-
-    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
-    none even so have -1.
-    """
-    labels = np.full(len(summed), -1)
-    _take(summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit)
-    return labels
-
-
-def exchange_chains(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
-    """Exchange two groups along chains of blocks that differ, in place, while that saves costs.
-
-    The last column of ``costs``, (n_blocks, k + 1), is for all groups from k on.
-    O(groups · (blocks + cannot-links)) time a round: each chain is looked at once.
-    """
-    for _ in range(_MOST_ROUNDS):
-        tried = np.zeros((len(labels), int(labels.max(initial=-1)) + 1), dtype=np.bool_)
-        if not _exchange(costs, apart.indptr, apart.indices, labels, tried):
-            return
-
-
 def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
     """Order blocks as they choose: those that differ from others first, by what they may lose."""
     told = np.diff(apart.indptr) > 0
@@ -198,7 +180,11 @@ def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
 
 @compiled()
 def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit: int) -> None:
-    """Do the work of :func:`take_cheapest`."""
+    """Let each block in turn take the cheapest group that no block which differs from it has.
+
+    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
+    none even so keep -1.
+    """
     k = summed.shape[1]
     n_groups = k
     taken_by = np.full(max(limit, k) + 1, -1, dtype=np.int64)
@@ -225,9 +211,10 @@ def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit
 
 @compiled()
 def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) -> int:
-    """Do a round of exchanges over all blocks, and count them.
+    """Exchange two groups along chains of blocks that differ where that saves costs, and count.
 
-    ``tried`` says of a block and a group that the chain between its own and that was looked at.
+    The last column of ``costs``, (n_blocks, k + 1), is for all groups from k on. ``tried`` marks
+    blocks and groups of chains that were looked at, each once: O(groups · (blocks + cannot-links)).
     """
     k = costs.shape[1] - 1
     seen = np.full(len(labels), -1, dtype=np.int64)

@@ -326,6 +326,32 @@ class NeighborIndex(WholeState, BaseEstimator):
     >>> distances, ids = index.query([[5.0, 4.0]], n_neighbors=2)
     >>> ids
     array([['c', 'd']], dtype=object)
+
+    Copies are found among rows as they are, too:
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 5))
+    >>> X[60] = X[20] + 0.01
+    >>> index = nk.NeighborIndex(random_state=0).fit(X)
+    >>> index.duplicates()
+    [array([20, 60])]
+    >>> round(index.radius_for(), 4), index.recall()
+    (0.0224, 1.0)
+    >>> labels = index.group_labels(radius=0.1)
+    >>> bool(labels[20] == labels[60] != labels[0])
+    True
+
+    It can be kept in a file, or its vectors given to another program:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index.save(f"{folder}/rows.index")
+    ...     index.export(f"{folder}/vectors.npy")
+    ...     (
+    ...         len(nk.NeighborIndex.load(f"{folder}/rows.index")),
+    ...         np.load(f"{folder}/vectors.npy").shape,
+    ...     )
+    (100, (100, 5))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -378,12 +404,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from nearkin import NeighborIndex
-        >>> len(NeighborIndex().fit([[0.0], [1.0], [5.0]]))
-        3
         """
         del y
         self._validate_params()
@@ -405,13 +425,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Returns
         -------
         self
-
-        Examples
-        --------
-        >>> from nearkin import NeighborIndex
-        >>> index = NeighborIndex().add([[0.0], [1.0]], ids=["a", "b"]).add([[5.0]], ids=["c"])
-        >>> index.ids
-        array(['a', 'b', 'c'], dtype=object)
         """
         if not len(self):
             return self.fit(X, ids=ids)
@@ -423,7 +436,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         if self._known is None:
             self._known = set(self.ids.tolist())
         self._known = add_new_ids(self._known, new, numbered=ids is None)
-        self._vectors.append(self._as_stored(vectors))
+        self._vectors.append(self._convert(vectors))
         self._ids.append(new)
         if self._witnesses is None:
             self._witnesses = self._choose_witnesses(X)
@@ -478,12 +491,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Notes
         -----
         Memory beyond the result: the embedding of the new rows, and some 100 MB.
-
-        Examples
-        --------
-        >>> from nearkin import NeighborIndex
-        >>> NeighborIndex().fit([[0.0], [1.0], [5.0]]).query([[1.5]], n_neighbors=2)
-        (array([[0.5, 1.5]]), array([[1, 0]]))
         """
         self._check_ready()
         k = self._check_n_neighbors(n_neighbors)
@@ -534,14 +541,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         -------
         float
             What is as near as a true neighbour counts as one.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> X = np.random.default_rng(0).normal(size=(200, 5))
-        >>> NeighborIndex(random_state=0).fit(X).recall()  # the search is exact for so few rows
-        1.0
         """
         self._check_not_empty()
         Z, k = self.vectors, self._check_n_neighbors(n_neighbors)
@@ -582,17 +581,6 @@ class NeighborIndex(WholeState, BaseEstimator):
             With the approximate search a group may come in parts, see :meth:`group_labels`. There
             is a warning if the groups are implausible as copies of one thing: if one has many rows,
             or if the pairs that the metric was learned from are mostly farther apart.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).duplicates(radius=1)
-        [array([0, 2, 3])]
-        >>> X = np.random.default_rng(0).normal(size=(100, 5))
-        >>> X[60] = X[20] + 0.01
-        >>> NeighborIndex().fit(X).duplicates()
-        [array([20, 60])]
         """
         labels = self.group_labels(radius, precision=precision, prevalence=prevalence)
         order = np.argsort(labels, kind="stable")
@@ -625,12 +613,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         most, and O(n) memory however many pairs are near. With the approximate search only the
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
-
-        Examples
-        --------
-        >>> from nearkin import NeighborIndex
-        >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).group_labels(radius=1)
-        array([0, 1, 0, 0])
         """
         self._check_ready()
         said = {"radius": radius, "precision": precision, "prevalence": prevalence}
@@ -668,15 +650,6 @@ class NeighborIndex(WholeState, BaseEstimator):
             ``threshold_`` does not suppose that same and different are equally frequent. With
             ``prevalence``, the distance within which this share of all pairs lie. Of fewer than 40
             rows, which do not tell, it is the metric's ``threshold_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> X = np.random.default_rng(0).normal(size=(100, 5))
-        >>> X[60] = X[20] + 0.01
-        >>> round(NeighborIndex().fit(X).radius_for(), 4)
-        0.0224
         """
         self._check_ready()
         return self._find_radius(*self._find_nearest_others(), precision, prevalence)
@@ -688,15 +661,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         ----------
         path : str or path
             A safetensors file, without anything that could be executed, and never half written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from nearkin import NeighborIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     NeighborIndex().fit([[0.0], [3.0]]).save(f"{folder}/rows.index")
-        ...     len(NeighborIndex.load(f"{folder}/rows.index"))
-        2
         """
         self._check_not_empty()
         self._refuse_sparse("save")
@@ -729,15 +693,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         Returns
         -------
         NeighborIndex
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from nearkin import NeighborIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     NeighborIndex().fit([[0.0], [3.0]], ids=["a", "b"]).save(f"{folder}/rows.index")
-        ...     NeighborIndex.load(f"{folder}/rows.index").query([[2.0]], 1)
-        (array([[1.]]), array([['b']], dtype=object))
         """
         vectors, ids, settings = read_index(path)
         names = ("search", "n_neighbors", "target_recall", "random_state")
@@ -771,17 +726,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         path : str or path
             ``.npy`` for the vectors alone, in the order of :attr:`ids`; ``.parquet`` for columns
             ``id`` and ``vector``, lists of one length, which needs pyarrow.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     NeighborIndex().fit([[0.0, 1.0], [3.0, 2.0]]).export(f"{folder}/rows.npy")
-        ...     np.load(f"{folder}/rows.npy")
-        array([[0., 1.],
-               [3., 2.]])
         """
         self._check_not_empty()
         self._refuse_sparse("export")
@@ -791,9 +735,9 @@ class NeighborIndex(WholeState, BaseEstimator):
         with whole_file(path) as unfinished:
             if suffix == ".parquet":
                 _write_parquet(unfinished, self.vectors, self.ids)
-                return
-            with open(unfinished, "wb") as file:
-                np.save(file, self.vectors, allow_pickle=False)
+            else:
+                with open(unfinished, "wb") as file:
+                    np.save(file, self.vectors, allow_pickle=False)
 
     def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
         """Hold these vectors and ids alone."""
@@ -804,9 +748,8 @@ class NeighborIndex(WholeState, BaseEstimator):
     def _embed(self, X: Any, name: str) -> Floats:
         """Embed rows by the metric, and check them; the result is C-contiguous."""
         metric = self.metric
-        Z: Floats
+        Z: Floats = X
         if metric is None and _is_plain_array(X):
-            Z = X
             return Z
         if metric is None or not sees_any_rows(metric):
             refuse_non_tables(X, name)
@@ -855,10 +798,10 @@ class NeighborIndex(WholeState, BaseEstimator):
         """Embed queries in the type and layout of the index's own vectors."""
         Q = self._embed(X_new, "X_new")
         self._check_columns(Q, "X_new")
-        found: Floats = self._as_stored(Q).astype(self.vectors.dtype, copy=False)
+        found: Floats = self._convert(Q).astype(self.vectors.dtype, copy=False)
         return found
 
-    def _as_stored(self, Z: Any) -> Any:
+    def _convert(self, Z: Any) -> Any:
         """Make Z sparse or dense, as the vectors of the index are."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
@@ -906,9 +849,9 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     def _read_of_metric(self, name: str) -> float | None:
         """Read an attribute of the metric such as ``threshold_``, or else its value in the file."""
+        stored = getattr(self, f"_stored_{name}", None)
         value = getattr(last_learner(self.metric), f"{name}_", None)
-        if value is None:
-            value = getattr(self, f"_stored_{name}", None)
+        value = stored if value is None else value
         return None if value is None else float(value)
 
     def _check_not_empty(self) -> None:
@@ -979,8 +922,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         squared, rows = device_math.find_nearest_rows(
             copy_to_device(Q, str(self.device)), self._there[1], k
         )
-        distances = np.sqrt(backends.to_numpy(squared)).astype(Z.dtype)
-        return distances, backends.to_numpy(rows)
+        return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
 
     def _is_approximate(self) -> bool:
         """Whether queries look into near cells only."""

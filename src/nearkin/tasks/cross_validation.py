@@ -219,13 +219,11 @@ def cross_validate(
     params : dict, optional
         More that belongs to rows, such as ``groups`` for a splitter that takes them.
     n_jobs : int, optional
-        Folds at a time, in processes that joblib starts anew (its backend loky). Within
-        ``joblib.parallel_config("threading", n_jobs=2)`` they are threads. Processes forked after
-        nearkin or scikit-learn were used hang, as OpenMP does in them.
-    verbose, return_train_score, return_estimator, return_indices
-        As in scikit-learn.
-    error_score : "raise" or float, default="raise"
-        The score of a fold that fails; by default the error is raised.
+        Folds at a time, in processes that joblib starts anew, or in threads within
+        ``joblib.parallel_config("threading")``. Processes forked after nearkin or scikit-learn were
+        used hang, as OpenMP does in them.
+    verbose, return_train_score, return_estimator, return_indices, error_score
+        As in scikit-learn, but that errors are raised by default.
 
     Returns
     -------
@@ -289,16 +287,13 @@ def grid_search(
         Parameters with the values to try; ``{"itml__slack": [...]}`` in a pipeline.
     X, y, pairs, cv, scoring, params, n_jobs, verbose, error_score
         As in :func:`cross_validate`.
-    refit : bool, str or callable, default=True
-        Whether, and by which of several scores, the best is learned again from all rows and
-        pairs.
-    return_train_score : bool, default=False
+    refit, return_train_score
+        As in scikit-learn.
 
     Returns
     -------
     GridSearchCV
-        Fitted: ``best_params_``, ``best_score_``, ``cv_results_``, and ``best_estimator_``, the
-        learner to go on with.
+        Fitted; ``best_estimator_`` is the learner to go on with.
 
     Examples
     --------

@@ -101,8 +101,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     graph_neighbors : int, default=5
         Nearest others in the same set that each row is joined with.
     cross_neighbors : int, default=0
-        Nearest rows of every other set that each row is joined with. It helps where rows that
-        belong together resemble each other across sets; sets must have the same columns then.
+        Nearest rows of every other set that each row is joined with; sets must have the same
+        columns then.
     metric : {"euclidean", "cosine"}, default="euclidean"
     edge_weight : {"binary", "heat", "cosine"}, default="binary"
         See :func:`nearkin.spaces.graph.neighbor_graph`.
@@ -115,8 +115,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         default the latter is the 90th percentile of distances between random rows, and the former
         0.03 times that: linked rows are to meet.
     n_iter : int, default=1
-        Rounds of projecting onto the links' bounds and putting the weights in order. Without
-        cannot-links the product of the weights stays, or all would shrink to one place.
+        Rounds of projecting onto the links' bounds and putting the weights in order.
     n_components : int or None, default=None
         Keep this many axes of the common space, those of largest variance.
     n_neighbors : int, default=5
@@ -140,8 +139,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
 
     Notes
     -----
-    Each set gives the same number of functions, whatever its size, so that no set is described
-    better than another. O(Σ n_s² d_s) time for the graphs.
+    Each set gives the same number of functions, whatever its size. O(Σ n_s² d_s) time for the
+    graphs.
 
     Examples
     --------
@@ -156,6 +155,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     >>> _, found = alignment.retrieve(circle[[12]], of=0, among=1, n=3)
     >>> bool(abs(found - 12).max() <= 2)
     True
+    >>> alignment.transform(bent[:4], of=1).shape
+    (4, 6)
     """
 
     def __init__(
@@ -271,17 +272,6 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_components_)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import ManifoldAlignment, pairs_between
-        >>> line = np.linspace(0, 1, 30)[:, None]
-        >>> bow = np.column_stack([line**2, line])
-        >>> pairs = pairs_between([line, bow], [(0, i, 1, i) for i in range(0, 30, 5)])
-        >>> alignment = ManifoldAlignment(n_vectors=3, random_state=0).fit([line, bow], pairs=pairs)
-        >>> alignment.transform(bow[:4], of=1).shape
-        (4, 6)
         """
         check_is_fitted(self)
         learned = self._find_map(of)
