@@ -133,17 +133,13 @@ def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: i
         found = find_colouring(sp.csr_array(blocks.apart[members][:, members]), limit, steps)
         if found is None:
             raise TooFewGroupsError(_explain_too_few(blocks, limit))
-        labels[members] = _number_cheaply(summed[members, :limit], found)
-
-
-def _number_cheaply(summed: Floats, labels: Ints) -> Ints:
-    """Number groups anew so that they cost least."""
-    k, n_groups = summed.shape[1], int(labels.max()) + 1
-    total = np.zeros((n_groups, max(k, n_groups)))
-    np.add.at(total[:, :k], labels, summed)
-    total[:, k:] = total.max() + 1
-    numbers = linear_sum_assignment(total)[1]
-    return np.asarray(numbers[labels])
+        # Numbers are given to groups such that they cost least.
+        costs, n_groups = summed[members, :limit], int(found.max()) + 1
+        k = costs.shape[1]
+        total = np.zeros((n_groups, max(k, n_groups)))
+        np.add.at(total[:, :k], found, costs)
+        total[:, k:] = total.max() + 1
+        labels[members] = linear_sum_assignment(total)[1][found]
 
 
 def _explain_too_few(blocks: Blocks, limit: int) -> Tell:

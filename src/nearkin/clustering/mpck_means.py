@@ -332,6 +332,8 @@ class PairwiseObjective:
         self._neighbors = np.concatenate([two, one])[order]
         self._links = order % max(len(self.ends), 1)
         self.first_weights = self._find_first_weights()
+        # What holding on to these adds to the factor of each weight.
+        self._held = self._hold * X.shape[0] / self.first_weights
 
     def _find_first_weights(self) -> Floats:
         """Find what weights start from, and are held at.
@@ -402,11 +404,6 @@ class PairwiseObjective:
         """J, the less the better."""
         linear = float(weights @ (self.spread(labels, centers) + self._held))
         return linear - float((1 + self._hold) * self.X.shape[0] * np.log(weights).sum())
-
-    @property
-    def _held(self) -> Floats:
-        """What holding on to the first weights adds to the factor of each weight."""
-        return np.asarray(self._hold * self.X.shape[0] / self.first_weights)
 
     def inertia(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """The first term of J: squared distances to the centres."""
@@ -750,7 +747,7 @@ class MPCKMeans(
         -------
         int ndarray of shape (n,)
         """
-        return assign_nearest(*self._around_middle(self._validated(X)), self.metric_weights_)
+        return assign_nearest(*self._centre(X), self.metric_weights_)
 
     def transform(self, X: Any) -> Floats:
         """Give the distances to the centres in the learned metric.
@@ -763,21 +760,16 @@ class MPCKMeans(
         -------
         ndarray of shape (n, n_clusters)
         """
-        X = self._validated(X)
-        squared = weighted_distances(*self._around_middle(X), self.metric_weights_)
+        X, centers = self._centre(X)
+        squared = weighted_distances(X, centers, self.metric_weights_)
         distances: Floats = np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
         return distances
 
-    def _around_middle(self, X: Floats) -> tuple[Floats, Floats]:
-        """Rows and centres, less what training rows were moved by."""
-        return centre(X, self._middle), self.cluster_centers_ - self._middle
-
-    def _validated(self, X: Any) -> Floats:
+    def _centre(self, X: Any) -> tuple[Floats, Floats]:
+        """Check rows, and centre these and cluster centres as training rows were."""
         check_is_fitted(self)
-        rows: Floats = validation.validate_rows(
-            self, X, accept_sparse="csr", order="C", reset=False
-        )
-        return rows
+        X = validation.validate_rows(self, X, accept_sparse="csr", order="C", reset=False)
+        return centre(X, self._middle), self.cluster_centers_ - self._middle
 
     @property
     def _n_features_out(self) -> int:

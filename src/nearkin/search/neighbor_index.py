@@ -326,6 +326,8 @@ class NeighborIndex(WholeState, BaseEstimator):
     >>> distances, ids = index.query([[5.0, 4.0]], n_neighbors=2)
     >>> ids
     array([['c', 'd']], dtype=object)
+    >>> index.query_radius([[5.0, 4.0]], radius=2 * distances[0, 0])[1]
+    [array(['c', 'd'], dtype=object)]
 
     Copies are found among rows as they are, too:
 
@@ -514,12 +516,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         distances : list of m ndarrays
             The nearest first; empty where nothing is near.
         ids : list of m ndarrays
-
-        Examples
-        --------
-        >>> from nearkin import NeighborIndex
-        >>> NeighborIndex().fit([[0.0], [1.0], [5.0]]).query_radius([[0.9]], radius=2)[1]
-        [array([1, 0])]
         """
         self._check_ready()
         Q, radius = self._embed_queries(X_new), self._check_radius(radius)

@@ -12,7 +12,6 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, get
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin._types import Floats, Ints
 from nearkin.errors import raise_input_errors
 from nearkin.learners.base import MetricMixin, WholeState, replace_state
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
@@ -21,7 +20,6 @@ from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, middle
 from nearkin.rows.scaling import warn_of_units
 from nearkin.rows.sparse import to_plain
-from nearkin.rows.validation import count_rows
 from nearkin.solvers.energy import choose_margin, energies, gather_members
 
 
@@ -148,12 +146,12 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
                 if isinstance(metric, MetricMixin):
                     metric.fit(given, number)
                 else:
-                    metric.fit(_take_rows(given, known), number[known])
+                    metric.fit(access.take(given, known), number[known])
             Z = _plain(metric.transform(given))
-        Z, number = _take_rows(Z, known), number[known]
+        Z, number = access.take(Z, known), number[known]
         rng = check_random_state(self.random_state)
         center = middle(Z)
-        members, _ = gather_members(_centre(Z, center), number, self.n_neighbors)
+        members, _ = gather_members(centre(backends.widen(Z), center), number, self.n_neighbors)
         if isinstance(self.margin, str):  # "auto"
             margin, _ = choose_margin(members, float(self.push), rng)
         else:
@@ -213,7 +211,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         rows = self._validate(X, reset=False)
         Z = rows if self.metric_ is None else _plain(self.metric_.transform(X))
         margins, members = np.array([self.margin_]), self._members.beside(Z)
-        return energies(_centre(Z, self._center), members, margins, self.push)[0, :, :]
+        Z = centre(backends.widen(Z), self._center)
+        return energies(Z, members, margins, self.push)[0, :, :]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -221,19 +220,9 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return tags
 
 
-def _take_rows(X: Any, rows: Ints) -> Any:
-    """Take rows of X by their numbers; X itself, where these are all."""
-    return X if len(rows) == count_rows(X) else access.take(X, rows)
-
-
 def _plain(Z: Any) -> Any:
     """Make an embedding a plain array, whatever ``set_output`` made of it, or a foreign one."""
     return Z if backends.is_foreign(Z) else to_plain(Z)
-
-
-def _centre(Z: Any, center: Floats) -> Any:
-    """Centre rows in float64 where that is known."""
-    return centre(backends.widen(Z), center)
 
 
 def _is_fitted(metric: Any) -> bool:

@@ -223,7 +223,10 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         """
         if hasattr(sets, "shape") or len(sets) < 2:
             raise InputError("ManifoldAlignment takes a list of two sets of rows or more.")
-        checked = [_check(rows, f"set {number}") for number, rows in enumerate(sets)]
+        checked = [
+            validation.check_input(rows, f"set {number}", accept_sparse="csr", ensure_min_samples=2)
+            for number, rows in enumerate(sets)
+        ]
         rng = check_random_state(self.random_state)
         gather_evidence(sum(rows.shape[0] for rows in checked), None, pairs)
         graphs = [
@@ -275,7 +278,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         """
         check_is_fitted(self)
         learned = self._find_map(of)
-        X = _check(X, f"rows of set {of}", least=1)
+        X = validation.check_input(X, f"rows of set {of}", accept_sparse="csr")
         expected = learned.extension.landmarks.rows.shape[1]
         if X.shape[1] != expected:
             raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
@@ -349,8 +352,3 @@ def _find_smooth_functions(
     eigenvalues = np.concatenate([values for values, _ in found])
     order = np.argsort(eigenvalues, kind="stable")
     return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]
-
-
-def _check(rows: Any, name: str, least: int = 2) -> Rows:
-    """Check rows of a set, of which there must be some."""
-    return validation.check_input(rows, name, accept_sparse="csr", ensure_min_samples=least)

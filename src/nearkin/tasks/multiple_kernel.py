@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
@@ -125,23 +126,12 @@ def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True, eq=False)
-class MetricRbf:
-    """An rbf kernel under a metric: ``exp(−τ ‖L (a − b)‖² / σ²)``.
-
-    L is ``components``, the identity if None; σ² is ``scale`` and τ ``bandwidth``.
-    """
-
-    components: Floats | None
-    scale: float
-    bandwidth: float
-
-    def __call__(self, A: Any, B: Any) -> Floats:
-        """Kernel matrix between the rows of A and of B."""
-        if self.components is not None:
-            origin = middle(B)
-            A, B = (centre(rows, origin) @ self.components.T for rows in (A, B))
-        return np.asarray(np.exp(squared_distances(A, B) * (-self.bandwidth / self.scale)))
+def rbf_under_metric(A: Any, B: Any, *, components: Floats | None, factor: float) -> Floats:
+    """Kernel matrix ``exp(factor · ‖L (a − b)‖²)``; L is ``components``, the identity if None."""
+    if components is not None:
+        origin = middle(B)
+        A, B = (centre(rows, origin) @ components.T for rows in (A, B))
+    return np.asarray(np.exp(squared_distances(A, B) * factor))
 
 
 def make_regional_kernels(
@@ -186,7 +176,11 @@ def make_rbf_kernels(
     Z = Z if components is None else Z @ components.T
     spread = 2 * float(Z.var(axis=0).sum())
     scale = spread if spread > 0 else 1.0
-    return [MetricRbf(components, scale, float(bandwidth)) for bandwidth in bandwidths]
+    # Partial functions, unlike closures, can be pickled.
+    return [
+        partial(rbf_under_metric, components=components, factor=-float(bandwidth) / scale)
+        for bandwidth in bandwidths
+    ]
 
 
 class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
@@ -195,9 +189,9 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     Parameters
     ----------
     kernels : {"regional", "rbf"} or list of callables, default="regional"
-        ``"regional"``: rbf kernels under generative metrics of regions of the data, see
-        :func:`make_regional_kernels`. ``"rbf"``: under the Euclidean metric. Or functions
-        ``kernel(A, B)`` that give the kernel matrix between rows.
+        ``"regional"``: rbf kernels under generative metrics of regions of the data, clusters of
+        k-means. ``"rbf"``: under the Euclidean metric. Or functions ``kernel(A, B)`` that give the
+        kernel matrix between rows.
     n_regions : int, default=1
         Regions with a metric of their own.
     bandwidths : tuple of float, default=(2⁻⁶, 2⁻⁵, …, 2⁸)
@@ -205,15 +199,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     C : float, default=10.0
         Of the machines: how much a row on the wrong side costs.
     multi_class : {"ovr", "ovo"}, default="ovr"
-        One machine for each class against the rest, or for each couple of classes. All share one
-        combination of kernels.
+        One machine for each class against the rest, or for each couple of classes.
     max_iter : int, default=500
         Most steps of the weights.
     tol : float, default=0.01
         Stop when the objective is known to be within this share of its minimum (duality gap).
     init : array of shape (n_kernels,) or None, default=None
         Weights to start from, such as ``weights_`` of an earlier fit with another C, which saves
-        steps; all get a little more. Equal by default.
+        steps. Equal by default.
     random_state : int, RandomState or None, default=None
         Of the regions.
 
