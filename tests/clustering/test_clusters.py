@@ -7,13 +7,26 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import ITML, Clusters, Euclidean, Pairs
-from nearkin.clustering.clusters import USUAL_FAMILIES, draw_named_rows, find_medoids, gather_pairs
+from nearkin.clustering.clusters import (
+    USUAL_FAMILIES,
+    CandidateSearch,
+    Fold,
+    HeldOutRates,
+    draw_named_rows,
+    expected_index,
+    find_medoids,
+    gather_pairs,
+    share_together,
+)
+from nearkin.clustering.partitions import GroupingRules, Partitions
 from nearkin.errors import InputError
 from tests.cases import each
 
@@ -39,6 +52,12 @@ def test_it_is_an_estimator_of_scikit_learn():
         few = quick(n_clusters=(1, 3), keep="soft")
         done = check_estimator(few, expected_failed_checks=fails, on_skip=None)
     assert {one["check_name"] for one in done if one["status"] == "xfail"} == set(fails)
+
+
+def are_kept(pairs, labels):
+    """Whether labels keep all pairs."""
+    must, cannot = labels[pairs.must_link], labels[pairs.cannot_link]
+    return (must[:, 0] == must[:, 1]).all() and (cannot[:, 0] != cannot[:, 1]).all()
 
 
 def test_a_number_that_is_given_is_kept_exactly():
@@ -69,9 +88,9 @@ def test_groups_and_their_number_are_found_and_new_rows_are_placed():
     assert adjusted_rand_score(y[train], clusters.labels_) > 0.95
     assert adjusted_rand_score(y[new], clusters.predict(X[new])) > 0.95
     chances = clusters.predict_proba(X[new])
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    np.testing.assert_array_equal(chances.argmax(axis=1), clusters.predict(X[new]))
-    np.testing.assert_array_equal(clusters.labels_[clusters.medoids_], np.arange(4))
+    assert_allclose(chances.sum(axis=1), 1)
+    assert_array_equal(chances.argmax(axis=1), clusters.predict(X[new]))
+    assert_array_equal(clusters.labels_[clusters.medoids_], np.arange(4))
     low, high = clusters.report_.interval
     assert low <= 4 <= high
     assert {line.family for line in clusters.report_.candidates} <= set(USUAL_FAMILIES)
@@ -96,10 +115,7 @@ def test_pairs_are_never_broken(seed, k, n_pairs):
     y = rng.integers(k, size=25)
     y[:2] = 0, 1
     pairs = Pairs.from_labels(y, n_pairs, random_state=seed % 1000)
-    labels = quick(n_clusters=(2, 6)).fit(X, pairs=pairs).labels_
-    must, cannot = pairs.must_link, pairs.cannot_link
-    assert (labels[must[:, 0]] == labels[must[:, 1]]).all()
-    assert (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all()
+    assert are_kept(pairs, quick(n_clusters=(2, 6)).fit(X, pairs=pairs).labels_)
 
 
 def test_contradictions_are_named_with_their_chain_or_broken_at_a_cost():
@@ -115,15 +131,15 @@ def test_contradictions_are_named_with_their_chain_or_broken_at_a_cost():
         warnings.simplefilter("ignore")
         clusters = quick(n_clusters=2, keep="soft").fit(X, pairs=pairs)
     assert len(clusters.broken_) == 1
-    np.testing.assert_array_equal(clusters.broken_.cannot_link, [sorted((same[0], same[2]))])
+    assert_array_equal(clusters.broken_.cannot_link, [sorted((same[0], same[2]))])
     assert clusters.broken_.cannot_saved[0] > 0
 
 
 def test_pairs_that_one_group_breaks_are_listed_too():
     X, _ = blobs(30, 2)
     clusters = quick(n_clusters=1, keep="soft").fit(X, pairs=Pairs([(2, 3)], [(0, 1)]))
-    np.testing.assert_array_equal(clusters.labels_, 0)
-    np.testing.assert_array_equal(clusters.broken_.cannot_link, [(0, 1)])
+    assert_array_equal(clusters.labels_, 0)
+    assert_array_equal(clusters.broken_.cannot_link, [(0, 1)])
     assert np.isnan(clusters.broken_.cannot_saved).all()
 
 
@@ -133,22 +149,19 @@ def test_the_number_may_be_given_or_bounded():
     for k in (2, 5, 40):
         assert quick(n_clusters=k).fit(X, pairs=pairs).n_clusters_ == k
     assert quick(n_clusters=(5, 8)).fit(X, pairs=pairs).n_clusters_ in range(5, 9)
-    with pytest.raises(InputError, match="the least and the most"):
-        quick(n_clusters=(1, 2, 3)).fit(X, pairs=pairs)
-    with pytest.raises(InputError, match="least must be 1"):
-        quick(n_clusters=(4, 2)).fit(X, pairs=pairs)
-    with pytest.raises(InputError, match="61 clusters cannot be made"):
-        quick(n_clusters=61).fit(X, pairs=pairs)
-
-
-def test_too_few_clusters_for_the_pairs_are_an_error_that_says_which_rows():
-    X, _ = blobs(30, 2)
     apart = Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)], must_link=[(3, 4)])
-    with pytest.raises(InputError, match=r"more than 2 groups: rows 0, 1, 2 all differ"):
-        quick(n_clusters=2).fit(X, pairs=apart)
-    everyone = Pairs([(0, i) for i in range(1, 30)])
-    with pytest.raises(InputError, match="must-links leave 1 groups at most"):
-        quick(n_clusters=2).fit(X, pairs=everyone)
+    everyone = Pairs([(0, i) for i in range(1, 60)])
+    for options, told, message in (
+        ({"n_clusters": (1, 2, 3)}, pairs, "the least and the most"),
+        ({"n_clusters": (4, 2)}, pairs, "least must be 1"),
+        ({"n_clusters": 61}, pairs, "61 clusters cannot be made"),
+        ({"n_clusters": 2}, apart, "more than 2 groups: rows 0, 1, 2 all differ"),
+        ({"n_clusters": 2}, everyone, "must-links leave 1 groups at most"),
+    ):
+        with pytest.raises(InputError, match=message):
+            quick(**options).fit(X, pairs=told)
+    with pytest.raises(InputError, match="use some of k-means, linkage"):
+        Clusters(families=["dbscan"]).fit(X)
 
 
 def test_without_pairs_it_goes_by_the_rows_and_says_so():
@@ -166,7 +179,7 @@ def test_labels_act_as_pairs():
     labels = quick().fit(X, some).labels_
     known = np.flatnonzero(some >= 0)
     same = some[known][:, None] == some[known]
-    np.testing.assert_array_equal(labels[known][:, None] == labels[known], same)
+    assert_array_equal(labels[known][:, None] == labels[known], same)
 
 
 @each(
@@ -194,14 +207,9 @@ def test_many_rows_are_placed_by_some_and_keep_all_pairs():
     X, y = blobs(2000, 5)
     pairs = Pairs.from_labels(y, 1000, random_state=0)
     clusters = quick(n_clusters=(4, 6)).fit(X, pairs=pairs)
-    labels = clusters.labels_
-    assert adjusted_rand_score(y, labels) > 0.95
-    assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
-    assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
-
-
-def test_a_number_that_is_given_is_that_of_all_rows():
-    X, y = blobs(5000, 3)
+    assert adjusted_rand_score(y, clusters.labels_) > 0.95
+    assert are_kept(pairs, clusters.labels_)
+    X, y = blobs(5000, 3)  # a number that is given is that of all rows
     clusters = quick(n_clusters=40).fit(X, pairs=Pairs.from_labels(y, 300, random_state=0))
     assert clusters.n_clusters_ == 40
 
@@ -211,7 +219,7 @@ def test_more_groups_than_can_be_scored_are_joined():
     clusters = quick(n_clusters=2900).fit(X, pairs=Pairs([(0, 1)], [(1, 2)]))
     assert clusters.n_clusters_ == 2900
     assert clusters.labels_[0] == clusters.labels_[1] != clusters.labels_[2]
-    np.testing.assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
+    assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
 
 
 def test_a_metric_that_is_learned_already_is_taken_as_it_is():
@@ -225,20 +233,10 @@ def test_a_metric_that_is_learned_already_is_taken_as_it_is():
 def test_the_same_seed_gives_the_same_groups():
     X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 20, random_state=0)
-    families = "k-means", "linkage"
-    once, again = (
-        Clusters((2, 4), metric=ITML(random_state=0), families=families, random_state=3).fit(
-            X, pairs=pairs
-        )
-        for _ in "ab"
-    )
-    np.testing.assert_array_equal(once.labels_, again.labels_)
+    clusters = Clusters((2, 4), metric=ITML(random_state=0), random_state=3)
+    once, again = (clone(clusters).fit(X, pairs=pairs) for _ in "ab")
+    assert_array_equal(once.labels_, again.labels_)
     assert str(once.report_) == str(again.report_)
-
-
-def test_families_that_are_unknown_are_named():
-    with pytest.raises(InputError, match="use some of k-means, linkage"):
-        Clusters(families=["dbscan"]).fit(*blobs(20))
 
 
 def test_sparse_rows_are_grouped_as_dense_ones():
@@ -247,7 +245,7 @@ def test_sparse_rows_are_grouped_as_dense_ones():
     dense, sparse = (
         quick(n_clusters=(2, 4)).fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X))
     )
-    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    assert_array_equal(dense.labels_, sparse.labels_)
     assert sparse.predict_proba(sp.csr_array(X)).shape == (60, 3)
 
 
@@ -262,8 +260,8 @@ def test_medoids_are_the_rows_nearest_to_the_means():
 
 def test_labels_are_as_many_pairs_as_rows_need():
     known = gather_pairs(6, [2, 2, -1, 5, 5, 5], Pairs([(1, 2)]))
-    np.testing.assert_array_equal(known.must_link, [(0, 1), (1, 2), (3, 4), (3, 5)])
-    np.testing.assert_array_equal(known.cannot_link, [(0, 3)])
+    assert_array_equal(known.must_link, [(0, 1), (1, 2), (3, 4), (3, 5)])
+    assert_array_equal(known.cannot_link, [(0, 3)])
 
 
 def test_a_sample_has_both_ends_of_pairs_of_both_kinds():
@@ -273,3 +271,56 @@ def test_a_sample_has_both_ends_of_pairs_of_both_kinds():
     assert len(np.unique(rows)) == len(rows) == 200
     inside = pairs.restrict(rows)
     assert min(len(inside.must_link), len(inside.cannot_link)) > 30
+
+
+# ---- how good candidates are
+
+
+@given(st.integers(0, 2**16))
+def test_the_expected_index_of_all_pairs_is_the_adjusted_rand_index(seed):
+    rng = np.random.default_rng(seed)
+    y, labels = rng.integers(4, size=40), rng.integers(3, size=40)
+    y[:2] = 0, 1
+    i, j = np.triu_indices(40, 1)
+    same, together = y[i] == y[j], labels[i] == labels[j]
+    found = expected_index(together[same].mean(), together[~same].mean(), same.mean())
+    assert_allclose(found, adjusted_rand_score(y, labels), atol=1e-9)
+    assert_allclose(share_together(labels), together.mean())
+
+
+def test_the_share_of_same_pairs_is_found_from_pairs_of_which_half_are_the_same():
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=500)
+    groupings = [
+        np.where(rng.random(500) < noise, rng.integers(5, size=500), y) for noise in (0.1, 0.3, 0.5)
+    ]
+    pairs = Pairs.from_labels(y, 2000, random_state=0)
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    together = np.array([g[links[:, 0]] == g[links[:, 1]] for g in groupings], dtype=float)
+    same = np.repeat([True, False], [len(pairs.must_link), len(pairs.cannot_link)])
+    shares = np.array([share_together(g) for g in groupings])
+    held_out = HeldOutRates(together, same, np.ones(len(links)), shares, 0.3)
+    assert_allclose(held_out.estimate_prevalence(), share_together(y), rtol=0.2)
+    expected = [adjusted_rand_score(y, g) for g in groupings]
+    assert_allclose(held_out.estimate_indices(), expected, atol=0.07)
+
+
+def test_folds_outvote_groups_of_all_pairs_that_are_worse():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    clear = 10.0 * np.eye(3)[y] + rng.normal(size=(60, 3))
+    blurred = clear + rng.normal(size=(60, 3)) * 6
+    pairs = Pairs.from_labels(y, 10, random_state=0)
+    whole, told_less = (
+        Partitions(Z, pairs, GroupingRules(["k-means"]), 0) for Z in (blurred, clear)
+    )
+    rows = np.arange(60)
+    search = CandidateSearch(whole, [Fold(told_less, rows, Pairs())] * 3, 1 / 3)
+    best = search.search(3, 3)
+
+    alone = whole.get(*best.key)
+    voted = search.vote(best)
+    assert adjusted_rand_score(y, voted) > adjusted_rand_score(y, alone)
+    assert are_kept(pairs, voted)
+    some = Fold(told_less, rows[:50], Pairs())
+    assert_array_equal(CandidateSearch(whole, [some], 1 / 3).vote(best), alone)

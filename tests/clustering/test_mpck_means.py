@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
@@ -94,29 +93,6 @@ seeds = st.integers(0, 10**6)
 
 
 @given(seeds)
-def test_objective_equals_the_loop(seed):
-    X, pairs, labels, centers, weights = random_case(seed)
-    found = PairwiseObjective(X, pairs).objective(labels, centers, weights)
-    assert_allclose(found, oracle_objective(X, pairs, labels, centers, weights), rtol=1e-10)
-
-
-@given(seeds)
-def test_updated_weights_are_where_the_objective_is_flat(seed):
-    X, pairs, labels, centers, weights = random_case(seed)
-    centers, weights = PairwiseObjective(X, pairs).update(labels, centers, weights)
-    for t in range(len(weights)):
-        step = np.zeros(len(weights))
-        step[t] = 1e-4 * weights[t]
-        low, middle, high = (
-            oracle_objective(X, pairs, labels, centers, weights + sign * step)
-            for sign in (-1, 0, 1)
-        )
-        # By a relative step h the logarithm alone bends J up by n h² / 2, and has a slope of n h.
-        assert_allclose((high - low) / 2, 0, atol=1e-5 * len(X) * 1e-4)
-        assert_allclose((high + low) / 2 - middle, len(X) * 1e-8 / 2, rtol=0.01)
-
-
-@given(seeds)
 def test_after_assignment_no_single_row_wants_another_label(seed):
     X, pairs, labels, centers, weights = random_case(seed, n=15)
     labels = PairwiseObjective(X, pairs).assign(centers, weights, None, np.random.RandomState(seed))
@@ -128,21 +104,15 @@ def test_after_assignment_no_single_row_wants_another_label(seed):
             assert oracle_objective(X, pairs, other, centers, weights) >= least - 1e-9 * abs(least)
 
 
-@given(seeds)
-def test_no_penalty_is_negative(seed):
-    X, pairs, _, _, weights = random_case(seed)
-    corners = X[np.r_[X.argmin(axis=0), X.argmax(axis=0)]]  # ends of the widest distances
-    problem = PairwiseObjective(
-        np.concatenate([X, corners]), pairs + Pairs([], [(30, 33), (31, 34)])
-    )
-    assert (problem.penalties(weights) >= 0).all()
-
-
 def test_objective_of_a_fit_is_the_one_of_its_attributes():
     X, pairs, *_ = random_case(1, n=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of contradictions
-        fitted = MPCKMeans(3, random_state=0, hold=0.0).fit(X, pairs=pairs)
+        fitted, again = (
+            MPCKMeans(3, random_state=0, hold=0.0).fit(X, pairs=pairs) for _ in range(2)
+        )
+    assert_array_equal(fitted.objective_, again.objective_)
+    assert_array_equal(fitted.labels_, again.labels_)
     state = fitted.labels_, fitted.cluster_centers_, fitted.metric_weights_
     assert_allclose(fitted.objective_[-1], oracle_objective(X, pairs, *state))
     assert len(fitted.objective_) == 2 * fitted.n_iter_ + 1
@@ -174,22 +144,47 @@ def test_constant_column_keeps_the_inverse_of_the_mean_variance():
     assert_allclose(fitted.metric_weights_[-1], 1 / X.var(axis=0).mean())
 
 
-def test_units_of_columns_do_not_matter():
-    X, y = make_three_normal(90, random_state=0)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    scale = 2.0 ** np.array([7, -9, 3][: X.shape[1]])
-    for hold in (0.0, 10.0):
-        model = MPCKMeans(3, start_metric="variances", hold=hold, random_state=0)
-        plain = clone(model).fit(X, pairs=pairs)
-        scaled = clone(model).fit(X * scale, pairs=pairs)
-        assert_array_equal(scaled.labels_, plain.labels_)
-        assert_allclose(scaled.metric_weights_ * scale**2, plain.metric_weights_)
+def three_normal(n=90):
+    """Rows, their classes, and pairs that say some of these."""
+    X, y = make_three_normal(n, random_state=0)
+    return X, y, Pairs.from_labels(y, 30, random_state=0)
+
+
+@each(
+    ("options", "change", "dtype", "rtol"),
+    [
+        ({}, lambda X: X, np.float32, 1e-7),
+        ({}, lambda X: X + 2.0**30, np.float64, 1e-6),
+        ({"start_metric": "variances"}, lambda X: X * [2.0**7, 2.0**-9], np.float64, 1e-7),
+        (PUBLISHED, lambda X: X * [2.0**7, 2.0**-9], np.float64, 1e-7),
+    ],
+)
+def test_type_offset_and_units_do_not_matter(options, change, dtype, rtol):
+    X, _, pairs = three_normal()
+    X = np.round(X * 2**10) / 2**10  # so that adding an offset is exact
+    plain, changed = (
+        MPCKMeans(3, random_state=0, **options).fit(rows, pairs=pairs)
+        for rows in (X, change(X).astype(dtype))
+    )
+    assert_array_equal(changed.labels_, plain.labels_)
+    units = np.ptp(change(X), axis=0) / np.ptp(X, axis=0)
+    assert_allclose(changed.metric_weights_ * units**2, plain.metric_weights_, rtol=rtol)
+    assert changed.transform(change(X).astype(dtype)).dtype == dtype
+
+
+def test_units_matter_from_the_identity_and_are_told_of():
+    X, y, pairs = three_normal()
+    X[:, 0] *= 2.0**12
+    start = {"start_metric": "identity", "hold": 0.0, "random_state": 0}
+    with pytest.warns(ScaleWarning, match="start_metric='variances'"):
+        MPCKMeans(3, **start).fit(X, pairs=pairs)
+    scaled = MPCKMeans(3, scale=True, **start).fit(X, pairs=pairs)
+    assert balanced_rand(y, scaled.labels_) > 0.8
 
 
 def test_weights_start_from_the_identity_or_from_inverse_variances():
-    X, y = make_three_normal(90, random_state=0)
+    X, _, pairs = three_normal()
     X = X * [1, 3]
-    pairs = Pairs.from_labels(y, 30, random_state=0)
     for start, weights in (
         ("identity", np.full(2, 1 / X.var(axis=0).mean())),
         ("variances", 1 / X.var(axis=0)),
@@ -202,17 +197,10 @@ def test_weights_start_from_the_identity_or_from_inverse_variances():
         labels = problem.assign(centers, weights, None, rng)
         expected = problem.objective(labels, centers, weights)
         assert_allclose(metric.objective_[0], expected)
-
-
-def test_units_matter_from_the_identity_and_are_told_of():
-    X, y = make_three_normal(90, random_state=0)
-    X[:, 0] *= 2.0**12
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    start = {"start_metric": "identity", "hold": 0.0, "random_state": 0}
-    with pytest.warns(ScaleWarning, match="start_metric='variances'"):
-        MPCKMeans(3, **start).fit(X, pairs=pairs)
-    scaled = MPCKMeans(3, scale=True, **start).fit(X, pairs=pairs)
-    assert balanced_rand(y, scaled.labels_) > 0.8
+    for start in ("pairs", "identity", "variances"):
+        fitted = MPCKMeans(3, start_metric=start, hold=1e9, random_state=0).fit(X, pairs=pairs)
+        first = PairwiseObjective(X, pairs, start=start).first_weights
+        assert_allclose(fitted.metric_weights_, first, rtol=1e-6)  # holding on, they stay there
 
 
 @given(seeds)
@@ -241,22 +229,15 @@ def test_pairs_find_clusters_that_k_means_does_not():
     assert fitted.metric_weights_[0] * X[:, 0].var() > 2 * fitted.metric_weights_[2] * X[:, 2].var()
 
 
-def test_without_pairs_the_clearer_clusters_are_found():
+def test_pairs_choose_between_two_ways_to_cluster():
     X, strong, weak = two_ways()
     labels = MPCKMeans(2, random_state=0).fit(X).labels_
     assert balanced_rand(strong, labels) > 0.95
     assert balanced_rand(weak, labels) < 0.6
-
-
-@each("kind", ["both", "must", "cannot"])
-def test_pairs_choose_between_two_ways_to_cluster(kind):
-    X, _, weak = two_ways()
-    pairs = Pairs.from_labels(weak, 40, kind=kind, random_state=0)
-    assert balanced_rand(weak, MPCKMeans(2, random_state=0).fit(X, pairs=pairs).labels_) > 0.95
-
-
-def test_partial_labels_work_like_pairs():
-    X, _, weak = two_ways()
+    for kind in ("both", "must", "cannot"):
+        pairs = Pairs.from_labels(weak, 40, kind=kind, random_state=0)
+        labels = MPCKMeans(2, random_state=0).fit(X, pairs=pairs).labels_
+        assert balanced_rand(weak, labels) > 0.95, kind
     partial = np.where(np.arange(len(X)) < 30, weak, -1)
     fitted = MPCKMeans(2, random_state=0).fit(X, partial)
     assert balanced_rand(weak[30:], fitted.labels_[30:]) > 0.95
@@ -315,27 +296,6 @@ def test_transform_gives_distances_to_the_centers():
     assert_array_equal(fitted.get_feature_names_out(), ["mpckmeans0", "mpckmeans1", "mpckmeans2"])
 
 
-def test_float32_gives_the_same_clusters():
-    X, y = make_three_normal(150, random_state=0)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    X32 = X.astype(np.float32)
-    fitted = MPCKMeans(3, random_state=0).fit(X32, pairs=pairs)
-    exact = MPCKMeans(3, random_state=0).fit(X32.astype(np.float64), pairs=pairs)
-    assert_array_equal(fitted.labels_, exact.labels_)
-    assert_allclose(fitted.metric_weights_, exact.metric_weights_)
-    assert fitted.transform(X32).dtype == np.float32
-
-
-def test_offset_of_the_data_does_not_matter():
-    X, y = make_three_normal(150, random_state=0)
-    X = np.round(X * 2**10) / 2**10  # so that adding the offset is exact
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    plain = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
-    moved = MPCKMeans(3, random_state=0).fit(X + 2.0**30, pairs=pairs)
-    assert_array_equal(moved.labels_, plain.labels_)
-    assert_allclose(moved.metric_weights_, plain.metric_weights_, rtol=1e-6)
-
-
 def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     X, pairs, labels, centers, weights = random_case(0)
     whole = PairwiseObjective(X, pairs)
@@ -348,14 +308,6 @@ def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     assert_allclose(
         parts.objective(labels, centers, weights), whole.objective(labels, centers, weights)
     )
-
-
-def test_same_seed_same_result():
-    X, pairs, *_ = random_case(3, n=80)
-    pairs = Pairs(pairs.must_link)
-    one, two = (MPCKMeans(4, random_state=5).fit(X, pairs=pairs) for _ in range(2))
-    assert_array_equal(one.labels_, two.labels_)
-    assert_array_equal(one.objective_, two.objective_)
 
 
 def test_restarts_only_help():
@@ -400,15 +352,12 @@ def test_seeds_are_centroids_of_large_components_far_apart():
     X[7:9] = 11
     chosen = Seeds(X, rows, component).choose_farthest(2, weights, np.random.RandomState(0))
     assert_array_equal(chosen, [[1.0], [9.0]])
-
-
-def test_missing_seeds_are_drawn_from_other_rows():
+    # Missing ones are drawn from other rows; the last lies on the centroid and never is.
     X = np.array([[0.0], [2.0], [1.0], [100.0], [100.0]])
-    links = np.array([0, 1]), np.array([0, 0])
+    few = Seeds(X, np.array([0, 1]), np.array([0, 0]))
     for seed in range(20):
-        rng = np.random.RandomState(seed)
-        # Row 2 lies on the centroid: it is never drawn.
-        assert_array_equal(Seeds(X, *links).choose_farthest(2, np.ones(1), rng), [[1.0], [100.0]])
+        chosen = few.choose_farthest(2, np.ones(1), np.random.RandomState(seed))
+        assert_array_equal(chosen, [[1.0], [100.0]])
 
 
 def test_drawn_seeds_lie_apart_and_follow_sizes():
@@ -434,16 +383,6 @@ def test_first_run_starts_from_the_classes_of_labels():
     expected, _ = problem.update(labels, np.array(means), weights)
     order = np.argsort(fitted.cluster_centers_[:, 1])
     assert_allclose(fitted.cluster_centers_[order], expected[np.argsort(expected[:, 1])])
-
-
-def test_empty_cluster_moves_to_the_farthest_row():
-    X = np.array([[0.0], [1.0], [2.0], [30.0]])
-    problem = PairwiseObjective(X, Pairs(), learn_metric=False)
-    centers, _ = problem.update(np.zeros(4, dtype=np.int64), np.zeros((2, 1)), np.ones(1))
-    assert_array_equal(centers, [[8.25], [30.0]])
-    start = np.array([[0.0], [1000.0]])
-    labels, *_ = lower_objective(problem, start, np.ones(1), 10, 0.0, np.random.RandomState(0))
-    assert_array_equal(labels, [0, 0, 0, 1])
 
 
 @each("options", [{}, PUBLISHED, {"learn_metric": False}, {"start_metric": "identity"}], ids=str)
@@ -476,16 +415,18 @@ def test_degenerate_data_give_finite_results(X, options, pairs):
         assert (jumps <= 1e-9 * np.abs(fitted.objective_).max()).all()
 
 
-@given(seeds, st.sampled_from([None, 0.0, 3.0]))
-def test_no_half_step_raises_the_objective_and_weights_are_the_best(seed, hold):
+@given(seeds, st.sampled_from([None, 0.0, 3.0]), st.sampled_from(["pairs", "variances"]))
+def test_no_half_step_raises_the_objective_and_weights_are_the_best(seed, hold, start):
     X, pairs, labels, centers, _ = random_case(seed)
     learn_metric, hold = hold is not None, hold or 0.0
-    problem = PairwiseObjective(X, pairs, learn_metric, start="pairs", hold=hold)
+    problem = PairwiseObjective(X, pairs, learn_metric, start=start, hold=hold)
     first = problem.first_weights
     weights, rng = first, np.random.RandomState(seed)
 
     def value(labels, centers, weights):
-        return oracle_objective(X, pairs, labels, centers, weights, hold, first)
+        found = oracle_objective(X, pairs, labels, centers, weights, hold, first)
+        assert_allclose(problem.objective(labels, centers, weights), found, rtol=1e-10)
+        return found
 
     values = [value(labels, centers, weights)]
     for _ in range(4):
@@ -494,26 +435,22 @@ def test_no_half_step_raises_the_objective_and_weights_are_the_best(seed, hold):
         values.append(value(labels, centers, weights))
         centers, weights = problem.update(labels, centers, weights)
         values.append(value(labels, centers, weights))
-    assert_allclose(problem.objective(labels, centers, weights), values[-1], rtol=1e-10)
     assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
     assert values[-1] < values[0]
-    if learn_metric:
-        for factor in (0.99, 1.01):
-            assert value(labels, centers, weights * factor) > values[-1]
-
-
-def test_weights_that_hold_on_stay_as_they_start():
-    X, y = make_three_normal(90, random_state=0)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
-    for start in ("pairs", "identity", "variances"):
-        fitted = MPCKMeans(3, start_metric=start, hold=1e9, random_state=0).fit(X, pairs=pairs)
-        first = PairwiseObjective(X, pairs, start=start).first_weights
-        assert_allclose(fitted.metric_weights_, first, rtol=1e-6)
+    for step in 1e-4 * np.diag(weights) if learn_metric else ():
+        low, high = (value(labels, centers, weights + sign * step) for sign in (-1, 1))
+        # By a relative step h the logarithm alone bends J up by n h² / 2, and has a slope of n h.
+        n = (1 + hold) * len(X)
+        assert_allclose((high - low) / 2, 0, atol=1e-5 * n * 1e-4)
+        assert_allclose((high + low) / 2 - values[-1], n * 1e-8 / 2, rtol=0.01)
+    corners = X[np.r_[X.argmin(axis=0), X.argmax(axis=0)]]  # ends of the widest distances
+    widest = pairs + Pairs([], [(30, 33), (31, 34)])
+    penalties = PairwiseObjective(np.concatenate([X, corners]), widest).penalties(weights)
+    assert (penalties >= 0).all()
 
 
 def test_pairs_say_which_columns_count_at_first():
-    X, y = make_three_normal(90, random_state=0)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
+    X, _, pairs = three_normal()
     shares = [
         ((X[a] - X[b]) ** 2 / 2 / X.var(axis=0) + 0.0).sum(axis=0)
         for a, b in (pairs.must_link.T, pairs.cannot_link.T)
@@ -558,6 +495,14 @@ def test_the_farthest_rows_go_to_an_empty_cluster_with_those_they_are_tied_to():
         assert moved[1] == X[expected].mean()
     assert labels.max() == 0
     assert centers[1] == 99
+    # Where none goes there, its centre moves to the farthest row.
+    X = np.array([[0.0], [1.0], [2.0], [30.0]])
+    problem = PairwiseObjective(X, Pairs(), learn_metric=False)
+    centers, _ = problem.update(np.zeros(4, dtype=np.int64), np.zeros((2, 1)), np.ones(1))
+    assert_array_equal(centers, [[8.25], [30.0]])
+    start = np.array([[0.0], [1000.0]])
+    labels, *_ = lower_objective(problem, start, np.ones(1), 10, 0.0, np.random.RandomState(0))
+    assert_array_equal(labels, [0, 0, 0, 1])
 
 
 @each("kind", [np.array, sp.csr_array], ids=["dense", "sparse"])
@@ -580,15 +525,11 @@ def test_no_cluster_is_left_empty(seed):
         assert len(set(found.labels_)) == n_clusters
 
 
-def test_too_many_clusters():
-    with pytest.raises(ValueError, match=r"n_clusters=8 .* n_samples=5"):
-        MPCKMeans(8).fit(np.eye(5))
-
-
 @each(
     ("options", "problem"),
     [
         ({"n_clusters": 0}, "n_clusters"),
+        ({"n_clusters": 8}, r"n_clusters=8 .* n_samples=5"),
         ({"n_init": 0}, "n_init"),
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1}, "tol"),
@@ -604,18 +545,14 @@ def test_bad_parameters(options, problem):
 
 def test_bad_input():
     X = np.eye(6)
-    model = MPCKMeans(2)
-    with pytest.raises(TypeError, match="pairs=pairs"):
-        model.fit(X, Pairs([(0, 1)]))
-    with pytest.raises(TypeError, match=r"nearkin\.Pairs"):
-        model.fit(X, pairs=[(0, 1)])
-    with pytest.raises(ValueError, match="names row 6"):
-        model.fit(X, pairs=Pairs([(0, 6)]))
-    with pytest.raises(ValueError, match="9 rows"):
-        model.fit(X, pairs=Pairs(n_rows=9))
-    with pytest.raises(ValueError, match="y has 4 labels"):
-        model.fit(X, [-1, -1, -1, -1])
-    with pytest.raises(ValueError, match="y has 4 labels"):
-        model.fit(X, [0, 1, -1, -1])
-    with pytest.raises(ValueError, match=r"column 2 .* overflows"):
-        model.fit(X * [1, 1, 1e200, 1, 1, 1])
+    for rows, y, pairs, error, message in (
+        (X, Pairs([(0, 1)]), None, TypeError, "pairs=pairs"),
+        (X, None, [(0, 1)], TypeError, r"nearkin\.Pairs"),
+        (X, None, Pairs([(0, 6)]), ValueError, "names row 6"),
+        (X, None, Pairs(n_rows=9), ValueError, "9 rows"),
+        (X, [-1, -1, -1, -1], None, ValueError, "y has 4 labels"),
+        (X, [0, 1, -1, -1], None, ValueError, "y has 4 labels"),
+        (X * [1, 1, 1e200, 1, 1, 1], None, None, ValueError, r"column 2 .* overflows"),
+    ):
+        with pytest.raises(error, match=message):
+            MPCKMeans(2).fit(rows, y, pairs=pairs)
