@@ -92,48 +92,36 @@ class Witness(ClassifierMixin, BaseEstimator):
 ROWS = np.arange(90.0)[:, None]
 LABELS = np.arange(90) % 2
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+def cut_by(function, **options):
+    """A call of a function that cuts rows, with pairs that follow them."""
+    return lambda pairs: function(
+        Witness(), ROWS, LABELS, params={"pairs": pairs}, cv=FOLDS, **options
+    )
+
+
+def fitted_by(search, *given, **options):
+    """A fit of what cuts rows, with pairs that follow them."""
+    return lambda pairs: search(Witness(), *given, cv=FOLDS, **options).fit(
+        ROWS, LABELS, pairs=pairs
+    )
+
+
+RAISE, GRID = {"error_score": "raise"}, {"parameter": [1, 2]}
 # What of scikit-learn cuts rows, and takes more than X and y.
 CUTTERS = {
-    "cross_validate": lambda p: cross_validate(
-        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, error_score="raise"
+    "cross_validate": cut_by(cross_validate, **RAISE),
+    "cross_val_score": cut_by(cross_val_score, **RAISE),
+    "cross_val_predict": cut_by(cross_val_predict),
+    "learning_curve": cut_by(learning_curve, train_sizes=[0.6, 1.0], **RAISE),
+    "validation_curve": cut_by(
+        validation_curve, param_name="parameter", param_range=[1, 2], **RAISE
     ),
-    "cross_val_score": lambda p: cross_val_score(
-        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, error_score="raise"
-    ),
-    "cross_val_predict": lambda p: cross_val_predict(
-        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS
-    ),
-    "learning_curve": lambda p: learning_curve(
-        Witness(),
-        ROWS,
-        LABELS,
-        params={"pairs": p},
-        cv=FOLDS,
-        train_sizes=[0.6, 1.0],
-        error_score="raise",
-    ),
-    "validation_curve": lambda p: validation_curve(
-        Witness(),
-        ROWS,
-        LABELS,
-        params={"pairs": p},
-        cv=FOLDS,
-        param_name="parameter",
-        param_range=[1, 2],
-        error_score="raise",
-    ),
-    "permutation_test_score": lambda p: permutation_test_score(
-        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, n_permutations=2
-    ),
-    "GridSearchCV": lambda p: GridSearchCV(
-        Witness(), {"parameter": [1, 2]}, cv=FOLDS, error_score="raise"
-    ).fit(ROWS, LABELS, pairs=p),
-    "RandomizedSearchCV": lambda p: RandomizedSearchCV(
-        Witness(), {"parameter": [1, 2]}, n_iter=1, cv=FOLDS, error_score="raise"
-    ).fit(ROWS, LABELS, pairs=p),
-    "CalibratedClassifierCV": lambda p: CalibratedClassifierCV(Witness(), cv=FOLDS).fit(
-        ROWS, LABELS, pairs=p
-    ),
+    "permutation_test_score": cut_by(permutation_test_score, n_permutations=2),
+    "GridSearchCV": fitted_by(GridSearchCV, GRID, **RAISE),
+    "RandomizedSearchCV": fitted_by(RandomizedSearchCV, GRID, n_iter=1, **RAISE),
+    "CalibratedClassifierCV": fitted_by(CalibratedClassifierCV),
 }
 
 
@@ -147,18 +135,8 @@ def true_pairs():
 def test_pairs_that_know_their_rows_follow_them_through_scikit_learn(cutter, routing, true_pairs):
     with sklearn.config_context(enable_metadata_routing=routing):
         CUTTERS[cutter](true_pairs)
-
-
-@each("routing", [False, True])
-@each("cutter", CUTTERS)
-def test_pairs_that_do_not_know_their_rows_are_refused_where_rows_are_cut(
-    cutter, routing, true_pairs
-):
-    with (
-        sklearn.config_context(enable_metadata_routing=routing),
-        pytest.raises(ValueError, match=r"nearkin\.cross_validate.*nearkin\.PairKFold\(5\)"),
-    ):
-        CUTTERS[cutter](by_hand(true_pairs))
+        with pytest.raises(ValueError, match=r"nearkin\.cross_validate.*nearkin\.PairKFold\(5\)"):
+            CUTTERS[cutter](by_hand(true_pairs))
 
 
 def test_rows_drawn_twice_are_refused(true_pairs):
@@ -186,18 +164,14 @@ def test_pairs_made_by_hand_are_not_applied_to_other_rows():
     assert whole["test_score"].mean() > 0.9
 
 
-def test_without_routing_a_score_that_gets_no_pairs_says_what_would_be_right(data):
-    X, _, pairs = data
+def test_without_routing_what_can_be_judged_is_and_else_it_is_said_what_would_be_right(data):
+    X, y, pairs = data
     right = r"nothing to judge by.*nearkin\.grid_search.*nearkin\.cross_validate"
     with pytest.raises(ValueError, match=right):
         cross_validate(nk.RCA(), X, params={"pairs": pairs}, cv=3)
-    with pytest.raises(ValueError, match=right):
-        GridSearchCV(nk.RCA(), {"shrinkage": [0.1, 0.9]}, cv=3).fit(X, pairs=pairs)
-
-
-def test_without_routing_what_can_be_judged_is(data):
-    X, y, pairs = data
     search = GridSearchCV(nk.RCA(), {"shrinkage": [0.1, 0.9]}, cv=3)
+    with pytest.raises(ValueError, match=right):
+        clone(search).fit(X, pairs=pairs)
     partly = np.where(np.arange(N) % 4, y, -1)
     for known in ({"y": y}, {"y": y, "pairs": pairs}, {"y": partly}):
         assert np.isfinite(clone(search).fit(X, **known).cv_results_["mean_test_score"]).all()
@@ -235,12 +209,8 @@ def test_pairs_are_cut_like_rows():
     with pytest.raises(ValueError, match="do not say how many rows"):
         nk.Pairs([(0, 5)])[1:]
     assert len(pairs + nk.Pairs(n_rows=6)) == len(pairs) == 2
-
-
-@each("rows", [[5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []])
-def test_scikit_learn_cuts_pairs_by_any_kind_of_numbers(rows):
-    pairs = nk.Pairs([(0, 5), (2, 3)], n_rows=6)
-    assert _safe_indexing(pairs, rows) == pairs.restrict(np.arange(6)[rows])
+    for rows in ([5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []):
+        assert _safe_indexing(pairs, rows) == pairs.restrict(np.arange(6)[rows])
 
 
 @given(
@@ -279,9 +249,7 @@ def test_folds_are_even_in_rows_and_in_both_kinds_of_pairs(shuffled):
         assert len(held_out.must_link) == 3
         assert len(held_out.cannot_link) == 2
         assert len(test) in (20, 21)
-
-
-def test_linked_rows_stay_together_up_to_a_whole_fold():
+    # Linked rows stay together up to a whole fold.
     pairs = nk.Pairs([(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)])
     folds = nk.PairKFold(2).split(np.zeros((8, 1)), pairs=pairs)
     assert [test.tolist() for _, test in folds] == [[0, 1, 2, 3], [4, 5, 6, 7]]
@@ -303,24 +271,26 @@ def test_what_a_splitter_refuses():
             nk.PairKFold(wrong)
     with pytest.raises(ValueError, match="with shuffle=True only"):
         nk.PairKFold(5, random_state=0)
-    with pytest.raises(ValueError, match="2 pairs of 4 rows do not make 3 folds"):
-        next(nk.PairKFold(3).split(rows, pairs=pairs))
-    with pytest.raises(ValueError, match="do not make 2 folds"):
-        next(nk.PairKFold(2).split(rows, pairs=nk.Pairs()))
-    with pytest.raises(TypeError, match=r"nearkin\.cross_validate.*enable_metadata_routing"):
-        next(nk.PairKFold(2).split(rows))
+    for n_splits, X, known, error, message in (
+        (3, rows, pairs, ValueError, "2 pairs of 4 rows do not make 3 folds"),
+        (2, rows, nk.Pairs(), ValueError, "do not make 2 folds"),
+        (2, rows, None, TypeError, r"nearkin\.cross_validate.*enable_metadata_routing"),
+        (2, rows[:3], pairs, ValueError, "names row 3, but X has 3 rows"),
+    ):
+        with pytest.raises(error, match=message):
+            next(nk.PairKFold(n_splits).split(X, pairs=known))
     with pytest.raises(TypeError, match="enable_metadata_routing"):
         cross_validate(nk.RCA(), rows, params={"pairs": pairs}, cv=nk.PairKFold(2))
-    with pytest.raises(ValueError, match="names row 3, but X has 3 rows"):
-        next(nk.PairKFold(2).split(rows[:3], pairs=pairs))
     assert "n_splits=2" in repr(nk.PairKFold(2))
 
 
-def one_by_one(learner, X, pairs, folds):
+def one_by_one(learner, X, pairs, folds, **known):
+    """Scores of a loop over folds."""
     scores = []
     for train, test in folds:
-        metric = clone(learner).fit(X[train], pairs=pairs.restrict(train))
-        scores.append(metric.score(X[test], pairs=pairs.restrict(test)))
+        of_train, of_test = ({name: y[rows] for name, y in known.items()} for rows in (train, test))
+        metric = clone(learner).fit(X[train], pairs=pairs.restrict(train), **of_train)
+        scores.append(metric.score(X[test], pairs=pairs.restrict(test), **of_test))
     return scores
 
 
@@ -432,12 +402,13 @@ def test_labels_are_learned_from_and_judged_by_too(data):
     X, y, pairs = data
     partly = np.where(np.arange(N) % 2, y, -1)
     found = nk.cross_validate(nk.ITML(random_state=0), X, partly, pairs=pairs, cv=3)
-    expected = []
-    for train, test in nk.PairKFold(3).split(X, pairs=pairs):
-        metric = nk.ITML(random_state=0)
-        metric.fit(X[train], partly[train], pairs=pairs.restrict(train))
-        expected.append(metric.score(X[test], partly[test], pairs=pairs.restrict(test)))
+    folds = nk.PairKFold(3).split(X, pairs=pairs)
+    expected = one_by_one(nk.ITML(random_state=0), X, pairs, folds, y=partly)
     assert_allclose(found["test_score"], expected)
+    few = np.full(N, -1)  # parts with one known class, too
+    few[[np.flatnonzero(y == 0)[0], *np.flatnonzero(y == 1)[:2]]] = [0, 1, 1]
+    found = nk.cross_validate(nk.ITML(), X, few, pairs=pairs, cv=3)
+    assert np.isfinite(found["test_score"]).all()
 
 
 def test_other_things_that_belong_to_rows_follow_too(data):
@@ -453,18 +424,16 @@ def test_other_things_that_belong_to_rows_follow_too(data):
 def test_what_cross_validation_refuses(data):
     X, y, pairs = data
     for function in (nk.cross_validate, lambda *a, **k: nk.grid_search(a[0], {}, *a[1:], **k)):
-        with pytest.raises(TypeError, match="needs pairs"):
-            function(nk.RCA(), X, y, pairs=None)
-        with pytest.raises(TypeError, match="by name"):
-            function(nk.RCA(), X, pairs, pairs=pairs)
-        with pytest.raises(TypeError, match=r"must be a nearkin\.Pairs"):
-            function(nk.RCA(), X, pairs=[(0, 1)])
-        with pytest.raises(TypeError, match="not in params"):
-            function(nk.RCA(), X, pairs=pairs, params={"pairs": pairs})
-        with pytest.raises(ValueError, match=f"pairs are for {N} rows, X has 10"):
-            function(nk.RCA(), X[:10], pairs=pairs)
-        with pytest.raises(TypeError, match="takes rows in memory"):
-            function(nk.RCA(), open_rows([X]), pairs=pairs)
+        for rows, known, error, message in (
+            (X, {"y": y, "pairs": None}, TypeError, "needs pairs"),
+            (X, {"y": pairs, "pairs": pairs}, TypeError, "by name"),
+            (X, {"pairs": [(0, 1)]}, TypeError, r"must be a nearkin\.Pairs"),
+            (X, {"pairs": pairs, "params": {"pairs": pairs}}, TypeError, "not in params"),
+            (X[:10], {"pairs": pairs}, ValueError, f"pairs are for {N} rows, X has 10"),
+            (open_rows([X]), {"pairs": pairs}, TypeError, "takes rows in memory"),
+        ):
+            with pytest.raises(error, match=message):
+                function(nk.RCA(), rows, **known)
     only_must = nk.Pairs(pairs.must_link)
     with pytest.raises(ValueError, match="needs both"):
         nk.cross_validate(nk.RCA(), X, pairs=only_must, cv=3)
@@ -514,12 +483,3 @@ def test_clusters_are_judged_too(data):
     clusters = nk.MPCKMeans(3, hold=0, random_state=0)  # classes are elongated here
     found = nk.cross_validate(clusters, X, pairs=pairs, cv=3)
     assert (found["test_score"] > 0.5).all()
-
-
-def test_parts_with_one_known_class_are_learned_from_and_judged():
-    X, y = make_three_normal(random_state=0)
-    pairs = nk.Pairs.from_labels(y, 60, random_state=0)
-    few = np.full(len(y), -1)
-    few[[0, 1, 40]] = [0, 1, 1]
-    found = nk.cross_validate(nk.ITML(), X, few, pairs=pairs, cv=3)
-    assert np.isfinite(found["test_score"]).all()
