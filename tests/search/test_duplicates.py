@@ -54,10 +54,19 @@ def others_of(Z, k=None):
 
 
 @each("learner", [Euclidean(), ITML()])
-def test_copies_are_found_among_many_rows(learner):
+@each("search", ["exact", "approximate"])
+def test_copies_are_found_among_many_rows(learner, search):
     X, who = copies()
     metric = learner.set_params(random_state=0).fit(X, pairs=look_alikes(X, who))
-    assert f1(NeighborIndex(metric).add(X).duplicates(), who) >= 0.97
+    index = NeighborIndex(metric, search=search, random_state=0).add(X)
+    assert f1(index.duplicates(), who) >= 0.97
+
+
+def test_a_given_radius_is_that_radius():
+    X, who = copies(100)
+    metric = Euclidean().fit(X, pairs=look_alikes(X, who, 20))
+    index = NeighborIndex(metric).add(X)
+    assert_array_equal(index.group_labels(1.2), groups_within(X - X.mean(axis=0), 1.2))
 
 
 def test_a_wide_threshold_does_not_join_everything():
@@ -85,8 +94,7 @@ def test_few_copies_among_rows_of_few_dimensions():
 
 
 def test_rows_that_are_there_many_times():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
+    X = np.random.default_rng(0).normal(size=(200, 4))
     X[100:140] = X[0]
     assert_array_equal(NeighborIndex().add(X).duplicates()[0], [0, *range(100, 140)])
     (group,) = NeighborIndex().add(np.ones((50, 3))).duplicates()
@@ -95,7 +103,7 @@ def test_rows_that_are_there_many_times():
 
 @each("load", [load_wine, load_digits])
 @each("learner", [Euclidean, KernelBeta, RCA])
-def test_classes_are_not_taken_for_copies(load, learner):
+def test_classes_are_not_taken_for_copies(load, learner, tmp_path):
     X, y = (given[:700] for given in load(return_X_y=True))
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
     metric = learner(random_state=0).fit(X, pairs=Pairs.from_labels(y, 60, random_state=0))
@@ -104,6 +112,9 @@ def test_classes_are_not_taken_for_copies(load, learner):
     assert max(map(len, groups), default=0) < 10
     with pytest.warns(UserWarning, match=rf"has \d+ of {len(X)} rows, .*smaller radius"):
         NeighborIndex(metric).add(X).duplicates(radius=metric.threshold_)
+    NeighborIndex(metric).add(X).save(tmp_path / "rows.index")
+    with pytest.warns(UserWarning, match="seem to be classes"):  # a file knows it, too
+        NeighborIndex.load(tmp_path / "rows.index").duplicates()
 
 
 def test_the_warning_names_the_largest_group_and_a_remedy():
@@ -190,13 +201,6 @@ def test_few_rows_go_by_the_threshold():
     assert NeighborIndex(metric).add([[1.0]]).duplicates() == []
 
 
-def test_a_given_radius_is_that_radius():
-    X, who = copies(100)
-    metric = Euclidean().fit(X, pairs=look_alikes(X, who, 20))
-    index = NeighborIndex(metric).add(X)
-    assert_array_equal(index.group_labels(1.2), groups_within(X - X.mean(axis=0), 1.2))
-
-
 @each(
     ("how", "error", "message"),
     [
@@ -210,19 +214,3 @@ def test_a_given_radius_is_that_radius():
 def test_what_is_near_is_said_in_one_way(how, error, message):
     with pytest.raises(error, match=message):
         NeighborIndex().add(np.eye(50)).duplicates(**how)
-
-
-def test_approximate_search_finds_the_copies_too():
-    X, who = copies()
-    index = NeighborIndex(search="approximate", random_state=0).add(X)
-    assert f1(index.duplicates(), who) >= 0.97
-
-
-def test_a_stored_index_knows_what_duplicates_needs(tmp_path):
-    X, y = load_wine(return_X_y=True)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    metric = Euclidean().fit(X, pairs=Pairs.from_labels(y, 40, random_state=0))
-    NeighborIndex(metric).add(X).save(tmp_path / "rows.index")
-    loaded = NeighborIndex.load(tmp_path / "rows.index")
-    with pytest.warns(UserWarning, match="seem to be classes"):
-        loaded.duplicates()

@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -126,9 +127,8 @@ def test_within_is_all_that_is_no_farther(Z, Q, radius):
 
 @given(grids, st.sampled_from([0.0, 1.0, 2**0.5, 2.0]), st.sampled_from([np.float32, np.float64]))
 def test_groups_are_those_of_plain_union_find(Z, radius, dtype):
-    Z = Z.astype(dtype)
-    labels = group_within(Z, np.float64(radius).astype(dtype).item())
-    assert_array_equal(labels, groups_within(Z, np.float64(radius).astype(dtype).item()))
+    Z, radius = Z.astype(dtype), dtype(radius).item()
+    assert_array_equal(group_within(Z, radius), groups_within(Z, radius))
 
 
 @given(st.integers(0, 1000), st.floats(0.0, 1.5))
@@ -164,15 +164,6 @@ def test_duplicates_are_groups_of_two_or_more_by_id():
     assert NeighborIndex().add([[0.0]]).duplicates(1) == []
 
 
-def test_the_threshold_is_the_radius_by_default(learned):
-    X, metric = learned
-    index = NeighborIndex(metric).fit(X)
-    _, ids = index.query_radius(X[:5])
-    for i, near in enumerate(ids):
-        same = metric.same(np.repeat(X[i : i + 1], len(X), axis=0), X)
-        assert_array_equal(np.sort(near), np.flatnonzero(same))
-
-
 # ---- queries
 
 
@@ -185,17 +176,17 @@ def test_distances_are_the_metrics_own(search, learned):
         distances, np.take_along_axis(metric.distance(X[60:], X[:60]), ids, axis=1), rtol=1e-12
     )
     assert (np.diff(distances) >= 0).all()
-
-
-def test_default_number_of_neighbors():
-    assert NeighborIndex(n_neighbors=3).fit(random_rows(9)).query(random_rows(2))[1].shape == (2, 3)
+    for i, near in enumerate(index.query_radius(X[60:])[1]):  # within the threshold
+        same = metric.same(np.repeat(X[60 + i : 61 + i], 60, axis=0), X[:60])
+        assert_array_equal(np.sort(near), np.flatnonzero(same))
 
 
 @each_dtype
 def test_vectors_keep_their_type(dtype):
-    index = NeighborIndex().fit(random_rows(9, dtype=dtype))
+    index = NeighborIndex(n_neighbors=3).fit(random_rows(9, dtype=dtype))
     assert index.vectors.dtype == dtype
     assert index.query(random_rows(2), 2)[0].dtype == dtype
+    assert index.query(random_rows(2))[1].shape == (2, 3)
     assert index.add(random_rows(2)).vectors.dtype == np.float64  # nothing is lost
 
 
@@ -254,12 +245,9 @@ def test_adding_in_pieces_is_adding_at_once(sizes, named):
     assert_array_equal(pieces.ids, whole.ids)
     for one, other in zip(pieces.query(Z, 1), whole.query(Z, 1), strict=True):
         assert_array_equal(one, other)
-
-
-def test_fit_forgets_what_was_there():
-    index = NeighborIndex().add(random_rows(5)).fit(random_rows(3, 2), ids=[7, 8, 9])
-    assert len(index) == 3
-    assert index.query([[0.0, 0.0]], 3)[1].shape == (1, 3)
+    refitted = pieces.fit(random_rows(3, 2), ids=[7, 8, 9])  # forgets what was there
+    assert len(refitted) == 3
+    assert refitted.query([[0.0, 0.0]], 3)[1].shape == (1, 3)
 
 
 @each(
@@ -296,16 +284,18 @@ def test_approximate_search_finds_what_it_aims_at():
     assert 0.92 < index.recall(200, 100) < 1
 
 
-def test_rows_without_structure_are_searched_exactly():
-    X = random_rows(500, 60)
-    index = NeighborIndex(search="approximate", random_state=0).fit(X)
+def test_few_rows_and_rows_without_structure_are_searched_exactly(monkeypatch):
+    index = NeighborIndex(search="approximate", random_state=0).fit(random_rows(500, 60))
     assert index.recall(100) == 1
     assert 2 * index._cells.n_probes(10) > index._cells.n_cells
-
-
-def test_exact_search_has_full_recall():
-    assert NeighborIndex(search="exact").fit(random_rows(50)).recall(20, 5) == 1.0
-    assert NeighborIndex(search="exact").fit(random_rows(1)).recall(20, 1) == 1.0
+    for n, k in ((50, 5), (1, 1)):
+        assert NeighborIndex(search="exact").fit(random_rows(n)).recall(20, k) == 1.0
+    index = NeighborIndex(random_state=0).fit(random_rows(40))
+    index.query(random_rows(1))
+    assert index._cells is None
+    monkeypatch.setattr(neighbor_index, "_MANY_ROWS", 40)
+    index.query(random_rows(1))
+    assert index._cells is not None
 
 
 def test_rows_added_after_the_cells_are_found():
@@ -346,15 +336,6 @@ def test_groups_by_approximate_search_are_true_groups():
     Z = np.concatenate([random_rows(50, seed=i) * 0.1 + 5 * i for i in range(8)])
     index = NeighborIndex(search="approximate", random_state=0).fit(Z)
     assert_array_equal(index.group_labels(1.0), groups_within(Z, 1.0))
-
-
-def test_auto_is_exact_for_few_rows(monkeypatch):
-    index = NeighborIndex(random_state=0).fit(random_rows(40))
-    index.query(random_rows(1))
-    assert index._cells is None
-    monkeypatch.setattr(neighbor_index, "_MANY_ROWS", 40)
-    index.query(random_rows(1))
-    assert index._cells is not None
 
 
 # ---- files
@@ -433,11 +414,15 @@ GOOD = {
     "search": "exact",
     "n_neighbors": 2,
     "target_recall": 0.9,
-    "random_state": None,
-    "threshold": None,
-    "same_distance": None,
+    **dict.fromkeys(("random_state", "threshold", "same_distance")),
 }
 ROWS, IDS = np.eye(2), np.arange(2)
+
+
+def packed(ends, byte=65):
+    """Ids as texts that end where that is said."""
+    size = len(ends) if byte == 255 else 9
+    return {"vectors": ROWS, "id_bytes": np.full(size, byte, np.uint8), "id_ends": np.array(ends)}
 
 
 @each(
@@ -455,20 +440,14 @@ ROWS, IDS = np.eye(2), np.arange(2)
         ({"vectors": ROWS, "ids": IDS}, {"threshold": "near"}, "could not convert"),
         ({"vectors": ROWS[:, :0], "ids": IDS}, {}, "no matrix"),
         ({"vectors": ROWS[:0], "ids": IDS[:0]}, {}, "no matrix"),
-        (
-            {"vectors": ROWS, "id_bytes": np.array([255, 255], np.uint8), "id_ends": IDS + 1},
-            {},
-            "one id for each",
-        ),
+        (packed([1, 2], byte=255), {}, "one id for each"),
         # Texts that overlap, go backwards, or leave some of the bytes out.
-        *(
-            (
-                {"vectors": ROWS, "id_bytes": np.full(9, 65, np.uint8), "id_ends": np.array(ends)},
-                {},
-                "one id for each",
-            )
-            for ends in ([9, 0], [9, 3], [-1, 9], [1, 2], [-(2**63), 9], [0, 2**40])
-        ),
+        (packed([9, 0]), {}, "one id for each"),
+        (packed([9, 3]), {}, "one id for each"),
+        (packed([-1, 9]), {}, "one id for each"),
+        (packed([1, 2]), {}, "one id for each"),
+        (packed([-(2**63), 9]), {}, "one id for each"),
+        (packed([0, 2**40]), {}, "one id for each"),
     ],
 )
 def test_files_of_other_content_are_refused(arrays, changes, message, tmp_path):
@@ -490,7 +469,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 @each("ids", [None, ["a", "b", "c"]])
-def test_export(ids, tmp_path):
+def test_export(ids, tmp_path, monkeypatch):
     index = NeighborIndex().add(random_rows(3, dtype=np.float32), ids=ids)
     index.export(tmp_path / "rows.npy")
     assert_array_equal(np.load(tmp_path / "rows.npy"), index.vectors)
@@ -501,42 +480,28 @@ def test_export(ids, tmp_path):
         assert_array_equal(np.stack(list(map(np.asarray, frame["vector"]))), index.vectors)
     with pytest.raises(ValueError, match=r"must end in \.npy or \.parquet"):
         index.export(tmp_path / "rows.csv")
-
-
-def test_export_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"nearkin\[parquet\]"):
-        NeighborIndex().fit([[1.0]]).export(tmp_path / "x.parquet")
-    assert not list(tmp_path.iterdir())
+        index.export(tmp_path / "x.parquet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.npy", "rows.parquet"]
 
 
 # ---- errors
 
 
-@each(
-    "ask",
-    [
-        lambda index: index.query([[1.0]]),
-        lambda index: index.query_radius([[1.0]], 1),
-        lambda index: index.duplicates(1),
-        lambda index: index.recall(),
-        lambda index: index.vectors,
-        lambda index: index.save("x"),
-        lambda index: index.export("x.npy"),
-    ],
-)
-def test_nothing_can_be_asked_before_there_are_rows(ask):
-    with pytest.raises(NotFittedError, match=r"holds no rows yet: call fit\(X\) or add\(X\)"):
-        ask(NeighborIndex())
-
-
-def test_more_neighbors_than_rows_gives_all_with_a_warning():
+def test_nothing_can_be_asked_before_there_are_rows_and_no_more_than_there_is():
+    asked = {"query": ([[1.0]],), "query_radius": ([[1.0]], 1), "duplicates": (1,), "recall": ()}
+    asked |= {"save": ("x",), "export": ("x.npy",), "__getattribute__": ("vectors",)}
+    for name, given_to_it in asked.items():
+        with pytest.raises(NotFittedError, match=r"holds no rows yet: call fit\(X\) or add\(X\)"):
+            getattr(NeighborIndex(), name)(*given_to_it)
     index = NeighborIndex().fit(random_rows(4))
     with pytest.warns(UserWarning, match="n_neighbors=10, but the index holds only 4 rows"):
         assert index.query(random_rows(2))[1].shape == (2, 4)
 
 
 NAN, HUGE = [[1.0], [np.nan]], [[1.0], [1e200]]
+OF_ONE = partial(NeighborIndex().fit, [[0.0]])
 
 
 @each(
@@ -563,6 +528,12 @@ NAN, HUGE = [[1.0], [np.nan]], [[1.0], [1e200]]
         (lambda i: i.add([[1.0]], ids=[1.5]), TypeError, r"ids\[0\] is 1.5"),
         (lambda i: i.add([[1.0]], ids=[2**63]), ValueError, "64 bits"),
         (lambda i: i.recall(0), ValueError, "n_sample must be 1 or more"),
+        (
+            lambda i: OF_ONE(ids=[1]).add([[1.0]]),
+            ValueError,
+            r"ids\[0\] is 1, .* row numbers, count",
+        ),
+        (lambda i: OF_ONE(ids=["a"]).add([[1.0]]), ValueError, "ids are needed: .* are strings"),
     ],
 )
 def test_errors_say_what_is_wrong(ask, error, message):
@@ -573,39 +544,21 @@ def test_errors_say_what_is_wrong(ask, error, message):
     assert index.add([[3.0]]).ids.tolist() == [0, 1, 2, 3]
 
 
-def test_row_numbers_that_your_own_ids_took():
-    index = NeighborIndex().add([[0.0]], ids=[1])
-    with pytest.raises(ValueError, match=r"ids\[0\] is 1, .* row numbers, counted on"):
-        index.add([[1.0]])
-    with pytest.raises(ValueError, match="ids are needed: those of earlier rows are strings"):
-        NeighborIndex().add([[0.0]], ids=["a"]).add([[1.0]])
-
-
 @each(
-    ("parameters", "message"),
+    ("parameters", "error", "message"),
     [
-        ({"search": "fast"}, "'search' parameter"),
-        ({"n_neighbors": 0}, "'n_neighbors' parameter"),
-        ({"target_recall": 0.0}, "'target_recall' parameter"),
+        ({"search": "fast"}, ValueError, "'search' parameter"),
+        ({"n_neighbors": 0}, ValueError, "'n_neighbors' parameter"),
+        ({"target_recall": 0.0}, ValueError, "'target_recall' parameter"),
+        ({"metric": RCA()}, NotFittedError, "RCA is not fitted, so it knows no distances yet"),
+        ({"metric": RCA}, TypeError, "must be None or a fitted learner"),
+        ({"metric": "euclidean"}, TypeError, "must be None or a fitted learner"),
+        ({"random_state": np.random.RandomState(0)}, ValueError, "to be an int or None"),
     ],
 )
-def test_parameters_are_checked(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        NeighborIndex(**parameters).fit([[0.0]])
-
-
-def test_metrics_must_be_fitted_learners():
-    with pytest.raises(NotFittedError, match="RCA is not fitted, so it knows no distances yet"):
-        NeighborIndex(RCA()).fit([[0.0]])
-    for metric in (RCA, "euclidean"):
-        with pytest.raises(TypeError, match="must be None or a fitted learner"):
-            NeighborIndex(metric).fit([[0.0]])
-
-
-def test_random_states_that_cannot_be_written(tmp_path):
-    index = NeighborIndex(random_state=np.random.RandomState(0)).fit([[0.0]])
-    with pytest.raises(ValueError, match="random_state to be an int or None"):
-        index.save(tmp_path / "x")
+def test_parameters_are_checked(parameters, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        NeighborIndex(**parameters).fit([[0.0]]).save(tmp_path / "x")
 
 
 @each("use", ["query", "query_radius", "add", "duplicates", "radius_for"])
@@ -624,19 +577,12 @@ def test_a_metric_that_was_fitted_again_is_refused(use):
         call(*given)
 
 
-def test_a_metric_fitted_again_to_the_same_is_the_same():
-    X, y = make_xor(60, random_state=0)
-    metric = ITML(random_state=0).fit(X, y)
-    index = NeighborIndex(metric).fit(X)
-    metric.fit(X, y)
-    assert index.query(X[:1], 1)[1] == [[0]]
-
-
 def test_a_metric_is_asked_again_only_after_it_was_fitted():
     X, y = make_xor(60, random_state=0)
     metric = ITML(random_state=0).fit(X, y)
     index = NeighborIndex(metric).fit(X)
-    index.query(X[:1], 1)
+    metric.fit(X, y)  # to the same
+    assert index.query(X[:1], 1)[1] == [[0]]
     index._witnesses = (index._witnesses[0], index._witnesses[1] + 1)
     index.query(X[:1], 1)
     metric.fit(X, y)
