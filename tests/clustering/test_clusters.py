@@ -133,10 +133,7 @@ def test_contradictions_are_named_with_their_chain_or_broken_at_a_cost():
     assert len(clusters.broken_) == 1
     assert_array_equal(clusters.broken_.cannot_link, [sorted((same[0], same[2]))])
     assert clusters.broken_.cannot_saved[0] > 0
-
-
-def test_pairs_that_one_group_breaks_are_listed_too():
-    X, _ = blobs(30, 2)
+    X, _ = blobs(30, 2)  # those that one group breaks are listed, too
     clusters = quick(n_clusters=1, keep="soft").fit(X, pairs=Pairs([(2, 3)], [(0, 1)]))
     assert_array_equal(clusters.labels_, 0)
     assert_array_equal(clusters.broken_.cannot_link, [(0, 1)])
@@ -172,7 +169,10 @@ def test_without_pairs_it_goes_by_the_rows_and_says_so():
     assert clusters.report_.n_judged == 0
 
 
-def test_labels_act_as_pairs():
+def test_labels_act_as_pairs_of_which_there_are_as_many_as_rows_need():
+    known = gather_pairs(6, [2, 2, -1, 5, 5, 5], Pairs([(1, 2)]))
+    assert_array_equal(known.must_link, [(0, 1), (1, 2), (3, 4), (3, 5)])
+    assert_array_equal(known.cannot_link, [(0, 3)])
     X, y = blobs(60, 3)
     some = np.where(np.random.default_rng(0).random(60) < 0.3, y, -1)
     some[:3] = 0, 0, 1  # whatever they are
@@ -222,17 +222,12 @@ def test_more_groups_than_can_be_scored_are_joined():
     assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
 
 
-def test_a_metric_that_is_learned_already_is_taken_as_it_is():
+def test_the_same_seed_gives_the_same_groups_and_a_learned_metric_is_taken_as_it_is():
     X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     metric = Euclidean().fit(X, pairs=pairs)
     clusters = quick(n_clusters=3).set_params(metric=FrozenEstimator(metric)).fit(X, pairs=pairs)
     assert clusters.metric_ is metric
-
-
-def test_the_same_seed_gives_the_same_groups():
-    X, y = blobs(60, 3)
-    pairs = Pairs.from_labels(y, 20, random_state=0)
     clusters = Clusters((2, 4), metric=ITML(random_state=0), random_state=3)
     once, again = (clone(clusters).fit(X, pairs=pairs) for _ in "ab")
     assert_array_equal(once.labels_, again.labels_)
@@ -256,12 +251,6 @@ def test_medoids_are_the_rows_nearest_to_the_means():
         inside = np.flatnonzero(labels == group)
         away = np.linalg.norm(Z[inside] - Z[inside].mean(axis=0), axis=1)
         assert row == inside[away.argmin()]
-
-
-def test_labels_are_as_many_pairs_as_rows_need():
-    known = gather_pairs(6, [2, 2, -1, 5, 5, 5], Pairs([(1, 2)]))
-    assert_array_equal(known.must_link, [(0, 1), (1, 2), (3, 4), (3, 5)])
-    assert_array_equal(known.cannot_link, [(0, 3)])
 
 
 def test_a_sample_has_both_ends_of_pairs_of_both_kinds():

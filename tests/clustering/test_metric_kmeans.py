@@ -32,24 +32,18 @@ def test_metric_sees_what_is_long_but_not_apart(stretched):
     assert rand_score(y, model.labels_) >= rand_score(y, plain)
     M = model.components_.T @ model.components_
     assert M[0, 0] > 2 * M[1, 1]
-
-
-def test_labels_are_a_fixed_point(stretched):
-    X, _ = stretched
-    model = MetricKMeans(2, random_state=0).fit(X)
-    assert_array_equal(model.predict(X), model.labels_)
+    model, again = (MetricKMeans(2, random_state=0).fit(X) for _ in range(2))
+    assert_array_equal(model.predict(X), model.labels_)  # a fixed point
+    assert_array_equal(model.labels_, again.labels_)
 
 
 def test_full_interpolation_is_plain_k_means():
-    X, _ = load_iris(return_X_y=True)
+    X, y = load_iris(return_X_y=True)
     model = MetricKMeans(3, interpolation=1.0, random_state=0).fit(X)
     plain = KMeans(3, n_init=10, random_state=np.random.RandomState(0)).fit(X)
     assert rand_score(plain.labels_, model.labels_) == 1
     assert_allclose(model.components_, np.eye(4), atol=1e-12)
-
-
-def test_score_lets_known_classes_choose():
-    X, y = load_iris(return_X_y=True)
+    # Known classes may choose the share.
     search = GridSearchCV(
         MetricKMeans(3, max_iter=200, random_state=0), {"interpolation": [0.2, 0.5, 1.0]}, cv=3
     ).fit(X, y)
@@ -83,16 +77,12 @@ def test_restarts_leave_clusters_that_others_beat():
     assert lost(freed) < 1e-3
 
 
-# Bad input
-
-
-def test_more_clusters_than_rows():
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_few_clusters_identical_rows_and_constant_columns():
     with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
         MetricKMeans(3).fit(np.zeros((2, 1)))
-
-
-@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-def test_identical_rows_and_constant_columns():
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    assert_array_equal(MetricKMeans(1, random_state=0).fit(X).labels_, 0)
     X = np.ones((8, 2))
     assert np.isfinite(MetricKMeans(2, random_state=0).fit(X).components_).all()
     X[:4, 0] = 5
@@ -106,14 +96,3 @@ def test_clusters_that_no_rows_are_left_for_are_told_of():
         model = MetricKMeans(4, random_state=0).fit(X)
     assert len(model.cluster_centers_) == len(set(model.labels_)) == 3
     assert_array_equal(np.unique(model.predict(X)), [0, 1, 2])
-
-
-def test_one_cluster():
-    X = np.random.default_rng(0).standard_normal((10, 2))
-    assert_array_equal(MetricKMeans(1, random_state=0).fit(X).labels_, 0)
-
-
-def test_same_seed_same_result(stretched):
-    X, _ = stretched
-    once, again = (MetricKMeans(3, random_state=4).fit(X) for _ in range(2))
-    assert_array_equal(once.labels_, again.labels_)

@@ -81,6 +81,12 @@ def elongated(seed=0, n=200):
     return X, y
 
 
+def three_normal():
+    """Rows, their classes, and pairs that say some of these."""
+    X, y = make_three_normal(90, random_state=0)
+    return X, y, Pairs.from_labels(y, 30, random_state=0)
+
+
 def two_ways():
     """Rows that fall into two clusters by one column, and less clearly by the other."""
     rng = np.random.RandomState(0)
@@ -131,10 +137,8 @@ def test_weights_are_at_most_a_multiple_of_the_inverse_variance():
     fitted = MPCKMeans(2, random_state=0, **PUBLISHED).fit(X)
     assert_allclose(fitted.metric_weights_[0], 1 / (LEAST_SPREAD * X[:, 0].var()))
     assert balanced_rand(X[:, 0], fitted.labels_) == 1
-
-
-def test_constant_column_keeps_the_inverse_of_the_mean_variance():
-    X, y = make_three_normal(90, random_state=0)
+    # That of a constant column stays the inverse of the mean variance.
+    X, y, _ = three_normal()
     # A mean of equal numbers may differ from them by rounding, which is no variation.
     with_constant = np.column_stack([X, np.full(90, 0.1)])
     plain = MPCKMeans(3, random_state=0).fit(X, y)
@@ -142,12 +146,6 @@ def test_constant_column_keeps_the_inverse_of_the_mean_variance():
     assert_array_equal(fitted.labels_, plain.labels_)
     assert_allclose(fitted.metric_weights_[:-1], plain.metric_weights_)
     assert_allclose(fitted.metric_weights_[-1], 1 / X.var(axis=0).mean())
-
-
-def three_normal(n=90):
-    """Rows, their classes, and pairs that say some of these."""
-    X, y = make_three_normal(n, random_state=0)
-    return X, y, Pairs.from_labels(y, 30, random_state=0)
 
 
 @each(
@@ -246,17 +244,17 @@ def test_pairs_choose_between_two_ways_to_cluster():
 
 
 def test_unknown_labels_and_no_pairs_say_nothing():
-    X, _ = make_three_normal(60, random_state=0)
+    X, *_ = three_normal()
     plain = MPCKMeans(3, random_state=0).fit(X)
-    none, one = np.full(60, -1), np.r_[7, np.full(59, -1)]
+    none, one = np.full(90, -1), np.r_[7, np.full(89, -1)]
     for y, pairs in ((none, None), (one, None), (None, Pairs()), (none, Pairs())):
         fitted = MPCKMeans(3, random_state=0).fit(X, y, pairs=pairs)
         assert_array_equal(fitted.labels_, plain.labels_)
         assert fitted.n_violated_ == 0
 
 
-def test_heavier_pair_wins_over_a_contradicting_one():
-    X, _ = make_three_normal(90, random_state=0)
+def test_weights_of_pairs_decide_which_are_kept():
+    X, *_ = three_normal()
     for must_weight, cannot_weight, together in ((1000.0, 0.001, True), (0.001, 1000.0, False)):
         pairs = Pairs([(0, 1)], [(0, 1)], must_weight=[must_weight], cannot_weight=[cannot_weight])
         model = MPCKMeans(3, random_state=0)
@@ -264,9 +262,6 @@ def test_heavier_pair_wins_over_a_contradicting_one():
             labels = model.fit_predict(X, pairs=pairs)
         assert (labels[0] == labels[1]) == together
         assert model.n_violated_ == 1
-
-
-def test_weight_decides_whether_a_pair_is_kept():
     X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     for weight, n_violated in ((1e-6, 1), (1e6, 0)):
         pairs = Pairs([(0, 5)], must_weight=[weight])
@@ -284,10 +279,7 @@ def test_rows_without_pairs_have_the_label_that_predict_gives():
         predicted = fitted.predict(X.astype(dtype))
         assert_array_equal(predicted[rest], fitted.labels_[rest])
         assert (predicted != fitted.labels_).any()
-
-
-def test_transform_gives_distances_to_the_centers():
-    X, _ = make_three_normal(60, random_state=0)
+    X, *_ = three_normal()
     fitted = MPCKMeans(3, random_state=0).fit(X)
     difference = X[:, None] - fitted.cluster_centers_
     expected = np.sqrt((difference**2 * fitted.metric_weights_).sum(axis=2))
@@ -298,16 +290,15 @@ def test_transform_gives_distances_to_the_centers():
 
 def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     X, pairs, labels, centers, weights = random_case(0)
-    whole = PairwiseObjective(X, pairs)
-    expected = whole.update(labels, centers, weights), whole.penalties(weights)
+
+    def work():
+        problem, state = PairwiseObjective(X, pairs), (labels, centers, weights)
+        return *problem.update(*state), problem.penalties(weights), problem.objective(*state)
+
+    whole = work()
     monkeypatch.setattr("nearkin.clustering.mpck_means._BLOCK", 7)
-    parts = PairwiseObjective(X, pairs)
-    found = parts.update(labels, centers, weights), parts.penalties(weights)
-    for a, b in zip((*found[0], found[1]), (*expected[0], expected[1]), strict=True):
-        assert_allclose(a, b)
-    assert_allclose(
-        parts.objective(labels, centers, weights), whole.objective(labels, centers, weights)
-    )
+    for found, expected in zip(work(), whole, strict=True):
+        assert_allclose(found, expected)
 
 
 def test_restarts_only_help():
@@ -339,28 +330,22 @@ def test_tolerance_and_max_iter_end_a_run():
 
 
 def test_seeds_are_centroids_of_large_components_far_apart():
+    def chosen(X, rows, component, k, seed=0):
+        seeds = Seeds(X, np.array(rows), np.array(component))
+        return seeds.choose_farthest(k, np.ones(1), np.random.RandomState(seed)).ravel().tolist()
+
     X = np.array([[0.0], [2.0], [1.0], [3.0], [5.0], [10.0], [12.0], [20.0], [20.0], [50.0]])
     # {0, 1, 2}: mean 1 is largest; then 2 · |11 − 1| beats 2 · |4 − 1|; row 9 is in none.
-    rows, component = np.arange(7), np.array([0, 0, 0, 1, 1, 2, 2])
-    chosen = Seeds(X, rows, component).choose_farthest(2, np.ones(1), np.random.RandomState(0))
-    assert_array_equal(chosen, [[1.0], [11.0]])
+    assert chosen(X, range(7), [0, 0, 0, 1, 1, 2, 2], 2) == [1, 11]
     # A larger component goes before a farther one.
-    rows, component = np.r_[0, 1, 2, 4, 5, 6, 7, 8], np.array([0, 0, 0, 1, 1, 1, 2, 2])
-    weights = np.ones(1)
-    chosen = Seeds(X, rows, component).choose_farthest(3, weights, np.random.RandomState(0))
-    assert_array_equal(chosen, [[1.0], [20.0], [9.0]])
+    rows, component = [0, 1, 2, 4, 5, 6, 7, 8], [0, 0, 0, 1, 1, 1, 2, 2]
+    assert chosen(X, rows, component, 3) == [1, 20, 9]
     X[7:9] = 11
-    chosen = Seeds(X, rows, component).choose_farthest(2, weights, np.random.RandomState(0))
-    assert_array_equal(chosen, [[1.0], [9.0]])
+    assert chosen(X, rows, component, 2) == [1, 9]
     # Missing ones are drawn from other rows; the last lies on the centroid and never is.
     X = np.array([[0.0], [2.0], [1.0], [100.0], [100.0]])
-    few = Seeds(X, np.array([0, 1]), np.array([0, 0]))
     for seed in range(20):
-        chosen = few.choose_farthest(2, np.ones(1), np.random.RandomState(seed))
-        assert_array_equal(chosen, [[1.0], [100.0]])
-
-
-def test_drawn_seeds_lie_apart_and_follow_sizes():
+        assert chosen(X, [0, 1], [0, 0], 2, seed) == [1, 100]
     points = np.array([[0.0], [0.0], [5.0], [9.0]])
     drawn = [
         draw_apart(points, np.ones(4), points[:0], 3, np.ones(1), np.random.RandomState(seed))
@@ -525,25 +510,13 @@ def test_no_cluster_is_left_empty(seed):
         assert len(set(found.labels_)) == n_clusters
 
 
-@each(
-    ("options", "problem"),
-    [
-        ({"n_clusters": 0}, "n_clusters"),
-        ({"n_clusters": 8}, r"n_clusters=8 .* n_samples=5"),
-        ({"n_init": 0}, "n_init"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"tol": -1}, "tol"),
-        ({"learn_metric": "yes"}, "learn_metric"),
-        ({"start_metric": "ones"}, "start_metric"),
-        ({"hold": -1}, "hold"),
-    ],
-)
-def test_bad_parameters(options, problem):
-    with pytest.raises(ValueError, match=problem):
-        MPCKMeans(**{"n_clusters": 2, **options}).fit(np.eye(5))
-
-
-def test_bad_input():
+def test_bad_parameters_and_input():
+    wrong = {"n_clusters": 0, "n_init": 0, "max_iter": 0, "tol": -1, "hold": -1}
+    for name, value in (wrong | {"learn_metric": "yes", "start_metric": "ones"}).items():
+        with pytest.raises(ValueError, match=name):
+            MPCKMeans(**{"n_clusters": 2, name: value}).fit(np.eye(5))
+    with pytest.raises(ValueError, match=r"n_clusters=8 .* n_samples=5"):
+        MPCKMeans(8).fit(np.eye(5))
     X = np.eye(6)
     for rows, y, pairs, error, message in (
         (X, Pairs([(0, 1)]), None, TypeError, "pairs=pairs"),

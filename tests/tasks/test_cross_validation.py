@@ -253,9 +253,7 @@ def test_folds_are_even_in_rows_and_in_both_kinds_of_pairs(shuffled):
     pairs = nk.Pairs([(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)])
     folds = nk.PairKFold(2).split(np.zeros((8, 1)), pairs=pairs)
     assert [test.tolist() for _, test in folds] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-
-
-def test_of_many_pairs_among_few_rows_most_are_still_judged():
+    # Of many pairs among few rows most are still judged.
     pairs = nk.Pairs.from_labels(np.arange(90) % 3, 100, random_state=0)
     folds = list(nk.PairKFold(5).split(np.zeros((90, 1)), pairs=pairs))
     judged = [pairs.restrict(test) for _, test in folds]
@@ -306,8 +304,11 @@ def test_cross_validation_is_what_a_loop_over_folds_does(cv, known, data):
     assert_allclose(found["test_score"], expected)
 
 
-def test_a_pipeline_is_judged_in_the_space_of_its_last_step(data):
+def test_clusters_and_the_space_of_a_pipelines_last_step_are_judged(data):
     X, _, pairs = data
+    clusters = nk.MPCKMeans(3, hold=0, random_state=0)  # classes are elongated here
+    found = nk.cross_validate(clusters, X, pairs=pairs, cv=3)
+    assert (found["test_score"] > 0.5).all()
     learner = nk.KernelBeta(random_state=0)
     found = nk.cross_validate(make_pipeline(StandardScaler(), learner), X, pairs=pairs, cv=3)
     expected = []
@@ -330,15 +331,13 @@ def test_a_classifier_after_a_learner_is_judged_by_labels(data):
     assert_allclose(found["test_score"], by_name["test_score"])
 
 
-@each("form", [pd.DataFrame, np.ndarray.tolist, lambda X: pd.DataFrame(X, index=range(N, 0, -1))])
-def test_rows_may_be_in_any_form(form, data):
+def test_rows_may_be_in_any_form(data):
     X, _, pairs = data
     expected = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=3)["test_score"]
-    found = nk.cross_validate(nk.RCA(), form(X), pairs=pairs, cv=3)["test_score"]
-    assert_allclose(found, expected)
-
-
-def test_embeddings_that_stay_sparse_are_scored():
+    for rows in (pd.DataFrame(X), X.tolist(), pd.DataFrame(X, index=range(N, 0, -1))):
+        found = nk.cross_validate(nk.RCA(), rows, pairs=pairs, cv=3)["test_score"]
+        assert_allclose(found, expected)
+    # Embeddings that stay sparse are scored.
     X = np.random.RandomState(0).poisson(0.5, size=(60, 20)).astype(float)
     pairs = nk.Pairs.from_labels(np.arange(60) % 2, 40, random_state=0)
     sparse, dense = (
@@ -476,10 +475,3 @@ def test_scikit_learns_own_search_gets_pairs_by_routing_and_may_be_judged_itself
     nested = nk.cross_validate(search, X, pairs=pairs, cv=3, return_estimator=True)
     assert np.isfinite(nested["test_score"]).all()
     assert {fitted.best_params_["slack"] for fitted in nested["estimator"]} <= {0.1, 2.0}
-
-
-def test_clusters_are_judged_too(data):
-    X, _, pairs = data
-    clusters = nk.MPCKMeans(3, hold=0, random_state=0)  # classes are elongated here
-    found = nk.cross_validate(clusters, X, pairs=pairs, cv=3)
-    assert (found["test_score"] > 0.5).all()
