@@ -190,18 +190,10 @@ def test_vectors_keep_their_type(dtype):
     assert index.add(random_rows(2)).vectors.dtype == np.float64  # nothing is lost
 
 
-@each(
-    "convert",
-    [
-        lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
-        lambda X: pl.DataFrame(X, schema=["a", "b", "c"]),
-        lambda X: X.tolist(),
-    ],
-)
+@each("convert", [partial(pd.DataFrame, columns=list("abc")), pl.DataFrame, np.ndarray.tolist])
 @each("metric", [None, StandardScaler().set_output(transform="pandas")])
 def test_frames_and_lists(convert, metric):
-    X = random_rows(30)
-    rows = convert(X)
+    rows = convert(random_rows(30))
     if metric is not None:
         metric.fit(rows)
     distances, ids = NeighborIndex(metric).fit(rows).query(rows, 2)
@@ -250,19 +242,11 @@ def test_adding_in_pieces_is_adding_at_once(sizes, named):
     assert refitted.query([[0.0, 0.0]], 3)[1].shape == (1, 3)
 
 
-@each(
-    ("ids", "expected"),
-    [
-        (np.array([3, 1], dtype=np.uint8), [3, 1]),
-        (pd.Series([5, 6], dtype="Int64"), [5, 6]),
-        (pl.Series(["x", "y"]), ["x", "y"]),
-        (np.array(["x", "yy"]), ["x", "yy"]),
-        ([-1, 2**62], [-1, 2**62]),
-        ({"a": 1, "b": 2}.keys(), ["a", "b"]),
-    ],
-)
-def test_ids_of_all_sorts(ids, expected):
-    assert NeighborIndex().add([[0.0], [1.0]], ids=ids).ids.tolist() == expected
+def test_ids_of_all_sorts():
+    small, nullable = np.array([3, 1], dtype=np.uint8), pd.Series([5, 6], dtype="Int64")
+    words = pl.Series(["x", "y"]), np.array(["x", "yy"]), {"a": 1, "b": 2}.keys()
+    for ids in (small, nullable, [-1, 2**62], *words):
+        assert NeighborIndex().add([[0.0], [1.0]], ids=ids).ids.tolist() == list(ids)
 
 
 # ---- approximate search
@@ -323,9 +307,6 @@ def test_cells_of_rows_in_few_places():
     assert_array_equal(ids // 100, np.repeat([[0], [1], [2]], 10, axis=1))
     assert index.query(Z[:1], 300)[1].shape == (1, 300)  # more than the nearest cell holds
     assert [len(group) for group in index.duplicates(0.1)] == [100, 100, 100]
-
-
-def test_cells_for_two_rows():
     cells = CellIndex(np.array([[0.0], [1.0]]), 0.98, np.random.RandomState(0))
     assert (cells.n_cells, cells.n_probes(1), cells.n_probes(2)) == (1, 1, 1)
     index = NeighborIndex(search="approximate", n_neighbors=1).fit([[3.0]])

@@ -12,25 +12,13 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn import model_selection as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
 from sklearn.ensemble import BaggingClassifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    KFold,
-    RandomizedSearchCV,
-    StratifiedKFold,
-    cross_val_predict,
-    cross_val_score,
-    cross_validate,
-    learning_curve,
-    permutation_test_score,
-    train_test_split,
-    validation_curve,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -91,7 +79,7 @@ class Witness(ClassifierMixin, BaseEstimator):
 
 ROWS = np.arange(90.0)[:, None]
 LABELS = np.arange(90) % 2
-FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+FOLDS = sk.StratifiedKFold(3, shuffle=True, random_state=0)
 
 
 def cut_by(function, **options):
@@ -112,15 +100,15 @@ RAISE, GRID = {"error_score": "raise"}, {"parameter": [1, 2]}
 # What of scikit-learn cuts rows, and takes more than X and y.
 CUTTERS = {
     "cross_validate": cut_by(cross_validate, **RAISE),
-    "cross_val_score": cut_by(cross_val_score, **RAISE),
-    "cross_val_predict": cut_by(cross_val_predict),
-    "learning_curve": cut_by(learning_curve, train_sizes=[0.6, 1.0], **RAISE),
+    "cross_val_score": cut_by(sk.cross_val_score, **RAISE),
+    "cross_val_predict": cut_by(sk.cross_val_predict),
+    "learning_curve": cut_by(sk.learning_curve, train_sizes=[0.6, 1.0], **RAISE),
     "validation_curve": cut_by(
-        validation_curve, param_name="parameter", param_range=[1, 2], **RAISE
+        sk.validation_curve, param_name="parameter", param_range=[1, 2], **RAISE
     ),
-    "permutation_test_score": cut_by(permutation_test_score, n_permutations=2),
+    "permutation_test_score": cut_by(sk.permutation_test_score, n_permutations=2),
     "GridSearchCV": fitted_by(GridSearchCV, GRID, **RAISE),
-    "RandomizedSearchCV": fitted_by(RandomizedSearchCV, GRID, n_iter=1, **RAISE),
+    "RandomizedSearchCV": fitted_by(sk.RandomizedSearchCV, GRID, n_iter=1, **RAISE),
     "CalibratedClassifierCV": fitted_by(CalibratedClassifierCV),
 }
 
@@ -184,16 +172,16 @@ def test_without_routing_what_can_be_judged_is_and_else_it_is_said_what_would_be
 
 
 def test_rows_and_pairs_are_split_together(true_pairs):
-    first, second, of_first, of_second = train_test_split(ROWS, true_pairs, random_state=0)
+    first, second, of_first, of_second = sk.train_test_split(ROWS, true_pairs, random_state=0)
     for rows, pairs in ((first, of_first), (second, of_second)):
         Witness().fit(rows, LABELS[: len(rows)], pairs=pairs)
     rows, pairs = shuffle(ROWS, true_pairs, random_state=0)
     Witness().fit(rows, LABELS, pairs=pairs)
     assert len(pairs) == len(true_pairs)
     with pytest.raises(ValueError, match="do not say how many rows"):
-        train_test_split(ROWS, by_hand(true_pairs))
+        sk.train_test_split(ROWS, by_hand(true_pairs))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        train_test_split(ROWS[:80], true_pairs)
+        sk.train_test_split(ROWS[:80], true_pairs)
 
 
 def test_pairs_are_cut_like_rows():

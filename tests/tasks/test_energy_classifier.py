@@ -85,11 +85,9 @@ def test_margin_is_a_multiple_of_the_median_gap():
     X, y, _ = random_case(1, n=30, sizes=(17, 13))
     members, _ = gather_members(X, y, 3)
     margin, errors = choose_margin(members, 0.5, np.random.RandomState(0))
-    gaps = []
-    for i in range(30):
-        squared = ((X - X[i]) ** 2).sum(axis=1)
-        squared[i] = np.inf
-        gaps.append(squared[y != y[i]].min() - squared[y == y[i]].min())
+    squared = ((X[:, None] - X) ** 2).sum(axis=2) + np.diag(np.full(30, np.inf))
+    same = y[:, None] == y
+    gaps = np.where(same, np.inf, squared).min(axis=1) - np.where(same, squared, np.inf).min(axis=1)
     gap = np.median(gaps)
     gap = gap if gap > 0 else np.median(np.abs(gaps))
     assert_allclose(margin, gap * FACTORS[errors.argmin()])
@@ -207,17 +205,9 @@ def test_small_classes():
     assert np.isfinite(found.decision_function([[1.0, 1.0], [2.0, 3.0]])).all()
 
 
-@each(
-    ("name", "value"),
-    [
-        ("metric", "euclidean"),
-        ("n_neighbors", 0),
-        ("margin", -1.0),
-        ("margin", "median"),
-        ("push", 1.5),
-        ("random_state", "seed"),
-    ],
-)
-def test_wrong_parameter(name, value, wine):
-    with pytest.raises(ValueError, match=f"'{name}' parameter of EnergyClassifier must be .* Got"):
-        EnergyClassifier(**{name: value}).fit(*wine)
+def test_wrong_parameters(wine):
+    wrong = {"metric": "euclidean", "n_neighbors": 0, "push": 1.5, "random_state": "seed"}
+    for name, value in (*wrong.items(), ("margin", -1.0), ("margin", "median")):
+        message = f"'{name}' parameter of EnergyClassifier must be .* Got"
+        with pytest.raises(ValueError, match=message):
+            EnergyClassifier(**{name: value}).fit(*wine)

@@ -88,11 +88,8 @@ def test_any_functions_can_be_kernels(wine):
 def test_problems_of_each_kind():
     classes = np.array([0, 1, 2, 1])
     ovr = split_into_binary(classes, "ovr")
-    assert [labels.tolist() for _, labels in ovr] == [
-        [1, -1, -1, -1],
-        [-1, 1, -1, 1],
-        [-1, -1, 1, -1],
-    ]
+    signs = [[1, -1, -1, -1], [-1, 1, -1, 1], [-1, -1, 1, -1]]
+    assert [labels.tolist() for _, labels in ovr] == signs
     ovo = split_into_binary(classes, "ovo")
     assert [rows.tolist() for rows, _ in ovo] == [[0, 1, 3], [0, 2], [1, 2, 3]]
     assert len(split_into_binary(np.array([0, 1]), "ovr")) == 1
@@ -113,8 +110,7 @@ def test_bandwidths_are_in_units_of_the_mean_squared_distance(wine):
     X, *_ = wine
     kernel = make_rbf_kernels(X, [0.5])[0]
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
-    mean = squared.mean()
-    assert_allclose(kernel(X, X), np.exp(-0.5 * squared / mean))
+    assert_allclose(kernel(X, X), np.exp(-0.5 * squared / squared.mean()))
 
 
 def test_matrices_that_do_not_fit_are_computed_anew(wine, monkeypatch):
