@@ -66,8 +66,7 @@ def test_a_number_that_is_given_is_kept_exactly():
     for options in ({}, {"keep": "soft"}, {"families": ["linkage"]}):
         clusters = Clusters(2, metric=Euclidean(), random_state=0, **options).fit(X, pairs=pairs)
         assert clusters.n_clusters_ == len(np.unique(clusters.labels_)) == 2, options
-        if not options:
-            assert len(clusters.broken_) == 0
+        assert options or len(clusters.broken_) == 0
         assert 0 < clusters.report_.n_judged <= 30
         assert f"by {clusters.report_.n_judged} held-out pairs" in clusters.report_.reason
     tree = clusters.tree_
@@ -222,7 +221,7 @@ def test_more_groups_than_can_be_scored_are_joined():
     assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
 
 
-def test_the_same_seed_gives_the_same_groups_and_a_learned_metric_is_taken_as_it_is():
+def test_seeds_sparse_rows_and_a_metric_that_is_learned_already():
     X, y = blobs(60, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     metric = Euclidean().fit(X, pairs=pairs)
@@ -232,11 +231,6 @@ def test_the_same_seed_gives_the_same_groups_and_a_learned_metric_is_taken_as_it
     once, again = (clone(clusters).fit(X, pairs=pairs) for _ in "ab")
     assert_array_equal(once.labels_, again.labels_)
     assert str(once.report_) == str(again.report_)
-
-
-def test_sparse_rows_are_grouped_as_dense_ones():
-    X, y = blobs(60, 3)
-    pairs = Pairs.from_labels(y, 30, random_state=0)
     dense, sparse = (
         quick(n_clusters=(2, 4)).fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X))
     )

@@ -40,8 +40,8 @@ def is_possible(n, must, cannot, most):
 
 
 @given(problems())
-def test_pairs_are_never_broken(problem):
-    n, must, cannot, _, costs = problem
+def test_pairs_are_never_broken_and_so_many_groups_are_enough_or_it_is_said(problem):
+    n, must, cannot, k, costs = problem
     pairs = Pairs(must, cannot, n_rows=n)
     if pairs.conflicts():
         with pytest.raises(InputError, match=r"contradict one another: rows .* = "):
@@ -49,17 +49,9 @@ def test_pairs_are_never_broken(problem):
         return
     labels = assign_keeping_pairs(costs, tie_blocks(pairs, n))
     assert all_kept(labels, must, cannot)
-
-
-@given(problems())
-def test_so_many_groups_are_enough_or_it_is_said(problem):
-    n, must, cannot, k, costs = problem
     n = min(n, 7)
     must, cannot = ([e for e in links if max(e) < n] for links in (must, cannot))
-    pairs = Pairs(must, cannot, n_rows=n)
-    if pairs.conflicts():
-        return
-    blocks = tie_blocks(pairs, n)
+    blocks = tie_blocks(Pairs(must, cannot, n_rows=n), n)
     if is_possible(n, must, cannot, k):
         labels = assign_keeping_pairs(costs[:n], blocks, most_groups=k)
         assert all_kept(labels, must, cannot)
@@ -69,17 +61,12 @@ def test_so_many_groups_are_enough_or_it_is_said(problem):
             assign_keeping_pairs(costs[:n], blocks, most_groups=k)
 
 
-def test_without_pairs_rows_go_where_it_costs_least():
-    costs = np.random.default_rng(0).random((50, 4))
-    np.testing.assert_array_equal(
-        assign_keeping_pairs(costs, tie_blocks(Pairs(), 50)), costs.argmin(axis=1)
-    )
-
-
 def test_no_single_move_is_cheaper():
     rng = np.random.default_rng(0)
     n, k = 300, 6
     costs = rng.random((n, k))
+    alone = assign_keeping_pairs(costs, tie_blocks(Pairs(), n))
+    np.testing.assert_array_equal(alone, costs.argmin(axis=1))
     y = rng.integers(k, size=n)
     pairs = Pairs.from_labels(y, 400, random_state=0)
     blocks = tie_blocks(pairs, n)

@@ -71,34 +71,21 @@ def test_nearest_is_the_sorted_distances_with_ties_by_row(Z, Q, k, dtype):
 
 
 @each_dtype
-def test_nearest_among_many_rows_in_the_same_place(dtype):
-    Z = np.repeat(random_rows(7, dtype=dtype), 300, axis=0)
-    distances, rows = find_nearest(Z, Z[::700], 10)
-    assert_array_equal(rows, np.arange(0, 2100, 700)[:, None] // 300 * 300 + np.arange(10))
-    assert not distances.any()
-
-
-@each_dtype
-def test_nearest_is_exact_far_from_the_origin(dtype):
+def test_nearest_of_rows_in_one_place_far_from_the_origin_or_all_but_tied(dtype):
+    same = np.repeat(random_rows(7, dtype=dtype), 300, axis=0)
     # A product of rows loses all digits of these distances.
-    Z = (random_rows(400, dtype=np.float64) + 1e3 * (1 if dtype == np.float32 else 1e5)).astype(
-        dtype
-    )
-    distances, rows = find_nearest(Z, Z[:20], 5)
-    expected, expected_rows = nearest_plainly(Z, Z[:20], 5)
-    assert_array_equal(rows, expected_rows)
-    assert_allclose(distances, expected, rtol=1e-6 if dtype == np.float32 else 1e-14)
-
-
-@each_dtype
-def test_nearest_of_rows_that_all_but_tie(dtype):
+    far = (random_rows(400) + 1e3 * (1 if dtype == np.float32 else 1e5)).astype(dtype)
     # Seen from far away, the rows of a tight cluster are nearly as far as one another.
-    Z = (0.02 * random_rows(90, 6) + 1e6).astype(dtype)
-    Q = np.concatenate([Z[:3], np.linspace(1.1, 3, 60)[:, None] * Z[0]]).astype(dtype)
-    exact = np.array([rowwise_distances(np.repeat([q], 90, axis=0), Z) for q in Q])
-    for k in (1, 5, 33):
-        expected = np.argsort(exact, axis=1, kind="stable")[:, :k]
-        assert_array_equal(find_nearest(Z, Q, k)[1], expected)
+    tight = (0.02 * random_rows(90, 6) + 1e6).astype(dtype)
+    away = np.concatenate([tight[:3], np.linspace(1.1, 3, 60)[:, None] * tight[0]]).astype(dtype)
+    cases = (same, same[::700], [10]), (far, far[:20], [5]), (tight, away, [1, 5, 33])
+    for Z, Q, sizes in cases:
+        exact = np.array([rowwise_distances(np.repeat([q], len(Z), axis=0), Z) for q in Q])
+        for k in sizes:
+            distances, rows = find_nearest(Z, Q, k)
+            assert_array_equal(rows, np.argsort(exact, axis=1, kind="stable")[:, :k])
+            expected = np.take_along_axis(exact, rows, axis=1)
+            assert_allclose(distances, expected, rtol=1e-6 if dtype == np.float32 else 1e-14)
 
 
 def test_blocks_of_queries_give_what_all_at_once_give(monkeypatch):
@@ -298,7 +285,7 @@ def test_rows_added_after_the_cells_are_found():
     assert index._cells.n_rows == 411
 
 
-def test_cells_of_rows_in_few_places():
+def test_cells_of_rows_in_few_places_and_groups_by_them():
     Z = np.repeat(random_rows(3), 100, axis=0)
     index = NeighborIndex(search="approximate", random_state=0).fit(Z)
     distances, ids = index.query(Z[[0, 100, 200]], 10)
@@ -311,9 +298,6 @@ def test_cells_of_rows_in_few_places():
     assert (cells.n_cells, cells.n_probes(1), cells.n_probes(2)) == (1, 1, 1)
     index = NeighborIndex(search="approximate", n_neighbors=1).fit([[3.0]])
     assert index.query([[1.0]])[0] == [[2.0]]
-
-
-def test_groups_by_approximate_search_are_true_groups():
     Z = np.concatenate([random_rows(50, seed=i) * 0.1 + 5 * i for i in range(8)])
     index = NeighborIndex(search="approximate", random_state=0).fit(Z)
     assert_array_equal(index.group_labels(1.0), groups_within(Z, 1.0))

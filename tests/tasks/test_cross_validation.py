@@ -385,7 +385,7 @@ def test_scores_of_ones_own(data):
     assert_allclose(alone["test_score"], found["test_apart"])
 
 
-def test_labels_are_learned_from_and_judged_by_too(data):
+def test_labels_and_other_things_that_belong_to_rows_follow_too(data):
     X, y, pairs = data
     partly = np.where(np.arange(N) % 2, y, -1)
     found = nk.cross_validate(nk.ITML(random_state=0), X, partly, pairs=pairs, cv=3)
@@ -396,10 +396,6 @@ def test_labels_are_learned_from_and_judged_by_too(data):
     few[[np.flatnonzero(y == 0)[0], *np.flatnonzero(y == 1)[:2]]] = [0, 1, 1]
     found = nk.cross_validate(nk.ITML(), X, few, pairs=pairs, cv=3)
     assert np.isfinite(found["test_score"]).all()
-
-
-def test_other_things_that_belong_to_rows_follow_too(data):
-    X, _, pairs = data
     groups = np.arange(N) // 10
     found = nk.cross_validate(
         nk.RCA(), X, pairs=pairs, cv=GroupKFold(2), params={"groups": groups}, return_indices=True
@@ -441,10 +437,6 @@ def test_a_grid_search_finds_what_cross_validation_says(data):
     assert search.best_params_ == {"slack": values[np.argmax(means)]}
     whole = nk.ITML(random_state=0, **search.best_params_).fit(X, pairs=pairs)
     assert_array_equal(search.best_estimator_.transform(X), whole.transform(X))
-
-
-def test_a_grid_search_over_a_pipeline(data):
-    X, _, pairs = data
     pipeline = make_pipeline(StandardScaler(), nk.RCA())
     grid = [{"rca__shrinkage": [0.1, 0.9]}, {"rca": [nk.Euclidean(), nk.ITML(random_state=0)]}]
     search = nk.grid_search(pipeline, grid, X, pairs=pairs, cv=3)

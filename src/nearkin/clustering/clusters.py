@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -48,12 +49,7 @@ from nearkin.messages import show_progress, tell
 from nearkin.pairs.closure import keys_of, number_by_appearance
 from nearkin.pairs.labels import number_classes, renumber_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import (
-    Evidence,
-    check_roles,
-    draw_example_pairs,
-    draw_of_each_kind,
-)
+from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, draw_of_each_kind
 from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import count_rows
@@ -108,6 +104,7 @@ _LEAST_ROWS = 3
 _MOST_BY_SCORES = 500
 # Lines of a table that is printed.
 _MOST_LINES = 10
+_NO_CHOICE = "There was no choice: pairs, equal rows or the number given leave no other groups."
 LINKAGE = "linkage"
 # Families that take part if nothing else is said: with pairs, as good as five that there were, and
 # shapes in the plane are lost without linkage (``benchmarks/clusters/RESULTS.md``).
@@ -730,12 +727,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
             best = None
             if np.ptp(some.Z, axis=0).any() and most > 1 and least <= _MOST_BY_SCORES:
                 comparison = self._compare(some, y, rng)
-                best = comparison.search(least, most, self._show)
+                show = partial(show_progress, what="comparing groups", shown=self.verbose)
+                best = comparison.search(least, most, show)
             if best is None:
-                reason = "There was no choice: pairs, equal rows or the number given leave no other"
-                self.report_ = GroupingReport(
-                    f"{reason} groups.", "no family", least, (least, least)
-                )
+                self.report_ = GroupingReport(_NO_CHOICE, "no family", least, (least, least))
                 found = some.partitions.group_as_one()
             else:
                 given = self.n_clusters is not None and least == most
@@ -810,7 +805,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     def _find_bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
         """Find the least and the most number of groups; an error if pairs do not allow them."""
-        given = self.n_clusters
+        given: Any = self.n_clusters
         if given is None:
             least, most = min(2, n), max(min(2, n), n // _LEAST_ROWS)
         elif isinstance(given, Integral):
@@ -854,10 +849,6 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         if unknown or not names:
             raise InputError(f"families={self.families!r}: use some of {', '.join(FAMILIES)}.")
         return tuple(names)
-
-    def _show(self, numbers: Sequence[int]) -> Iterable[int]:
-        """Show progress over numbers of groups."""
-        return show_progress(numbers, "comparing groups", shown=self.verbose)
 
     def predict(self, X: Any) -> Ints:
         """Give the group of each row, by the groups of the rows that were given to ``fit``.

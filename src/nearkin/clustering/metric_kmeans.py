@@ -75,8 +75,8 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     n_init : int, default=10
         Starts of the first k-means.
     n_restarts : int, default=0
-        Starts of every later k-means beside that from the clusters at hand; the best counts. The
-        paper's k-means starts anew in each round; on fourteen data sets that gained nothing.
+        Starts of every later k-means beside that from the clusters at hand; the best counts. Those
+        of the paper gained nothing on fourteen data sets.
     scale : bool, default=False
         Divide columns by their spreads first, so that all have equal weight in the first k-means.
         Without it there is a :class:`ScaleWarning` where units differ by more than 100.
@@ -104,10 +104,8 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     Notes
     -----
     A metric learned from wrong clusters confirms them: it helps on some data and hurts on others.
-    Where a few classes are known, the paper chooses ``regularization`` and ``interpolation`` on a
-    part of the rows set aside; :meth:`score` lets scikit-learn's ``GridSearchCV`` do that.
-
-    Rounds may run in a circle: the clusters of the first visit are kept then.
+    Where a few classes are known, scikit-learn's ``GridSearchCV`` can choose ``regularization`` and
+    ``interpolation`` by :meth:`score`. Should rounds run in a circle, they end.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from nearkin.messages import notice
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import check_roles, draw_example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, gather_evidence
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
@@ -391,7 +391,7 @@ class PairwiseObjective:
 
     def spread(self, labels: Integers, centers: Floats) -> Floats:
         """Factor of each column's weight in the objective, which is linear but for the log."""
-        _, spread = self._deviations(labels, centers)
+        _, spread = self.sum_deviations(labels, centers)
         broken = np.flatnonzero(self.find_broken(labels))
         for block in split_range(len(broken), _BLOCK):
             links = broken[block]
@@ -404,10 +404,6 @@ class PairwiseObjective:
         """J, the less the better."""
         linear = float(weights @ (self.spread(labels, centers) + self._held))
         return linear - float((1 + self._hold) * self.X.shape[0] * np.log(weights).sum())
-
-    def inertia(self, labels: Integers, centers: Floats, weights: Floats) -> float:
-        """The first term of J: squared distances to the centres."""
-        return float(weights @ self._deviations(labels, centers)[1])
 
     def assign(
         self, centers: Floats, weights: Floats, labels: Integers | None, rng: np.random.RandomState
@@ -442,7 +438,7 @@ class PairwiseObjective:
         :meth:`spread` and v the variance: the best weight that is never above 1000 inverse
         variances. A constant column keeps its weight.
         """
-        sums, _ = self._deviations(labels, centers)
+        sums, _ = self.sum_deviations(labels, centers)
         counts = np.bincount(labels, minlength=len(centers))
         centers = centers + sums / np.maximum(counts, 1)[:, None]
         empty = np.flatnonzero(counts == 0)
@@ -456,8 +452,8 @@ class PairwiseObjective:
             weights = np.where(self.constant, weights, best)
         return centers, weights
 
-    def _deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
-        """Differences to the centres, summed by cluster; and their squares, by column."""
+    def sum_deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
+        """Sum differences to the centres by cluster, and their squares by column."""
         if is_sparse(self.X):  # which are never centred
             n = self.X.shape[0]
             members = sp.csr_array((np.ones(n), (labels, np.arange(n))), (len(centers), n))
@@ -659,8 +655,7 @@ class MPCKMeans(
         ----------
         X : array or sparse matrix of shape (n, d)
         y : array of shape (n,), optional
-            Labels; negative means unknown. They become pairs: rows of one class must, rows of
-            two classes cannot be together.
+            Labels; negative means unknown. They become pairs.
         pairs : Pairs, optional
             Pairs of rows of X.
 
@@ -683,13 +678,9 @@ class MPCKMeans(
             remedy = f"Use scale=True, which divides columns by their spread, or {other}."
             warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
-        no_rows: Integers = np.empty(0, dtype=np.int64)
-        if _tells_nothing(n, y, pairs):
-            links, rows, component = Pairs(), no_rows, no_rows
-        else:
-            evidence = gather_evidence(n, y, pairs)
-            links = draw_example_pairs(evidence, rng)
-            rows, component = find_chunklets(evidence.pairs.must_link, evidence.classes)
+        evidence = _gather_what_is_known(n, y, pairs)
+        links = draw_example_pairs(evidence, rng)
+        rows, component = find_chunklets(evidence.pairs.must_link, evidence.classes)
         scale = column_scales(X) if self.scale else None
         origin = middle(X)
         X = centre(X, origin)
@@ -715,7 +706,7 @@ class MPCKMeans(
         self._middle = origin
         self.metric_weights_ = weights
         self.objective_ = objective
-        self.inertia_ = problem.inertia(labels, centers, weights)
+        self.inertia_ = float(weights @ problem.sum_deviations(labels, centers)[1])
         self.n_iter_ = len(objective) // 2
         self.n_violated_ = int(problem.find_broken(labels).sum())
         return self
@@ -782,16 +773,14 @@ class MPCKMeans(
         return tags
 
 
-def _tells_nothing(n_rows: int, y: Any, pairs: Pairs | None) -> bool:
-    """Whether neither pairs nor two labels are known; what there is must fit X all the same."""
+def _gather_what_is_known(n_rows: int, y: Any, pairs: Pairs | None) -> Evidence:
+    """Gather pairs and labels, of which there may be none; they must fit X all the same."""
     check_roles(y, pairs)
-    if pairs:
-        return False
+    classes = None if y is None else number_classes(y)
+    if pairs or (classes is not None and (classes >= 0).sum() > 1):
+        return gather_evidence(n_rows, y, pairs)
     if pairs is not None:
         pairs.check_rows(n_rows)
-    if y is None:
-        return True
-    classes = number_classes(y)
-    if len(classes) != n_rows:
+    if classes is not None and len(classes) != n_rows:
         raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
-    return int((classes >= 0).sum()) < 2
+    return Evidence(Pairs(), None)

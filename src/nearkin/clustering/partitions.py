@@ -48,7 +48,7 @@ from nearkin.tables.encoder import TableEncoder
 
 # Neighbours of a row, and the one whose distance is the row's scale: that of L. Zelnik-Manor and
 # P. Perona (Self-tuning spectral clustering, 2004).
-N_NEIGHBORS = 15
+_N_NEIGHBORS = 15
 _OF_SCALE = 7
 # Least scale of a row, as a share of the least that is not zero: rows at one place have none.
 _LEAST_SCALE = 1e-3
@@ -67,7 +67,7 @@ _CHOSEN_ANEW = 3
 _UNNAMED = 0.1
 # Rows whose kernel values are the features of the regression, which bounds time, and random pairs
 # by which the kernel's width is measured.
-N_LANDMARKS = 200
+_N_LANDMARKS = 200
 _N_DISTANCES = 10_000
 # What the penalty of the regression is chosen from.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
@@ -90,14 +90,8 @@ _FEW_APART = 5000
 class Tree:
     """Joins of average linkage, in order.
 
-    Attributes
-    ----------
-    blocks : Blocks
-        What there was at the start: nodes 0 to n_blocks − 1.
-    joined : int ndarray of shape (n_joins, 2)
-        The two nodes; the t-th join makes node ``n_blocks + t``.
-    alike : ndarray of shape (n_joins,)
-        Their mean affinity; NaN where they had none, and distances decided.
+    Blocks are nodes 0 to n_blocks − 1; the t-th join, of two nodes, makes node ``n_blocks + t``.
+    ``alike`` is their mean affinity, or NaN where they had none, and distances decided.
     """
 
     blocks: Blocks
@@ -256,7 +250,7 @@ def find_affinities(Z: Floats) -> sp.csr_array:
     ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour. O(n) memory.
     """
     n = len(Z)
-    k = min(N_NEIGHBORS, n - 1)
+    k = min(_N_NEIGHBORS, n - 1)
     if k < 1:
         return sp.csr_array((n, n))
     graph = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors_graph(mode="distance")
@@ -275,9 +269,8 @@ def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
     pairs = draw_links(len(Z), rng, _N_DISTANCES)
     squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
     usual = float(np.median(squared)) if len(squared) else 0.0
-    apart = usual or float(squared.max(initial=0.0)) or 1.0
-    gamma = 1 / apart
-    count = min(N_LANDMARKS, len(Z))
+    gamma = 1 / (usual or float(squared.max(initial=0.0)) or 1.0)
+    count = min(_N_LANDMARKS, len(Z))
     return Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=seed).fit(Z)
 
 
@@ -340,20 +333,18 @@ class MembershipRegression:
         shrunk = self.s**2 / (self.s**2 + penalty)
         R = Y - self.U @ (shrunk[:, None] * along)
         if penalty not in self._without:
-            of_rows = 1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)
-            self._without[penalty] = [of_rows, *(self._invert(b, shrunk) for b in self.blocks)]
+            inverses = [1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)]
+            for rows in self.blocks:  # (I − H)⁻¹ of blocks of one size
+                U = self.U[rows]
+                H = (U * shrunk) @ U.transpose(0, 2, 1)
+                inverses.append(np.linalg.inv((1 + 1e-9) * np.eye(rows.shape[1]) - H))
+            self._without[penalty] = inverses
         alone, *inverses = self._without[penalty]
         found = np.asarray(alone[:, None] * R)
         for rows, inverse in zip(self.blocks, inverses, strict=True):
             found[rows] = inverse @ R[rows]
         error = float((found[self.counted] ** 2).sum() / max(len(self.counted), 1))
         return found, error
-
-    def _invert(self, rows: Ints, shrunk: Floats) -> Floats:
-        """Invert I − H of each of some blocks of one size."""
-        U = self.U[rows]
-        H = (U * shrunk) @ U.transpose(0, 2, 1)
-        return np.linalg.inv((1 + 1e-9) * np.eye(rows.shape[1]) - H)
 
 
 def _sort_by_size(block: Ints) -> list[Ints]:
@@ -367,13 +358,6 @@ def _sort_by_size(block: Ints) -> list[Ints]:
 def score_others(features: Nystroem, Z: Floats, coefficients: Floats) -> Floats:
     """Score groups for rows that had no part in the regression."""
     return np.asarray(features.transform(Z) @ coefficients[:-1] + coefficients[-1])
-
-
-# Find about k groups of rows; None where there are none.
-FAMILIES: dict[str, Callable[[Partitions, int], Ints | None]] = {
-    "k-means": lambda rows, k: group_by_means(rows.Z, k, rows.seed),
-    "linkage": lambda rows, k: rows.tree.cut_near(k),
-}
 
 
 def group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
@@ -394,10 +378,7 @@ def vote_on_groups(groupings: Sequence[Ints], k: int, seed: int) -> Ints:
 
 
 class PlainRows(TransformerMixin, BaseEstimator):
-    """Rows as they are, with columns divided by their spreads where units differ.
-
-    The metric of those who know of no pairs.
-    """
+    """Metric without pairs: rows with columns divided by their spreads where units differ."""
 
     def fit(self, X: Any, y: Any = None) -> PlainRows:
         """Find the spreads of columns."""
@@ -571,3 +552,10 @@ class Partitions:
             except TooFewGroupsError:  # or hard to find
                 self._too_few = most_groups
         return assign_keeping_pairs(costs, self.blocks, most_groups=self.wanted.most)
+
+
+# Find about k groups of rows; None where there are none.
+FAMILIES: dict[str, Callable[[Partitions, int], Ints | None]] = {
+    "k-means": lambda rows, k: group_by_means(rows.Z, k, rows.seed),
+    "linkage": lambda rows, k: rows.tree.cut_near(k),
+}

@@ -110,12 +110,6 @@ class NearPairs(NamedTuple):
     by_chance: Floats
 
 
-def count_judged_neighbors(n_rows: int) -> int:
-    """Count neighbours of each row to judge duplicates by; 0 if there are too few rows."""
-    k = min(_MOST_NEIGHBORS, n_rows // _ROWS_PER_NEIGHBOR)
-    return k if k >= _LEAST_NEIGHBORS else 0
-
-
 def count_near_pairs(distances: Floats) -> NearPairs:
     """Count near pairs, found and by chance, from distances of nearest others, (n, k), ascending.
 
@@ -193,8 +187,11 @@ def describe_doubts(
     sizes = np.bincount(labels)
     n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
     have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
-    largest_group = centre(Z[labels == sizes.argmax()], middle(Z, if_far=True))
-    across, length = _measure_spread(largest_group)
+    rows = centre(Z[labels == sizes.argmax()], middle(Z, if_far=True))
+    variance = variances(rows) if is_sparse(rows) else rows.var(axis=0, dtype=np.float64)
+    # Root mean squares of distances between rows of the largest group, and of their lengths.
+    across = float(np.sqrt(2 * variance.sum() * largest / max(largest - 1, 1)))
+    length = float(np.sqrt(squared_lengths(rows).sum() / largest))
     many = largest > min(_MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
     if chained:
         if not many or across <= radius:
@@ -218,15 +215,6 @@ def describe_doubts(
             "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."
         )
     return None
-
-
-def _measure_spread(rows: Any) -> tuple[float, float]:
-    """Measure root mean squares of the distances between rows, and of their lengths."""
-    n = rows.shape[0]
-    length = squared_lengths(rows).sum() / n
-    variance = variances(rows) if is_sparse(rows) else rows.var(axis=0, dtype=np.float64)
-    spread = variance.sum()
-    return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))
 
 
 def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
@@ -407,7 +395,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         -------
         self
         """
-        del y
         self._validate_params()
         vectors = self._embed_own(X)
         own = check_ids(ids, vectors.shape[0], 0, None)
@@ -605,10 +592,9 @@ class NeighborIndex(WholeState, BaseEstimator):
 
         Notes
         -----
-        Without a radius, the 20 nearest of each row are looked at. With one, exact: O(n²) time at
-        most, and O(n) memory however many pairs are near. With the approximate search only the
-        ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
-        there is truly one, but it can be a part of a larger one.
+        Without a radius, the 20 nearest of each row are looked at. With one, O(n²) time at most,
+        and O(n) memory however many pairs are near. The approximate search joins a row only with
+        its ``n_neighbors`` nearest that it finds: a group can then be a part of a larger one.
         """
         self._check_ready()
         said = {"radius": radius, "precision": precision, "prevalence": prevalence}
@@ -642,10 +628,9 @@ class NeighborIndex(WholeState, BaseEstimator):
         -------
         float
             By default the distance at which a pair is as likely the same as not, among all pairs of
-            these rows: it is found from the distances of neighbours, and unlike the metric's
-            ``threshold_`` does not suppose that same and different are equally frequent. With
-            ``prevalence``, the distance within which this share of all pairs lie. Of fewer than 40
-            rows, which do not tell, it is the metric's ``threshold_``.
+            these rows: unlike the metric's ``threshold_``, it does not suppose that same and
+            different are equally frequent. With ``prevalence``, the distance within which this
+            share of all pairs lie. Of fewer than 40 rows it is the metric's ``threshold_``.
         """
         self._check_ready()
         return self._find_radius(*self._find_nearest_others(), precision, prevalence)
@@ -814,10 +799,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         )
 
     def _choose_witnesses(self, X: Any) -> tuple[Any, Floats] | None:
-        """Choose some rows as given, with their embeddings, by which a new fit is noticed.
-
-        None without a metric, and for a metric that embeds a row differently at different times.
-        """
+        """Choose rows whose embeddings show a new fit; None if these differ from time to time."""
         if self.metric is None:
             return None
         rows = access.take(X, np.unique(evenly_spaced(_num_samples(X), _WITNESSES)))
@@ -878,13 +860,12 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     def _check_radius(self, radius: float | None) -> float:
         """Check a radius; by default it is the metric's threshold."""
+        radius = self.threshold_ if radius is None else radius
         if radius is None:
-            radius = self.threshold_
-            if radius is None:
-                raise InputError(
-                    "radius is needed, since the index has no metric with a threshold_: give the "
-                    "distance up to which two rows are the same."
-                )
+            raise InputError(
+                "radius is needed, since the index has no metric with a threshold_: give the "
+                "distance up to which two rows are the same."
+            )
         if isinstance(radius, bool) or not isinstance(radius, Real):
             raise InputTypeError(f"radius must be a number, not {radius!r}.")
         if not (math.isfinite(radius) and radius >= 0):
@@ -945,8 +926,8 @@ class NeighborIndex(WholeState, BaseEstimator):
             return find_radius_of_share(self.vectors, distances, rows, share, rng)
         if precision is not None:
             precision = check_share(precision, "precision")
-        k = count_judged_neighbors(len(self))
-        if k:
+        k = min(_MOST_NEIGHBORS, len(self) // _ROWS_PER_NEIGHBOR)
+        if k >= _LEAST_NEIGHBORS:
             return choose_radius(count_near_pairs(distances[:, :k]), precision)
         if precision is not None:
             raise InputError(

@@ -1,7 +1,6 @@
 """Judge learners, and choose their parameters, by pairs that are held out with their rows.
 
-A fold learns from the pairs among its training rows and is judged by those among its test rows. The
-work is scikit-learn's: its metadata routing hands pairs to whatever asks for them, and
+The work is scikit-learn's: its metadata routing hands pairs to whatever asks for them, and
 :class:`Pairs` that know how many rows there are can be cut like X.
 """
 
@@ -48,7 +47,6 @@ class PairKFold(BaseCrossValidator):
     shuffle : bool, default=False
         Deal in random order, instead of the order of rows.
     random_state : int, RandomState instance or None, default=None
-        Makes ``shuffle`` repeatable.
 
     Examples
     --------
@@ -91,10 +89,8 @@ class PairKFold(BaseCrossValidator):
         ----------
         X : array of shape (n, d)
             Only its number of rows matters.
-        y, groups
-            Not used.
+        y, groups : ignored
         pairs : Pairs
-            Pairs of rows of X.
 
         Yields
         ------
@@ -195,7 +191,6 @@ def cross_validate(
     y : array of shape (n,), optional
         Labels; negative means unknown. They are learned from and judged by, beside the pairs.
     pairs : Pairs
-        Pairs of rows of X.
     cv : int, splitter or iterable of (train, test), default=5
         A number is that of the folds of :class:`PairKFold`. With other splitters, pairs between a
         training and a test row are left out, which may be most of them.

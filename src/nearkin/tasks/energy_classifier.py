@@ -69,9 +69,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
 
     Notes
     -----
-    The energy is that of :func:`nearkin.solvers.energy.energies`; the rule for the margin is that
-    of the second paper, with squared distances, and with rows left out in the place of a validation
-    set.
+    The rule for the margin is that of the second paper, with squared distances, as in the energy,
+    and with rows left out in the place of a validation set.
 
     Negative labels, None, NaN and blank strings mean unknown, as for learners. Such rows are of no
     class; a learner of this library as ``metric`` learns from them, too, others from the rest.

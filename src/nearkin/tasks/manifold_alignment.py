@@ -211,8 +211,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         ----------
         sets : sequence of arrays of shape (n_s, d_s)
             Dense or sparse.
-        y : None
-            Not used.
+        y : ignored
         pairs : Pairs
             Of rows numbered through from the first set to the last, as
             :func:`nearkin.pairs_between` makes them. Those within a set count as well.

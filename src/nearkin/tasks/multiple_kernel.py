@@ -38,6 +38,7 @@ _NEGLIGIBLE = 1e-6
 BANDWIDTHS = tuple(2.0**power for power in range(-6, 9))
 # Kernel matrices are kept up to this many bytes, and computed anew at each use beyond.
 _KEPT_BYTES = 2 * 2**30
+BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 # Share of equal weights in those to start from: what is zero there would stay zero. Chosen by hand.
 _EVEN = 0.02
 
@@ -121,9 +122,6 @@ def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
     for m in np.flatnonzero(weights):
         total = total + weights[m] * kernel(int(m))
     return np.asarray(total)
-
-
-BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
 
 def rbf_under_metric(A: Any, B: Any, *, components: Floats | None, factor: float) -> Floats:
@@ -214,7 +212,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     ----------
     kernels_ : list of callables
     weights_ : ndarray of shape (n_kernels,)
-        Of the combination; they sum to one, and most are zero.
+        They sum to one, and most are zero.
     objective_ : ndarray
         After each step; it never rises.
     gap_ : float
