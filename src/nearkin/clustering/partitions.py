@@ -333,15 +333,15 @@ class MembershipRegression:
         shrunk = self.s**2 / (self.s**2 + penalty)
         R = Y - self.U @ (shrunk[:, None] * along)
         if penalty not in self._without:
-            inverses = [1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)]
+            inverses: list[Floats] = [1 / np.maximum(1 - (self.U**2) @ shrunk, 1e-9)]
             for rows in self.blocks:  # (I − H)⁻¹ of blocks of one size
                 U = self.U[rows]
                 H = (U * shrunk) @ U.transpose(0, 2, 1)
                 inverses.append(np.linalg.inv((1 + 1e-9) * np.eye(rows.shape[1]) - H))
             self._without[penalty] = inverses
-        alone, *inverses = self._without[penalty]
+        alone, *of_blocks = self._without[penalty]
         found = np.asarray(alone[:, None] * R)
-        for rows, inverse in zip(self.blocks, inverses, strict=True):
+        for rows, inverse in zip(self.blocks, of_blocks, strict=True):
             found[rows] = inverse @ R[rows]
         error = float((found[self.counted] ** 2).sum() / max(len(self.counted), 1))
         return found, error
