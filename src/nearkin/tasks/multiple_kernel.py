@@ -76,10 +76,8 @@ def combine_kernels(
     Of q_m = Σ γᵀ K_m γ, d_m √q_m is the norm of the m-th part of all machines, and the best weights
     for given machines are in proportion to it: a step in closed form, after which J is no larger.
     It ends when the duality gap, (max q − dᵀq) / 2, is at most ``tol`` J. Weights start from
-    ``start``, equal by default; what is 0 there stays 0.
-
-    A step trains one machine for each problem and takes O(M n²) time. Two n×n matrices are held
-    beside those that ``kernel`` keeps.
+    ``start``, equal by default; what is 0 there stays 0. A step trains one machine for each problem
+    and takes O(M n²) time. Two n×n matrices are held beside those that ``kernel`` keeps.
     """
     weights = np.full(n_kernels, 1 / n_kernels) if start is None else start
     history: list[float] = []
@@ -345,7 +343,8 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         -------
         ndarray of shape (n,)
         """
-        return np.asarray(self.classes_[self._machine.predict(self._kernel_to(X))])
+        K = self._kernel_to(X)
+        return np.asarray(self.classes_[self._machine.predict(K)])
 
     def decision_function(self, X: Any) -> Floats:
         """Decision values of the machines: how clearly each row belongs to each class.
@@ -358,7 +357,8 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
         """
-        return np.asarray(self._machine.decision_function(self._kernel_to(X)))
+        K = self._kernel_to(X)
+        return np.asarray(self._machine.decision_function(K))
 
     def _check_start(self, n_kernels: int) -> Floats | None:
         """Check the weights to start from, and even them a little."""
