@@ -15,16 +15,8 @@ def each(names, values, ids=None):
 
     A case has a folder of its own in ``tmp_path``, which it works in if the test works in that, and
     its own ``monkeypatch``; all else that the test takes is shared by its cases. Several decorators
-    run over all combinations.
-
-    Parameters
-    ----------
-    names : str or tuple of str
-        The test's parameters that differ between cases. A tuple's values are tuples.
-    values : iterable
-        One for each case; a dictionary's keys name them.
-    ids : callable or list of str, optional
-        What failures call a case, instead of its ``repr``.
+    run over all combinations. ``names`` are the test's parameters that differ between cases (the
+    values of a tuple are tuples), ``ids`` what failures call a case instead of its ``repr``.
     """
     if isinstance(names, str) and "," in names:
         names = tuple(name.strip() for name in names.split(","))

@@ -56,6 +56,7 @@ _RUN = ("python", "console", "before")
 _FENCE = re.compile(r"^( *)(`{3,})([^`]*)$")
 # A call with a number in its comment, which is what it gives: ``score(X, y)  # 1.0: always``.
 _SAID = re.compile(r"^([\w.]+\([^#\n]*\))  # (-?\d+(?:\.\d+)?)(?=[:;,]|$)", re.MULTILINE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SHELL = re.compile(r"[|<>&;$`*]|^(?!nearkin )")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\S+")
 _LEFT_OUT = "  ..."
@@ -73,24 +74,12 @@ _ONE_THREAD = {
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between fences: its language, its text, and its place.
+    """What stands between fences: its language, its text, and its place."""
 
-    Attributes
-    ----------
-    language : str
-        Such as "python"; "before" for a comment that is run.
-    text : str
-        Without the indentation of the fence.
-    line : int
-        The number of its first line, from 1; the fence is in the line above it.
-    indent : str
-        What stands before the fence.
-    """
-
-    language: str
-    text: str
-    line: int
-    indent: str = ""
+    language: str  # such as "python"; "before" for a comment that is run
+    text: str  # without the indentation of the fence
+    line: int  # the number of its first line, from 1; the fence is in the line above it
+    indent: str = ""  # of the fence
 
     @property
     def end(self) -> int:
@@ -107,19 +96,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a block.
-
-    Attributes
-    ----------
-    line : int
-        Of the block.
-    printed : str
-    said : list of Said
-    skipped : str
-        Why it was not run, if it was not.
-    error : str
-        What it raised, if it did.
-    """
+    """What became of the block of a line: why it was not run, or what it printed or raised."""
 
     line: int
     printed: str = ""
@@ -140,18 +117,13 @@ def blocks_of(page: str) -> list[Block]:
         if line.strip() == "<!-- before":
             text = _lines_until(lines, lambda line: line.strip() == "-->")
             found.append(Block("before", text, number + 1))
-        elif fence and fence[3] and not _is_box(fence[2], fence[3]):
-            indent, ticks, language = fence.groups()
+        elif fence and fence[3] and not (len(fence[2]) > 3 and fence[3].startswith("{")):
+            indent, ticks, language = fence.groups()  # of no box, which may hold blocks itself
             end = re.compile(rf" *{ticks}`* *")
             text = _lines_until(lines, end.fullmatch)
             plain = "".join(x.removeprefix(indent) for x in text.splitlines(keepends=True))
             found.append(Block(language.strip(), plain, number + 1, indent))
     return found
-
-
-def _is_box(ticks: str, language: str) -> bool:
-    """Whether a fence is around what may hold blocks itself, and so longer than theirs."""
-    return len(ticks) > 3 and language.startswith("{")
 
 
 def _lines_until(lines: Iterator[tuple[int, str]], is_end: Any) -> str:
@@ -291,17 +263,12 @@ def _run_commands(text: str, screen: _Screen, typed: str) -> None:
             continue
         if words[:2] == ["nearkin", "studio"]:
             status = _visit_studio(words[1:])
-        elif _SHELL.search(_without_quotes(line)):
+        elif _SHELL.search(_QUOTED.sub("_", line).partition(" #")[0].strip()):
             status = _run_in_shell(line, typed)
         else:
             status = _run_here(words[1:], typed)
         if status:
             raise _CommandFailed(f"{line.strip()}: ends with status {status}\n{screen.shown()}")
-
-
-def _without_quotes(line: str) -> str:
-    """A command without its comment and without what it quotes."""
-    return re.sub(r"'[^']*'|\"[^\"]*\"", "_", line).partition(" #")[0].strip()
 
 
 def _run_here(arguments: list[str], typed: str) -> int:
@@ -413,16 +380,11 @@ def _agree(a: str, b: str) -> bool:
     number = re.compile(r"[-+−]?\d+(?:\.\d+)?")
     if number.sub("#", a) != number.sub("#", b):
         return False
-    pairs = zip(number.findall(a), number.findall(b), strict=True)
-    return all(abs(_value(x) - _value(y)) <= _tolerance(x) for x, y in pairs)
-
-
-def _value(number: str) -> float:
-    return float(number.replace("−", "-"))
-
-
-def _tolerance(number: str) -> float:
-    return TOLERANCE if "." in number else 100 * TOLERANCE  # shares, and per cent or counts
+    for x, y in zip(number.findall(a), number.findall(b), strict=True):
+        tolerance = TOLERANCE if "." in x else 100 * TOLERANCE  # shares, and per cent or counts
+        if abs(float(x.replace("−", "-")) - float(y.replace("−", "-"))) > tolerance:
+            return False
+    return True
 
 
 def filled_in(page: str, results: Sequence[Result]) -> str:
@@ -443,10 +405,7 @@ def filled_in(page: str, results: Sequence[Result]) -> str:
 def results_of(page: Path, *, python: str = sys.executable, **environ: str) -> list[Result]:
     """Run a page in an empty folder, by a process that takes warnings for errors.
 
-    Raises
-    ------
-    RuntimeError
-        If that does not come to an end.
+    If that does not come to its end, this is a RuntimeError.
     """
     # What is imported there is what is imported here; elsewhere it is what is installed.
     ours = [entry for entry in sys.path if entry] if python == sys.executable else []

@@ -1,4 +1,4 @@
-"""Short runs of the campaigns, of which benchmarks has the long ones, and what these would notice."""
+"""Short runs of the campaigns, of which benchmarks has the long ones."""
 
 import sys
 from collections import Counter

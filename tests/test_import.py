@@ -16,18 +16,8 @@ HOMES = {
 }
 MODULES = {"datasets", "maps", "model_file", "onnx_file", "plot", "scores", "studio"}
 SLOW_TO_IMPORT = {
-    "dask",
-    "distributed",
-    "fastapi",
-    "matplotlib",
-    "onnx",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "rich",
-    "torch",
-    "uvicorn",
-    "websockets",
+    *("dask", "distributed", "fastapi", "matplotlib", "onnx", "pandas", "polars", "pyarrow"),
+    *("rich", "torch", "uvicorn", "websockets"),
 }
 
 
@@ -41,19 +31,19 @@ def _printed(*steps):
         "for name in [name for name in sys.modules if name.partition('.')[0] == 'nearkin']:\n"
         "    del sys.modules[name]\n"
     )
-    code = "\n".join(forget + step for step in steps)
+    return _printed_by("\n".join(forget + step for step in steps)).splitlines()
+
+
+def _printed_by(code):
     command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_importing_nearkin_alone_loads_no_part_of_it():
-    code = (
+    loaded = _printed_by(
         "import sys, nearkin; "
         "print(*{name.partition('.')[0] for name in sys.modules}); dir(nearkin)"
-    )
-    command = [sys.executable, "-W", "error", "-c", code]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    ).split()
     assert "nearkin" in loaded
     assert not {*SLOW_TO_IMPORT, "numpy", "scipy", "sklearn", "numba"} & set(loaded)
 

@@ -33,28 +33,17 @@ def page(*lines):
 RIGHT = page("<!-- measured: mean -->", "The mean is 2.50.", "<!-- /measured -->")
 
 
-def test_a_page_that_is_right_stays_as_it_is():
-    assert filled(RIGHT, KNOWN) == (RIGHT, [])
-    assert filled("", KNOWN) == ("", [])
-
-
 @each("before", ["The mean is 2.60.", "", "Two\n\nparagraphs, a `<!--`."])
 def test_text_that_differs_is_named_and_put_right(before):
     text = page("<!-- measured: mean -->", *before.split("\n"), "<!-- /measured -->")
     assert filled(text, KNOWN) == (RIGHT, ["mean"])
-
-
-def test_several_regions_are_independent():
-    empty = page(
-        *("<!-- measured: table -->", "<!-- /measured -->", "Between."),
-        *("<!-- measured: mean -->", "The mean is 2.50.", "<!-- /measured -->"),
-        *("<!-- measured: table -->", "| a |", "<!-- /measured -->"),
-    )
-    right, differ = filled(empty, KNOWN)
-    assert differ == ["table", "table"]
-    assert right.count("\n| a |\n| --- |\n| 1 |\n<!-- /measured -->") == 2
-    assert "<!-- /measured -->\nBetween.\n<!-- measured: mean -->" in right
-    assert filled(right, KNOWN) == (right, [])
+    assert filled(RIGHT, KNOWN) == (RIGHT, [])
+    # Several regions are independent of each other.
+    table = page("<!-- measured: table -->", "<!-- /measured -->", "Between.")
+    right, differ = filled(table + text, KNOWN)
+    assert differ == ["table", "mean"]
+    assert "| --- |\n| 1 |\n<!-- /measured -->\nBetween.\n" in right
+    assert right.endswith(RIGHT)
 
 
 @each(
@@ -101,11 +90,3 @@ def test_pages_are_checked_and_written(tmp_path, monkeypatch, capsys):
     assert wrong.read_text() == RIGHT
     assert opened.read_text() == "<!-- measured: mean -->\n"
     assert made.read_text() != RIGHT
-
-
-def test_no_two_modules_make_one_region(monkeypatch):
-    module = type("Module", (), {"BLOCKS": KNOWN})
-    monkeypatch.setattr(site, "import_module", lambda name: module)
-    monkeypatch.setattr(site, "iter_modules", lambda path: [type("Info", (), {"name": "a"})] * 2)
-    with pytest.raises(ValueError, match=r"a\.py has 'mean', and another module has it too"):
-        site.blocks()

@@ -11,7 +11,6 @@ the last: its output is printed, the names of the failed tests follow, and the e
 import argparse
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -60,18 +59,10 @@ def main(arguments=None):
         description=__doc__.partition("\n")[0],
         allow_abbrev=False,
     )
-    parser.add_argument("--rounds", type=int, default=20, help="how often the tests are run (20)")
-    parser.add_argument(
-        "--busy",
-        type=int,
-        default=os.cpu_count(),
-        help="how many processes spin meanwhile (one a core)",
-    )
-    parser.add_argument(
-        "--concurrent",
-        action="store_true",
-        help="run all tests with threads, processes and sockets, but for those in a browser",
-    )
+    add = parser.add_argument
+    add("--rounds", type=int, default=20, help="how often the tests are run (20)")
+    add("--busy", type=int, default=os.cpu_count(), help="how many processes spin (one a core)")
+    add("--concurrent", action="store_true", help="all tests with threads, processes and sockets")
     settings, for_pytest = parser.parse_known_args(arguments)
     if settings.concurrent:
         for_pytest += CONCURRENT
@@ -102,15 +93,11 @@ def spinning(n):
 def _run_rounds(rounds, for_pytest):
     begin = time.monotonic()
     for k in range(1, rounds + 1):
-        clock, processor = time.monotonic(), _processor_seconds()
+        clock = time.monotonic()
         status, failed, output = run_once(for_pytest)
         said = (output.strip().splitlines() or ["nothing was printed"])[-1].strip("= ")
-        used = _processor_seconds() - processor
-        print(
-            f"round {k} of {rounds}: {said} (status {status}; "
-            f"{time.monotonic() - clock:.0f} s by the clock, {used:.0f} s of the processor)",
-            flush=True,
-        )
+        took = time.monotonic() - clock
+        print(f"round {k} of {rounds}: {said} (status {status}, {took:.0f} s)", flush=True)
         if status:
             print(output)
             print(f"round {k} of {rounds} failed, with status {status}:")
@@ -155,12 +142,6 @@ def _end(running):
         with suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
         running.wait()
-
-
-def _processor_seconds():
-    """Of all processes that this one has started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

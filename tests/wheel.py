@@ -57,18 +57,10 @@ def need_what_builds():
 
 @dataclass(frozen=True)
 class Environment:
-    """A folder with a Python of its own that knows nothing of the sources.
-
-    Attributes
-    ----------
-    folder : Path
-        Where it is.
-    home : Path
-        What programs in it take for the user's folder.
-    """
+    """A folder with a Python of its own that knows nothing of the sources."""
 
     folder: Path
-    home: Path
+    home: Path  # what programs in it take for the user's folder
 
     @property
     def programs(self) -> Path:
@@ -85,12 +77,9 @@ class Environment:
     def environ(self, **more: str) -> dict[str, str]:
         """What its programs are told: nothing that leads to the sources, to Node.js or to data."""
         kept = ("LANG", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+        ours = os.environ.items()
         return {
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if name in kept or name.endswith("_NUM_THREADS")
-            },
+            **{name: x for name, x in ours if name in kept or name.endswith("_NUM_THREADS")},
             "HOME": str(self.home),
             "USERPROFILE": str(self.home),
             "PATH": str(self.programs),
@@ -139,18 +128,7 @@ def make_environment(
     """Install a wheel in a folder, beside what it asks for.
 
     What it asks for is linked from where the tests run, package by package: nothing is downloaded,
-    and what it does not ask for is not there.
-
-    Parameters
-    ----------
-    wheel : Path
-        The wheel.
-    folder : Path
-        A folder that is not there yet.
-    extras : iterable of str
-        Extras to install it with, as in ``pip install nearkin[cli]``.
-    others : iterable of str
-        More requirements, such as ``"pandas"``.
+    and what it does not ask for is not there. ``others`` are more requirements, such as "pandas".
     """
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
