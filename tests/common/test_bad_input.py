@@ -12,18 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
-import nearkin
-from nearkin import (
-    LMNN,
-    RCA,
-    Blend,
-    Chain,
-    Generative,
-    KernelBeta,
-    MetricLearner,
-    MPCKMeans,
-    Pairs,
-)
+import nearkin as nk
 from tests.cases import each
 from tests.common.learners import (
     LEARNERS,
@@ -49,74 +38,109 @@ def data():
 # What is said about the rows
 
 
-@all_classes
-def test_nothing_to_learn_from(learner, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match=r"nothing to learn from.*fit\(X, pairs=pairs\)"):
-        clone(learner).fit(rows)
+LONGER = nk.Pairs.from_labels(np.arange(100) % 2, 10, random_state=0)
+BY_NAME = "pairs must be given by name, as pairs=pairs"
+NO_PAIRS = {
+    name: (
+        TypeError,
+        rf"must be a nearkin.Pairs, not {name}: use Pairs\(must_link=",
+        {"pairs": given},
+    )
+    for name, given in {
+        "list": [(0, 1)],
+        "ndarray": np.array([[0, 1]]),
+        "DataFrame": pd.DataFrame({"left": [0], "right": [1], "same": [1]}),
+    }.items()
+}
+# What is said beside 50 rows: the error, what it says, and what is given.
+REFUSED_BY_FIT = [
+    *NO_PAIRS.values(),
+    (ValueError, r"nothing to learn from.*fit\(X, pairs=pairs\)", {}),
+    (ValueError, r"pairs is empty\. Give it must-links or cannot-links", {"pairs": nk.Pairs()}),
+    (ValueError, "nothing to learn from: pairs is empty", {"pairs": nk.Pairs([(4, 4)])}),
+    (
+        ValueError,
+        r"must-link \(2, 50\) names row 50, but X has 50 rows",
+        {"pairs": nk.Pairs([(0, 1), (2, 50)])},
+    ),
+    (
+        ValueError,
+        r"cannot-link \(3, 99\) names row 99, but X has 50 rows",
+        {"pairs": nk.Pairs([(0, 1)], [(3, 99)])},
+    ),
+    (ValueError, r"pairs are for 100 rows, X has 50.*restrict", {"pairs": LONGER}),
+    (ValueError, "pairs are for 7 rows, X has 50", {"pairs": nk.Pairs([(0, 1)], n_rows=7)}),
+    (TypeError, BY_NAME, {"y": LONGER}),
+    (ValueError, "all labels in y are unknown", {"y": np.full(50, -1)}),
+    (ValueError, "all labels in y are unknown", {"y": [None] * 50, "pairs": nk.Pairs()}),
+    (ValueError, "y has 49 labels, but X has 50 rows", {"y": np.zeros(49, dtype=int)}),
+    (ValueError, r"y\[0\] is 0.5: numeric labels are whole numbers", {"y": np.arange(50) + 0.5}),
+]
+NEEDS_BOTH = "needs both, got {} must-links and 0 cannot-links"
+REFUSED_BY_SCORE = [
+    *NO_PAIRS.values(),
+    (ValueError, "nothing to judge by", {}),
+    (ValueError, NEEDS_BOTH.format(1), {"pairs": nk.Pairs([(0, 1)])}),
+    (ValueError, NEEDS_BOTH.format(0), {"pairs": nk.Pairs()}),
+    (ValueError, "pairs are for 100 rows, X has 50", {"pairs": LONGER}),
+    (ValueError, "names row 77, but X has 50 rows", {"pairs": nk.Pairs([(0, 77)], [(1, 2)])}),
+    (TypeError, BY_NAME, {"y": LONGER}),
+    (ValueError, "inconsistent numbers of samples", {"y": np.zeros(49, dtype=int)}),
+]
 
 
-@all_classes
-def test_empty_pairs(learner, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match=r"pairs is empty\. Give it must-links or cannot-links"):
-        clone(learner).fit(rows, pairs=Pairs())
+@all_learners
+def test_what_is_refused(learner, data):
+    X, y, _, _ = data
+    metric, rows = fitted(learner, X, y), as_seen_by(learner, X)
+    for error, message, given in REFUSED_BY_FIT:
+        with pytest.raises(error, match=message):
+            clone(learner).fit(rows, **given)
+    for error, message, given in REFUSED_BY_SCORE:
+        with pytest.raises(error, match=message):
+            metric.score(rows, **given)
 
 
 @all_learners
 def test_empty_pairs_beside_labels_change_nothing(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
-    with_empty = fitted(learner, X, y, Pairs())
+    with_empty = fitted(learner, X, y, nk.Pairs())
     assert_array_equal(with_empty.transform(rows), fitted(learner, X, y).transform(rows))
 
 
-@all_learners
 @each(
-    ("must", "cannot", "message"),
+    ("given", "error", "message"),
     [
-        ([(0, 1), (2, 50)], [], r"must-link \(2, 50\) names row 50, but X has 50 rows"),
-        ([(0, 1)], [(3, 99)], r"cannot-link \(3, 99\) names row 99, but X has 50 rows"),
+        (((0, 1), (2, -1)), ValueError, r"pair 1 is \(2, -1\): row numbers count from 0"),
+        (((0, 1), (2, 3.5)), TypeError, r"pair 1 is \(2.0, 3.5\): row numbers must be integers"),
     ],
 )
-def test_index_out_of_range(learner, must, cannot, message, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match=message):
-        clone(learner).fit(rows, pairs=Pairs(must, cannot))
-
-
-def test_negative_index():
-    with pytest.raises(ValueError, match=r"pair 1 is \(2, -1\): row numbers count from 0"):
-        Pairs([(0, 1), (2, -1)])
-
-
-def test_float_indices():
-    with pytest.raises(TypeError, match=r"pair 1 is \(2.0, 3.5\): row numbers must be integers"):
-        Pairs([(0, 1), (2, 3.5)])
+def test_row_numbers_that_are_none(given, error, message):
+    with pytest.raises(error, match=message):
+        nk.Pairs(given)
 
 
 @all_learners
 def test_must_link_of_a_row_with_itself_says_nothing(learner, data):
     X, _, pairs, _ = data
     rows = as_seen_by(learner, X)
-    with_self = Pairs([*pairs.must_link.tolist(), (4, 4)], pairs.cannot_link)
+    with_self = nk.Pairs([*pairs.must_link.tolist(), (4, 4)], pairs.cannot_link)
     assert_array_equal(
         fitted(learner, X, pairs=with_self).transform(rows),
         fitted(learner, X, pairs=pairs).transform(rows),
     )
-    with pytest.raises(ValueError, match="nothing to learn from: pairs is empty"):
-        fitted(learner, X, pairs=Pairs([(4, 4)]))
 
 
 def test_cannot_link_of_a_row_with_itself():
     with pytest.raises(ValueError, match=r"pair 0 is \(4, 4\): row 4 cannot differ from itself"):
-        Pairs(cannot_link=[(4, 4)])
+        nk.Pairs(cannot_link=[(4, 4)])
 
 
 @all_learners
 def test_same_pair_as_must_and_cannot(learner, data):
     X, _, pairs, _ = data
-    both = pairs + Pairs([(0, 1), (2, 3)], [(0, 1)])
+    both = pairs + nk.Pairs([(0, 1), (2, 3)], [(0, 1)])
     with pytest.warns(UserWarning, match="rows 0 and 1 cannot be linked, yet 0 = 1") as record:
         metric = clone(learner).fit(as_seen_by(learner, X), pairs=both)
     assert record[0].filename == __file__
@@ -128,78 +152,29 @@ def test_pairs_against_the_labels(learner, data):
     X, y, _, _ = data
     other = int(np.flatnonzero(y != y[0])[0])
     with pytest.warns(UserWarning, match=rf"must-link \(0, {other}\) .* different labels"):
-        metric = clone(learner).fit(as_seen_by(learner, X), y, pairs=Pairs([(0, other)]))
+        metric = clone(learner).fit(as_seen_by(learner, X), y, pairs=nk.Pairs([(0, other)]))
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
-
-
-@all_classes
-def test_pairs_for_another_x(learner, data):
-    X, y, _, _ = data
-    rows = as_seen_by(learner, X)
-    longer = Pairs.from_labels(np.r_[y, y], 10, random_state=0)
-    with pytest.raises(ValueError, match=r"pairs are for 100 rows, X has 50.*restrict"):
-        clone(learner).fit(rows, pairs=longer)
-    with pytest.raises(ValueError, match="pairs are for 7 rows, X has 50"):
-        clone(learner).fit(rows, pairs=Pairs([(0, 1)], n_rows=7))
-    metric = fitted(learner, X, y)
-    with pytest.raises(ValueError, match="pairs are for 100 rows, X has 50"):
-        metric.score(rows, pairs=longer)
-    with pytest.raises(ValueError, match="names row 77, but X has 50 rows"):
-        metric.score(rows, pairs=Pairs([(0, 77)], [(1, 2)]))
-
-
-@all_classes
-def test_pairs_in_the_place_of_labels(learner, data):
-    X, y, pairs, _ = data
-    rows = as_seen_by(learner, X)
-    with pytest.raises(TypeError, match="pairs must be given by name, as pairs=pairs"):
-        clone(learner).fit(rows, pairs)
-    with pytest.raises(TypeError, match="pairs must be given by name, as pairs=pairs"):
-        fitted(learner, X, y).score(rows, pairs)
-
-
-@all_learners
-@each(
-    "given", [[(0, 1)], np.array([[0, 1]]), pd.DataFrame({"left": [0], "right": [1], "same": [1]})]
-)
-def test_something_else_as_pairs(learner, given, data):
-    X, y, _, _ = data
-    rows = as_seen_by(learner, X)
-    message = rf"must be a nearkin.Pairs, not {type(given).__name__}: use Pairs\(must_link="
-    with pytest.raises(TypeError, match=message):
-        clone(learner).fit(rows, pairs=given)
-    with pytest.raises(TypeError, match=message):
-        fitted(learner, X, y).score(rows, pairs=given)
-
-
-@all_classes
-def test_labels_all_unknown(learner, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match="all labels in y are unknown"):
-        clone(learner).fit(rows, np.full(50, -1))
-    with pytest.raises(ValueError, match="all labels in y are unknown"):
-        clone(learner).fit(rows, [None] * 50, pairs=Pairs())
 
 
 @all_learners
 def test_labels_of_one_class_are_must_links(learner, data):
     X, _, _, _ = data
     # Points of pairs, not of labels, are landmarks.
-    if learner.get_params().get("n_landmarks") and not isinstance(learner, MetricLearner):
+    if learner.get_params().get("n_landmarks") and not isinstance(learner, nk.MetricLearner):
         learner = clone(learner).set_params(n_landmarks=None, landmarks=np.arange(25))
     rows = as_seen_by(learner, X)
     y = np.where(np.arange(50) < 12, 3, -1)
-    if isinstance(learner, Generative):
+    if isinstance(learner, nk.Generative):
         with pytest.raises(ValueError, match=r"at least two classes, but labels of one class"):
             fitted(learner, X, y)
         return
-    if isinstance(learner, LMNN):
+    if isinstance(learner, nk.LMNN):
         with pytest.raises(ValueError, match="rows that differ, but no two do"):
             fitted(learner, X, y)
         return
     pairs = [(i, j) for j in range(12) for i in range(j)]
     metric = fitted(learner, X, y)
-    expected = fitted(learner, X, pairs=Pairs(pairs, must_weight=np.full(len(pairs), 12 / 66)))
+    expected = fitted(learner, X, pairs=nk.Pairs(pairs, must_weight=np.full(len(pairs), 12 / 66)))
     # Class statistics and listed pairs are summed in another order.
     assert_allclose(metric.transform(rows), expected.transform(rows), atol=1e-8)
     with pytest.raises(ValueError, match="needs both, got 66 must-links and 0 cannot-links"):
@@ -209,7 +184,7 @@ def test_labels_of_one_class_are_must_links(learner, data):
 @all_learners
 def test_every_label_another_class(learner, data):
     X, _, _, _ = data
-    if isinstance(learner, RCA | LMNN) or getattr(learner, "weighting", None) == "paper":
+    if isinstance(learner, nk.RCA | nk.LMNN) or getattr(learner, "weighting", None) == "paper":
         with pytest.raises(ValueError, match="must-links"):
             fitted(learner, X, np.arange(50))
     else:
@@ -217,39 +192,10 @@ def test_every_label_another_class(learner, data):
         assert np.isfinite(metric.transform(as_seen_by(learner, X))).all()
 
 
-@all_classes
-def test_labels_of_another_length(learner, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match="y has 49 labels, but X has 50 rows"):
-        clone(learner).fit(rows, np.zeros(49, dtype=int))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        fitted(learner, data[0], data[1]).score(rows, np.zeros(49, dtype=int))
-
-
-@all_classes
-def test_continuous_labels(learner, data):
-    rows = as_seen_by(learner, data[0])
-    with pytest.raises(ValueError, match=r"y\[0\] is 0.5: numeric labels are whole numbers"):
-        clone(learner).fit(rows, np.arange(50) + 0.5)
-
-
-@all_classes
-def test_score_without_anything_to_judge_by(learner, data):
-    X, y, _, _ = data
-    rows = as_seen_by(learner, X)
-    metric = fitted(learner, X, y)
-    with pytest.raises(ValueError, match="nothing to judge by"):
-        metric.score(rows)
-    with pytest.raises(ValueError, match="needs both, got 1 must-links and 0 cannot-links"):
-        metric.score(rows, pairs=Pairs([(0, 1)]))
-    with pytest.raises(ValueError, match="needs both, got 0 must-links and 0 cannot-links"):
-        metric.score(rows, pairs=Pairs())
-
-
-@each("learner", [RCA(), KernelBeta(weighting="paper")])
+@each("learner", [nk.RCA(), nk.KernelBeta(weighting="paper")])
 def test_cannot_links_alone_where_must_links_are_needed(learner, data):
     with pytest.raises(ValueError, match="must-links"):
-        clone(learner).fit(data[0], pairs=Pairs(cannot_link=[(0, 1)]))
+        clone(learner).fit(data[0], pairs=nk.Pairs(cannot_link=[(0, 1)]))
 
 
 # The rows themselves
@@ -284,7 +230,7 @@ def of_mixed_types(X):
 @all_learners_of_rows
 def test_columns_that_are_not_numbers(learner, data):
     X, y, _, _ = data
-    library = pl if isinstance(learner, RCA | MetricLearner) else pd
+    library = pl if isinstance(learner, nk.RCA | nk.MetricLearner) else pd
     frame = library.DataFrame(of_mixed_types(X))
     if library is pd:
         frame["bought"] = pd.to_datetime(frame["bought"])
@@ -317,30 +263,30 @@ def test_what_scikit_learn_would_take_for_a_number(column, kind, data):
     library = pl if isinstance(column, pl.Series) else pd
     frame = library.DataFrame({"a": column, "b": data[0][:, 0]})
     with pytest.raises(ValueError, match=rf"1 of the 2 columns .*: 'a' \({kind}\)\. Turn"):
-        MPCKMeans(2).fit(frame)
+        nk.MPCKMeans(2).fit(frame)
 
 
 def test_many_columns_that_are_not_numbers(data):
     frame = pd.DataFrame({f"c{i}": ["x"] * 50 for i in range(8)})
     with pytest.raises(ValueError, match=r"8 of the 8 .*'c4' \(String\) and 3 more\. Turn"):
-        MPCKMeans(2).fit(frame)
+        nk.MPCKMeans(2).fit(frame)
     with pytest.raises(ValueError, match="no column of the table tells rows apart"):
-        RCA().fit(frame, data[1])
+        nk.RCA().fit(frame, data[1])
 
 
 @each("dtype", [bool, object, "Int64", "Float32", "float16"])
 def test_columns_that_are_numbers_of_any_type(dtype, data):
     X, y, _, _ = data
     frame = pd.DataFrame({"a": (X[:, 0] > 0).astype(int), "b": X[:, 1].round()})
-    plain = RCA().fit(frame.to_numpy(), y)
+    plain = nk.RCA().fit(frame.to_numpy(), y)
     frame["a"] = frame["a"].astype(dtype)
-    assert_allclose(RCA().fit(frame, y).transform(frame), plain.transform(frame.to_numpy()))
+    assert_allclose(nk.RCA().fit(frame, y).transform(frame), plain.transform(frame.to_numpy()))
 
 
 def test_columns_without_names(data):
     X, y, _, _ = data
     frame = pd.DataFrame(X)
-    assert_allclose(RCA().fit(frame, y).transform(X), RCA().fit(X, y).transform(X))
+    assert_allclose(nk.RCA().fit(frame, y).transform(X), nk.RCA().fit(X, y).transform(X))
 
 
 @all_classes
@@ -422,8 +368,8 @@ def test_duplicated_rows(learner, data):
     scale = np.abs(Z).max()
     assert_allclose(Z[50:100], Z[:50], atol=1e-9 * scale)
     # Distance 0 to a landmark, for training rows and for pairs between copies.
-    cannot = pairs.cannot_link if isinstance(learner, LMNN) else []  # which cannot do without
-    known = Pairs([(0, 50), *pairs.must_link], cannot, n_rows=105)
+    cannot = pairs.cannot_link if isinstance(learner, nk.LMNN) else []  # which cannot do without
+    known = nk.Pairs([(0, 50), *pairs.must_link], cannot, n_rows=105)
     metric = fitted(learner, doubled, pairs=known)
     rows = as_seen_by(learner, doubled)
     assert_allclose(metric.pair_distance(rows[:50], rows[50:100]), 0, atol=1e-9 * scale)
@@ -442,7 +388,7 @@ def test_all_points_identical(learner, row, dtype):
     X = np.full((11, 3), row).astype(dtype)
     rows = as_seen_by(learner, X)
     with pytest.warns(UserWarning, match=r"all landmarks coincide.*columns constant\?") as record:
-        metric = clone(learner).fit(rows, pairs=Pairs([(0, 1)], [(2, 3)]))
+        metric = clone(learner).fit(rows, pairs=nk.Pairs([(0, 1)], [(2, 3)]))
     assert record[0].filename == __file__
     assert_array_equal(metric.distance(rows), 0)
     assert metric.threshold_ == 0
@@ -455,7 +401,7 @@ def test_all_points_identical(learner, row, dtype):
 @each("name", ["RCA", "RCA as published"])
 def test_all_points_identical_for_rca(name, row, dtype):
     X = np.full((11, 3), row).astype(dtype)
-    metric = fitted(LEARNERS[name], X, pairs=Pairs([(0, 1), (1, 2)]))
+    metric = fitted(LEARNERS[name], X, pairs=nk.Pairs([(0, 1), (1, 2)]))
     assert_array_equal(metric.distance(X), 0)
     assert_array_equal(metric.components_, np.eye(3))
 
@@ -495,17 +441,17 @@ def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
 
 def test_fewer_rows_than_neighbors(data):
     X, _, _, X_new = data
-    pairs = Pairs([(0, 1)], [(0, 2)])
-    many = KernelBeta(n_neighbors=20).fit(X[:4], pairs=pairs)
-    four = KernelBeta(n_neighbors=4).fit(X[:4], pairs=pairs)
+    pairs = nk.Pairs([(0, 1)], [(0, 2)])
+    many = nk.KernelBeta(n_neighbors=20).fit(X[:4], pairs=pairs)
+    four = nk.KernelBeta(n_neighbors=4).fit(X[:4], pairs=pairs)
     assert_array_equal(many.transform(X_new), four.transform(X_new))
 
 
 @each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_more_landmarks_than_rows_are_all_rows(strategy, data):
     X, _, pairs, X_new = data
-    exact = KernelBeta(random_state=0).fit(X, pairs=pairs)
-    metric = KernelBeta(n_landmarks=10_000, landmarks=strategy, random_state=0)
+    exact = nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
+    metric = nk.KernelBeta(n_landmarks=10_000, landmarks=strategy, random_state=0)
     metric.fit(X, pairs=pairs)
     assert_array_equal(metric.landmarks_, np.arange(50))
     assert_array_equal(metric.transform(X_new), exact.transform(X_new))
@@ -524,7 +470,7 @@ def test_more_landmarks_than_rows_are_all_rows(strategy, data):
 def test_wrong_landmarks(landmarks, message, data):
     X, y, _, _ = data
     with pytest.raises(ValueError, match=message):
-        KernelBeta(landmarks=landmarks).fit(X, y)
+        nk.KernelBeta(landmarks=landmarks).fit(X, y)
 
 
 # Kernels
@@ -552,7 +498,7 @@ def with_entry(i, j, change):
 def test_what_is_no_kernel_matrix(matrix, error, message, data):
     X, y, _, _ = data
     with pytest.raises(error, match=message):
-        KernelBeta(kernel="precomputed").fit(matrix(X), y)
+        nk.KernelBeta(kernel="precomputed").fit(matrix(X), y)
 
 
 @each(
@@ -567,7 +513,7 @@ def test_what_is_no_kernel_matrix(matrix, error, message, data):
 def test_what_is_no_kernel(kernel, message, data):
     X, y, _, _ = data
     with pytest.raises(ValueError, match=message):
-        KernelBeta(kernel=kernel).fit(X, y)
+        nk.KernelBeta(kernel=kernel).fit(X, y)
 
 
 # Parameters
@@ -634,25 +580,25 @@ def test_wrong_parameter(learner, data):
     for name, values in WRONG[learner].items():
         for value in values:
             with pytest.raises(ValueError, match=f"'{name}' parameter of {learner} must be .* Got"):
-                getattr(nearkin, learner)(**{name: value}).fit(X, y)
+                getattr(nk, learner)(**{name: value}).fit(X, y)
 
 
 def test_polynomial_of_a_broken_degree(data):
     X, y, _, _ = data
     with pytest.raises(ValueError, match=r"degree=2.5.*: use a whole degree"):
-        KernelBeta(kernel="poly", degree=2.5).fit(X, y)
+        nk.KernelBeta(kernel="poly", degree=2.5).fit(X, y)
 
 
 def test_iterations_of_the_nystroem_extension(data):
     X, y, _, _ = data
     with pytest.raises(ValueError, match=r"n_iter=3.*use extension='local' or n_iter=1"):
-        KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
+        nk.KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
 
 
 @all_classes
 def test_constructor_takes_parameters_by_name_only(learner):
     # What a composition is made of comes first and needs no name.
-    own = 1 if isinstance(learner, Chain | Blend) else 0
+    own = 1 if isinstance(learner, nk.Chain | nk.Blend) else 0
     with pytest.raises(TypeError, match="positional argument"):
         type(learner)(*range(own + 1))
     parameters = list(inspect.signature(type(learner)).parameters.values())

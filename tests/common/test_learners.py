@@ -355,8 +355,8 @@ def test_grid_search_by_labels(name, grid, data):
 
 
 @all_settings
-def test_a_clone_is_unfitted_and_fits_to_the_same(learner, data):
-    X, _, pairs, _ = data
+def test_a_clone_is_unfitted_and_fits_to_the_same_and_a_pickle_is_the_same(learner, data):
+    X, _, pairs, X_new = data
     rows = as_seen_by(learner, X)
     metric = fitted(learner, X, pairs=pairs)
     copy = clone(metric)
@@ -367,15 +367,8 @@ def test_a_clone_is_unfitted_and_fits_to_the_same(learner, data):
         copy.same(rows, rows)
     assert_array_equal(copy.fit_transform(rows, pairs=pairs), metric.transform(rows))
     assert copy.threshold_ == metric.threshold_
-
-
-@all_learners
-def test_pickled_metric_is_the_same_metric(learner, data):
-    X, _, pairs, X_new = data
-    metric = fitted(learner, X, pairs=pairs)
-    rows = as_seen_by(learner, X_new, X)
-    again = pickle.loads(pickle.dumps(metric))
-    assert_array_equal(again.transform(rows), metric.transform(rows))
+    new, again = as_seen_by(learner, X_new, X), pickle.loads(pickle.dumps(metric))
+    assert_array_equal(again.transform(new), metric.transform(new))
     assert again.threshold_ == metric.threshold_
 
 

@@ -5,33 +5,20 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-import nearkin
-from nearkin import (
-    GMML,
-    ITML,
-    RCA,
-    EnergyClassifier,
-    KernelBeta,
-    ManifoldAlignment,
-    MetricKMeans,
-    MPCKMeans,
-    MultipleKernelClassifier,
-    NeighborIndex,
-    Pairs,
-)
+import nearkin as nk
 from tests.cases import each
 from tests.common.learners import LEARNERS, all_learners, as_seen_by, example, fitted
 
 pytestmark = pytest.mark.usefixtures("few_ingredients")
 
 X, Y, PAIRS, X_NEW = example()
-OUTSIDE = Pairs([(0, 1), (2, 999)])
+OUTSIDE = nk.Pairs([(0, 1), (2, 999)])
 TASKS = {
-    "NeighborIndex": (NeighborIndex(), {}),
-    "EnergyClassifier": (EnergyClassifier(random_state=0), {"y": Y}),
-    "MetricKMeans": (MetricKMeans(2, random_state=0), {}),
-    "MPCKMeans": (MPCKMeans(2, random_state=0), {"pairs": PAIRS}),
-    "MultipleKernelClassifier": (MultipleKernelClassifier(random_state=0), {"y": Y}),
+    "NeighborIndex": (nk.NeighborIndex(), {}),
+    "EnergyClassifier": (nk.EnergyClassifier(random_state=0), {"y": Y}),
+    "MetricKMeans": (nk.MetricKMeans(2, random_state=0), {}),
+    "MPCKMeans": (nk.MPCKMeans(2, random_state=0), {"pairs": PAIRS}),
+    "MultipleKernelClassifier": (nk.MultipleKernelClassifier(random_state=0), {"y": Y}),
 }
 
 
@@ -55,7 +42,7 @@ def test_nothing_of_a_fit_with_other_parameters_is_left(name):
     assert_array_equal(metric.transform(rows), expected.transform(rows))
 
 
-@each("cls", [ITML, GMML])
+@each("cls", [nk.ITML, nk.GMML])
 def test_a_file_holds_nothing_of_an_earlier_fit(cls, tmp_path):
     metric = cls(kernel="rbf", random_state=0).fit(X, pairs=PAIRS)
     metric.set_params(kernel=None).fit(X, pairs=PAIRS).save(tmp_path / "again")
@@ -92,8 +79,8 @@ def test_a_failed_fit_changes_nothing(learner):
 @each("late", ["_calibrate", "_keep"])
 def test_a_fit_that_fails_at_its_end_changes_nothing(late, monkeypatch):
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
-    metric = RCA().fit(frame, Y)
-    monkeypatch.setattr(RCA, late, lambda *given, **options: 1 / 0)
+    metric = nk.RCA().fit(frame, Y)
+    monkeypatch.setattr(nk.RCA, late, lambda *given, **options: 1 / 0)
     assert_nothing_changes(metric, metric.fit, frame[["b", "a"]], Y, error=ZeroDivisionError)
     assert metric.feature_names_in_.tolist() == ["a", "b"]
 
@@ -107,14 +94,12 @@ def test_tasks(name):
     assert set(vars(task)) == set(vars(clone(task).fit(X, **given)))
 
 
-def test_alignment():
-    pairs = nearkin.pairs_between([X, X_NEW], [(0, row, 1, row) for row in range(0, 30, 3)])
-    task = ManifoldAlignment(random_state=0).fit([X, X_NEW], pairs=pairs)
+def test_alignment_and_what_users_set():
+    pairs = nk.pairs_between([X, X_NEW], [(0, row, 1, row) for row in range(0, 30, 3)])
+    task = nk.ManifoldAlignment(random_state=0).fit([X, X_NEW], pairs=pairs)
     assert_nothing_changes(task, task.fit, [X, X_NEW[:0]], pairs=pairs)
 
-
-def test_what_users_set_stays():
-    metric = RCA().set_output(transform="pandas")
+    metric = nk.RCA().set_output(transform="pandas")
     metric.remark = "mine"
     metric.fit(X, Y).fit(X, Y)
     assert metric.remark == "mine"
@@ -123,10 +108,10 @@ def test_what_users_set_stays():
 
 @each(
     ("estimator", "given"),
-    [(KernelBeta(n_iter=0), {"pairs": PAIRS}), (MetricKMeans(0), {})],
+    [(nk.KernelBeta(n_iter=0), {"pairs": PAIRS}), (nk.MetricKMeans(0), {})],
     ids=["learner", "task"],
 )
 def test_a_parameter_that_is_refused_is_an_error_of_ours(estimator, given):
-    with pytest.raises(nearkin.NearkinError, match="parameter of") as error:
+    with pytest.raises(nk.NearkinError, match="parameter of") as error:
         estimator.fit(X, **given)
     assert isinstance(error.value, ValueError | TypeError)

@@ -13,20 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 import nearkin as nk
-from nearkin import (
-    GMML,
-    ITML,
-    RCA,
-    Blend,
-    Chain,
-    EnergyClassifier,
-    Euclidean,
-    KernelBeta,
-    MetricKMeans,
-    MPCKMeans,
-    NeighborIndex,
-    Pairs,
-)
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import MOST_AXES, leading_axes, project_along, to_dense
@@ -47,19 +33,24 @@ def example(n=60, d=12):
     y = np.arange(n) % 3
     often = np.where(np.arange(d) % 3 == y[:, None], 1.5, 0.3)
     X = rng.poisson(often) * rng.uniform(0.5, 1, size=(n, d))  # no two are equally far
-    return X, y, Pairs.from_labels(y, 30, random_state=0)
+    return X, y, nk.Pairs.from_labels(y, 30, random_state=0)
 
 
-def documents(n=120, d=400):
+def documents():
     """Rows of more columns than there are axes."""
-    return example(n, d)
+    return example(120, 400)
+
+
+def both(estimator, X, *given, **named):
+    """Clones that are fitted to dense and to sparse rows."""
+    return (clone(estimator).fit(f(X), *given, **named) for f in (np.array, sp.csr_array))
 
 
 @each("learner", [pytest.param(one, id=name) for name, one in TAKING.items()])
 def test_learners(learner):
     X, y, pairs = example()
     S = sp.csr_array(X)
-    of_dense, of_sparse = (clone(learner).fit(rows, pairs=pairs) for rows in (X, S))
+    of_dense, of_sparse = both(learner, X, pairs=pairs)
     D = of_dense.distance(X[:25], X[25:])
     close = {"rtol": 1e-5, "atol": 1e-5 * D.max()}  # kernels of sparse rows are inner products
     assert_allclose(of_sparse.distance(S[:25], S[25:]), D, **close)
@@ -73,7 +64,7 @@ def test_learners(learner):
     assert_allclose(of_sparse.kernel_matrix(S[:5], S), K, rtol=1e-5, atol=1e-5 * abs(K).max())
 
 
-@each("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
+@each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(), nk.Euclidean()])
 @each("scale", [False, True])
 def test_linear_learners_to_the_last_digits(learner, scale):
     X, y, pairs = example()
@@ -92,7 +83,7 @@ def test_linear_learners_to_the_last_digits(learner, scale):
         assert_allclose(of_sparse.transform(X), Z, rtol=1e-9, atol=1e-9)
 
 
-@each("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
+@each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(), nk.Euclidean()])
 def test_float32(learner):
     X, _, pairs = example()
     S = sp.csr_array(X.astype(np.float32))
@@ -101,7 +92,7 @@ def test_float32(learner):
     assert_allclose(metric.distance(S), clone(learner).fit(X, pairs=pairs).distance(X), atol=1e-4)
 
 
-@each("learner", [ITML(random_state=0), GMML(), RCA(random_state=0)])
+@each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(random_state=0)])
 def test_many_columns_are_seen_along_their_leading_axes(learner):
     X, y, pairs = documents()
     metric = clone(learner).fit(sp.csr_array(X), pairs=pairs)
@@ -114,12 +105,12 @@ def test_many_columns_are_seen_along_their_leading_axes(learner):
     assert metric.score(sp.csr_array(X), y) > 0.9
 
 
-@each("learner", [ITML(random_state=0), RCA(shrinkage=0.5, random_state=0)])
+@each("learner", [nk.ITML(random_state=0), nk.RCA(shrinkage=0.5, random_state=0)])
 def test_axes_lose_nothing_of_few_rows(learner):
     X, _, pairs = documents()
     assert X.shape[0] <= MOST_AXES  # so that the axes span them
-    of_sparse, of_dense = (clone(learner).fit(f(X), pairs=pairs) for f in (sp.csr_array, np.array))
-    if isinstance(learner, ITML):  # whose prior is the identity, on all columns or on all axes
+    of_dense, of_sparse = both(learner, X, pairs=pairs)
+    if isinstance(learner, nk.ITML):  # whose prior is the identity, on all columns or on all axes
         D = of_dense.distance(X)
         assert_allclose(of_sparse.distance(sp.csr_array(X)), D, rtol=1e-6, atol=1e-6 * D.max())
     assert of_sparse.n_components_ <= 120
@@ -143,8 +134,8 @@ def test_neither_rows_nor_metric_are_ever_dense(monkeypatch):
     monkeypatch.setattr(sparse_rows, "_MOST_ROWS", 400)
     rng = np.random.default_rng(0)
     X = sp.random_array((3_000, 10_000), density=5e-5, format="csr", random_state=rng)
-    pairs = Pairs([(0, 1), (2, 3)], [(0, 2), (1, 3)])
-    learners = (Euclidean(), RCA(random_state=0))
+    pairs = nk.Pairs([(0, 1), (2, 3)], [(0, 2), (1, 3)])
+    learners = (nk.Euclidean(), nk.RCA(random_state=0))
     tracemalloc.start()
     for learner in learners:
         learner.fit(X, pairs=pairs).transform(X)
@@ -155,9 +146,9 @@ def test_neither_rows_nor_metric_are_ever_dense(monkeypatch):
 
 def test_partial_fit_of_many_columns():
     X, y, pairs = documents()
-    S, more = sp.csr_array(X), Pairs.from_labels(y, 20, random_state=7)
-    metric = ITML(random_state=0).fit(S, pairs=pairs).partial_fit(S, pairs=more)
-    whole = ITML(random_state=0).fit(S, pairs=pairs + more)
+    S, more = sp.csr_array(X), nk.Pairs.from_labels(y, 20, random_state=7)
+    metric = nk.ITML(random_state=0).fit(S, pairs=pairs).partial_fit(S, pairs=more)
+    whole = nk.ITML(random_state=0).fit(S, pairs=pairs + more)
     D = whole.distance(S[:30])
     assert_allclose(metric.distance(S[:30]), D, rtol=1e-6, atol=1e-6 * D.max())
 
@@ -176,13 +167,13 @@ def test_stored_models_of_many_columns(name, tmp_path):
 def test_a_prior_has_no_meaning_along_axes():
     X, _, pairs = documents()
     with pytest.raises(ValueError, match="no meaning along the axes of sparse rows"):
-        ITML(prior=np.eye(400)).fit(sp.csr_array(X), pairs=pairs)
+        nk.ITML(prior=np.eye(400)).fit(sp.csr_array(X), pairs=pairs)
 
 
 def test_equal_rows_are_told_of():
     X = sp.csr_array(np.ones((10, 1)) * [[0, 1.5, 0]])
     with pytest.warns(UserWarning, match="all rows of X coincide"):
-        GMML().fit(X, pairs=Pairs([(0, 1)]))
+        nk.GMML().fit(X, pairs=nk.Pairs([(0, 1)]))
 
 
 # Compositions
@@ -190,8 +181,10 @@ def test_equal_rows_are_told_of():
 
 def test_a_blend_with_the_euclidean_distance():
     X, y, pairs = example()
-    blend = Blend([Euclidean(), KernelBeta(random_state=0)], weights=[1, 2], random_state=0)
-    of_dense, of_sparse = (clone(blend).fit(f(X), pairs=pairs) for f in (np.array, sp.csr_array))
+    blend = nk.Blend(
+        [nk.Euclidean(), nk.KernelBeta(random_state=0)], weights=[1, 2], random_state=0
+    )
+    of_dense, of_sparse = both(blend, X, pairs=pairs)
     assert sp.issparse(of_sparse.transform(sp.csr_array(X)))
     D = of_dense.distance(X)
     assert_allclose(of_sparse.distance(sp.csr_array(X)), D, rtol=1e-5, atol=1e-5)
@@ -200,8 +193,8 @@ def test_a_blend_with_the_euclidean_distance():
 
 def test_a_chain_whose_first_step_keeps_rows_sparse():
     X, _, pairs = example()
-    chain = Chain([Euclidean(scale=True), ITML(random_state=0)])
-    of_dense, of_sparse = (clone(chain).fit(f(X), pairs=pairs) for f in (np.array, sp.csr_array))
+    chain = nk.Chain([nk.Euclidean(scale=True), nk.ITML(random_state=0)])
+    of_dense, of_sparse = both(chain, X, pairs=pairs)
     assert_allclose(of_sparse.transform(sp.csr_array(X)), of_dense.transform(X), atol=1e-9)
 
 
@@ -231,7 +224,7 @@ def test_neighbors():
     X, _, pairs = example()
     X = X + np.arange(60)[:, None] * 1e-3  # no ties
     S = sp.csr_array(X)
-    plain, index = NeighborIndex().fit(X), NeighborIndex().fit(S[:40]).add(S[40:])
+    plain, index = nk.NeighborIndex().fit(X), nk.NeighborIndex().fit(S[:40]).add(S[40:])
     for a, b in zip(index.query(S, 4), plain.query(X, 4), strict=True):
         assert_allclose(a, b, atol=1e-12)
     assert_array_equal(index.query(X, 4)[1], plain.query(S, 4)[1])  # either finds either
@@ -241,27 +234,27 @@ def test_neighbors():
             assert_array_equal(index.group_labels(radius), plain.group_labels(radius))
         found, expected = index.query_radius(S, radius)[1], plain.query_radius(X, radius)[1]
         assert list(map(list, found)) == list(map(list, expected))
-    metric = Euclidean(scale=True).fit(S, pairs=pairs)
-    of_metric = NeighborIndex(metric).fit(S).query(S, 3)[1]
-    assert_array_equal(of_metric, NeighborIndex(metric).fit(X).query(X, 3)[1])
+    metric = nk.Euclidean(scale=True).fit(S, pairs=pairs)
+    of_metric = nk.NeighborIndex(metric).fit(S).query(S, 3)[1]
+    assert_array_equal(of_metric, nk.NeighborIndex(metric).fit(X).query(X, 3)[1])
 
 
 def test_duplicates_among_sparse_rows():
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 5000), density=0.01, format="csr", random_state=rng)
     X = sp.vstack([X, X[:3]], format="csr")
-    groups = NeighborIndex().fit(X).duplicates(radius=0)
+    groups = nk.NeighborIndex().fit(X).duplicates(radius=0)
     assert [group.tolist() for group in groups] == [[0, 300], [1, 301], [2, 302]]
 
 
 def test_what_an_index_of_sparse_rows_cannot(tmp_path):
     S = sp.csr_array(example()[0])
-    index = NeighborIndex().fit(S)
+    index = nk.NeighborIndex().fit(S)
     for write in (index.save, index.export):
         with pytest.raises(ValueError, match="writes dense vectors, but those of this index"):
             write(tmp_path / "rows.npy")
     with pytest.raises(ValueError, match="'approximate' needs dense vectors"):
-        NeighborIndex(search="approximate").fit(S)
+        nk.NeighborIndex(search="approximate").fit(S)
 
 
 @each("learn_metric", [True, False])
@@ -269,8 +262,8 @@ def test_what_an_index_of_sparse_rows_cannot(tmp_path):
 def test_clusters(learn_metric, knowledge):
     X, y, pairs = example()
     given = {"pairs": {"pairs": pairs}, "labels": {"y": y}, "nothing": {}}[knowledge]
-    clusters = MPCKMeans(3, learn_metric=learn_metric, random_state=0, n_init=1)
-    of_dense, of_sparse = (clone(clusters).fit(f(X), **given) for f in (np.array, sp.csr_array))
+    clusters = nk.MPCKMeans(3, learn_metric=learn_metric, random_state=0, n_init=1)
+    of_dense, of_sparse = both(clusters, X, **given)
     assert_array_equal(of_sparse.labels_, of_dense.labels_)
     assert_allclose(of_sparse.cluster_centers_, of_dense.cluster_centers_, atol=1e-9)
     assert_allclose(of_sparse.metric_weights_, of_dense.metric_weights_)
@@ -283,17 +276,15 @@ def test_clusters(learn_metric, knowledge):
 def test_more_clusters_than_places():
     X = sp.csr_array(np.repeat([[0.0, 1.0], [2.0, 0.0]], 5, axis=0))
     with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3"):
-        labels = MPCKMeans(3, random_state=0).fit(X).labels_
+        labels = nk.MPCKMeans(3, random_state=0).fit(X).labels_
     assert len(np.unique(labels[:5])) == len(np.unique(labels[5:])) == 1
 
 
-@each("metric", [None, RCA(), Euclidean(scale=True)])
+@each("metric", [None, nk.RCA(), nk.Euclidean(scale=True)])
 def test_classes(metric):
     X, y, _ = example(120)
     S = sp.csr_array(X)
-    of_dense, of_sparse = (
-        EnergyClassifier(metric, random_state=0).fit(rows[::2], y[::2]) for rows in (X, S)
-    )
+    of_dense, of_sparse = both(nk.EnergyClassifier(metric, random_state=0), X[::2], y[::2])
     assert_allclose(of_sparse.margin_, of_dense.margin_, rtol=1e-9)
     scores = of_dense.decision_function(X[1::2])
     assert_allclose(of_sparse.decision_function(S[1::2]), scores, rtol=1e-7)
@@ -303,7 +294,7 @@ def test_classes(metric):
 # Those that do not
 
 
-@each("estimator", [*REFUSING.values(), MetricKMeans()])
+@each("estimator", [*REFUSING.values(), nk.MetricKMeans()])
 def test_others_say_who_does_and_what_helps(estimator):
     X, _, _ = example()
     if getattr(estimator, "kernel", None) == "precomputed":
@@ -312,15 +303,14 @@ def test_others_say_who_does_and_what_helps(estimator):
         clone(estimator).fit(sp.csr_array(X), np.arange(60) % 3)
     name = type(estimator).__name__
     assert f"Chain([TruncatedSVD(100), {name}(...)])" in str(error.value)
-    assert "GMML, CosineMetric, PLDA, ColumnWeights, GeometryAware, RCA, Euclidean" in str(
-        error.value
-    )
-    assert name not in str(error.value).partition("does not take.")[2].partition(" do;")[0]
+    told = str(error.value).partition("does not take.")[2]
+    assert "GMML, CosineMetric, PLDA, ColumnWeights, GeometryAware, RCA, Euclidean" in told
+    assert name not in told.partition(" do;")[0]
 
 
 def test_the_remedy_works():
     X, y, pairs = documents()
-    chain = Chain([TruncatedSVD(100, random_state=0), nk.LMNN()])
+    chain = nk.Chain([TruncatedSVD(100, random_state=0), nk.LMNN()])
     assert chain.fit(sp.csr_array(X), y, pairs=pairs).score(sp.csr_array(X), y) > 0.9
 
 
@@ -363,9 +353,9 @@ def test_equal_matrices_are_equal_in_tasks():
         return (
             nk.spread_pairs(rows, pairs).must_weight,
             nk.scores.separability(rows, y),
-            MPCKMeans(3, n_init=1, random_state=0).fit(rows, pairs=pairs).cluster_centers_,
-            EnergyClassifier().fit(rows, y).decision_function(rows),
-            NeighborIndex().fit(rows).query(rows, 3)[0],
+            nk.MPCKMeans(3, n_init=1, random_state=0).fit(rows, pairs=pairs).cluster_centers_,
+            nk.EnergyClassifier().fit(rows, y).decision_function(rows),
+            nk.NeighborIndex().fit(rows).query(rows, 3)[0],
         )
 
     expected = found(sp.csr_array(X))
