@@ -24,11 +24,8 @@ PAGE = "nearkin/studio/server/page"
 INFO = f"nearkin-{nearkin.__version__}.dist-info"
 # All that a wheel may hold. Whatever is new has to be thought of here.
 IN_A_WHEEL = [
-    r"nearkin/(\w+/)*\w+\.py",
-    r"nearkin/py\.typed",
-    rf"{PAGE}/index\.html",
-    rf"{PAGE}/assets/licences\.txt",
-    rf"{PAGE}/assets/(index|icon)-[\w-]{{8}}\.(js|css|svg)",
+    *(r"nearkin/(\w+/)*\w+\.py", r"nearkin/py\.typed", rf"{PAGE}/index\.html"),
+    *(rf"{PAGE}/assets/licences\.txt", rf"{PAGE}/assets/(index|icon)-[\w-]{{8}}\.(js|css|svg)"),
     rf"{re.escape(INFO)}/(METADATA|RECORD|WHEEL|entry_points\.txt)",
     rf"{re.escape(INFO)}/licenses/(LICENSE|page/licences/bundled\.txt)",
     rf"{re.escape(INFO)}/sboms/nearkin\.cdx\.json",

@@ -49,7 +49,7 @@ EXPECTED_FAILURES = {
     "precomputed": {
         "check_positive_only_tag_during_fit": NOT_A_KERNEL_MATRIX,
         "check_estimators_dtypes": NOT_A_KERNEL_MATRIX,
-    },
+    }
 }
 
 

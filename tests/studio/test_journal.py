@@ -381,11 +381,7 @@ def run(code: str, path: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda header: header.pop("about"),
-        lambda header: header.update(about=[]),
-    ],
+    "change", [lambda header: header.pop("about"), lambda header: header.update(about=[])]
 )
 def test_forged_headers_are_refused(path, change):
     Journal(path).close()

@@ -66,11 +66,7 @@ def test_arrays_keep_their_type():
         ([["a"], ["b"]], TypeError, "not of numbers"),
         ([[1.0, 2], [3, np.nan]], ValueError, "row 1, column 'x1' of the data is nan"),
         ([[np.inf, 2], [3, 4]], ValueError, "row 0, column 'x0' of the data is inf"),
-        (
-            [[1e200, 2], [3, 4]],
-            ValueError,
-            "column .x0. of the data has numbers as large",
-        ),
+        ([[1e200, 2], [3, 4]], ValueError, "column .x0. of the data has numbers as large"),
     ],
 )
 def test_bad_data(X, error, words):

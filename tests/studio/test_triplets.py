@@ -99,10 +99,7 @@ def test_triplets_are_exported_as_fit_reads_them():
 
 @each(
     ("triplet", "said"),
-    [
-        ((0, 1, 1), r"\(0, 1, 1\) names one twice"),
-        ((0, 1, 60), "there is no row 60"),
-    ],
+    [((0, 1, 1), r"\(0, 1, 1\) names one twice"), ((0, 1, 60), "there is no row 60")],
 )
 def test_wrong_triplets_change_nothing(triplet, said):
     lesson = Lesson(RECORDS)

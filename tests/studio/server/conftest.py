@@ -18,6 +18,7 @@ from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
 from nearkin.studio.server import encoding
 from nearkin.studio.server.serving import Serving
+from nearkin.studio.server.session import Refits
 from tests.waiting import PATIENCE
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -212,3 +213,21 @@ def all_told(tab):
     """Listen until the tab is closed, which raises."""
     while True:
         tab.recv(timeout=PATIENCE)
+
+
+def refits(lesson):
+    """Refits that write down what they give, and an event of their first report."""
+    given, done = [], threading.Event()
+
+    def gives(kind):
+        return lambda found: given.append((kind, found["version"]))
+
+    found = Refits(
+        lesson,
+        on_layout=gives("layout"),
+        on_map=gives("map"),
+        on_report=lambda report: (gives("report")(report), done.set()),
+        on_review=gives("review"),
+        on_problem=lambda sentence: given.append(("problem", sentence)),
+    )
+    return found, given, done

@@ -10,9 +10,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.server.session import Live, Mailbox, Refits
+from nearkin.studio.server.session import Live, Mailbox
 from tests import waiting
-from tests.studio.server.conftest import StubLesson, all_told, running, small_records, told
+from tests.studio.server.conftest import StubLesson, all_told, refits, running, small_records, told
 from tests.waiting import PATIENCE
 
 GOOD = {"left": 0, "right": 1, "same": True}
@@ -54,12 +54,8 @@ def test_all_tabs_are_told_of_every_change():
             until(tab, "report", 0)
         assert client.post("/api/answers", json=GOOD).json()["version"] == 1
         for tab in tabs:
-            found = until(tab, "report", 1)
-            assert [kind for kind, version in found if version == 1][:3] == [
-                "state",
-                "layout",
-                "report",
-            ]
+            kinds = [kind for kind, version in until(tab, "report", 1) if version == 1]
+            assert kinds[:3] == ["state", "layout", "report"]
         assert client.post("/api/undo").json()["version"] == 2
         for tab in tabs:
             until(tab, "state", 2)
@@ -111,13 +107,9 @@ def test_a_tab_that_does_not_listen_holds_up_nobody():
         deaf = socket.create_connection(("127.0.0.1", studio.port))
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         lines = [
-            "GET /api/live HTTP/1.1",
-            f"Host: {studio.host}",
-            f"X-Nearkin-Token: {studio.token}",
-            "Connection: Upgrade",
-            "Upgrade: websocket",
-            "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+            *("GET /api/live HTTP/1.1", f"Host: {studio.host}"),
+            *(f"X-Nearkin-Token: {studio.token}", "Connection: Upgrade", "Upgrade: websocket"),
+            *("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="),
         ]
         deaf.sendall("\r\n".join([*lines, "", ""]).encode())
         with deaf, studio.live() as tab:
@@ -169,26 +161,6 @@ def test_answers_are_acknowledged_while_a_refit_runs():
             assert client.post("/api/answers", json=GOOD).json()["version"] == version
         assert client.get("/api/report").status_code == 204
         lesson.pause.set()
-
-
-def refits(lesson):
-    """Refits that write down what they give."""
-    given = []
-    done = threading.Event()
-
-    def report(found):
-        given.append(("report", found["version"]))
-        done.set()
-
-    found = Refits(
-        lesson,
-        on_layout=lambda layout: given.append(("layout", layout["version"])),
-        on_map=lambda found: given.append(("map", found["version"])),
-        on_report=report,
-        on_review=lambda review: given.append(("review", review["version"])),
-        on_problem=lambda sentence: given.append(("problem", sentence)),
-    )
-    return found, given, done
 
 
 def test_layouts_come_before_reports():

@@ -132,19 +132,6 @@ def test_what_is_no_choice_changes_nothing(studio, body, said):
         assert client.get("/api/learned-columns").json() == before
 
 
-def test_strangers_choose_nothing(studio):
-    body = {"columns": ["a"]}
-    with studio.client() as client:
-        for headers, status in (
-            ({"X-Nearkin-Token": "wrong"}, 403),
-            ({"Host": "evil.example"}, 400),
-            ({"Origin": "http://evil.example"}, 403),
-        ):
-            reply = client.post("/api/learned-columns", json=body, headers=headers)
-            assert reply.status_code == status
-        assert learned(client.get("/api/learned-columns").json()) == ["a", "b", "title"]
-
-
 def test_arrays_have_no_columns_to_choose(page):
     with running(Lesson(records_of(np.eye(5)), seed=0)) as studio, studio.client() as client:
         assert client.get("/api/learned-columns").json()["columns"] == []

@@ -70,12 +70,3 @@ def test_rows_as_a_page_and_as_a_file(client):
         for rows in ([], [40], [-1], ["1"]):
             assert client.post(path, json={"rows": rows}).status_code == 422
     assert client.post("/api/rows", json={"rows": [0] * 101}).status_code == 422
-
-
-@each("path", ["/api/columns", "/api/search", "/api/rows", "/api/rows/file"])
-def test_nothing_is_found_without_the_token_or_for_others(studio, path):
-    method, body = ("GET", b"") if path == "/api/columns" else ("POST", b'{"rows":[1]}')
-    assert studio.raw(method, path, body, token=False).status == 403
-    assert studio.raw(method, path, body, host="evil.example").status == 400
-    origin = [("Origin", "http://evil.example")]
-    assert studio.raw(method, path, body, origin).status == 403

@@ -56,3 +56,4 @@ def test_in_a_checkout_it_is_built(monkeypatch, tmp_path):
         reply = studio.raw("GET", "/", token=False)
         assert reply.status == 503
         assert "make studio" in reply.body.decode()
+        assert studio.raw("GET", "/assets/index.js").status == 404

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import queue
 
 import pandas as pd
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from nearkin.datasets import make_records
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
-from nearkin.studio.server.session import Refits
-from tests.studio.server.conftest import StubLesson, running
-from tests.waiting import PATIENCE
+from tests.studio.server.conftest import StubLesson, refits, running
+from tests.waiting import PATIENCE, until
 
 TABLE, PERSON = make_records(80, random_state=1)
 
@@ -78,57 +76,37 @@ def test_rows_of_numbers_have_no_review(page):
 
 
 class Reviewed(StubLesson):
-    def __init__(self):
+    def __init__(self, error=None):
         super().__init__()
-        self.reviews = []
+        self.reviews, self.error = [], error
 
     def review(self):
+        if self.error:
+            raise self.error
         self.reviews.append(self.version)
         return {"version": self.version}
 
 
 def test_nothing_is_reviewed_until_somebody_looks():
-    told = queue.Queue()
     lesson = Reviewed()
-    refits = Refits(
-        lesson,
-        on_layout=lambda layout: None,
-        on_map=lambda layout: None,
-        on_report=lambda report: told.put(("report", report["version"])),
-        on_review=lambda review: told.put(("review", review["version"])),
-        on_problem=lambda sentence: told.put(("problem", sentence)),
-    )
-    refits.start()
-    assert told.get(timeout=PATIENCE) == ("report", 0)
+    worker, given, done = refits(lesson)
+    worker.start()
+    assert done.wait(PATIENCE)
     assert lesson.reviews == []
-    refits.want_reviews()
-    assert told.get(timeout=PATIENCE) == ("review", 0)
-    refits.want_reviews()  # a second look begins nothing
+    worker.want_reviews()
+    until(lambda: ("review", 0) in given)
+    worker.want_reviews()  # a second look begins nothing
     lesson.version = 1
-    refits.want()
-    assert {told.get(timeout=PATIENCE), told.get(timeout=PATIENCE)} == {
-        ("report", 1),
-        ("review", 1),
-    }
-    assert refits.stop()
+    worker.want()
+    until(lambda: {("report", 1), ("review", 1)} <= {*given})
+    assert worker.stop()
     assert lesson.reviews == [0, 1]
 
 
 def test_a_review_that_fails_is_said():
-    class Failing(StubLesson):
-        def review(self):
-            raise ValueError("no column tells rows apart.")
-
-    told = queue.Queue()
-    refits = Refits(
-        Failing(),
-        on_layout=lambda layout: None,
-        on_map=lambda layout: None,
-        on_report=lambda report: None,
-        on_review=told.put,
-        on_problem=told.put,
-    )
-    refits.start()
-    refits.want_reviews()
-    assert "no column tells rows apart" in told.get(timeout=PATIENCE)
-    assert refits.stop()
+    worker, given, _ = refits(Reviewed(ValueError("no column tells rows apart.")))
+    worker.start()
+    worker.want_reviews()
+    until(lambda: "problem" in dict(given))
+    assert worker.stop()
+    assert "no column tells rows apart" in dict(given)["problem"]

@@ -70,11 +70,13 @@ def test_colourings(client):
 
 
 def test_answers_undone_and_done_again(fresh):
+    assert struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0] == 0
     assert fresh.post("/api/undo").status_code == 409
     assert fresh.post("/api/redo").status_code == 409
     first = fresh.post("/api/answers", json={"left": 0, "right": 1, "same": True}).json()
     assert (first["n_answers"], first["n_same"], first["can_undo"]) == (1, 1, True)
-    body = {"left": 2, "right": 3, "same": None, "origin": "neighbors"}
+    # Whole numbers may have a point.
+    body = {"left": 2.0, "right": 3, "same": None, "origin": "neighbors"}
     assert fresh.post("/api/answers", json=body).json()["n_unsure"] == 1
     undone = fresh.post("/api/undo").json()
     assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
@@ -85,11 +87,9 @@ def test_answers_undone_and_done_again(fresh):
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
-    assert fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).status_code == 409
-    assert (
-        "nothing was said"
-        in fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()["message"]
-    )
+    again = fresh.post("/api/withdrawals", json={"left": 1, "right": 0})
+    assert again.status_code == 409
+    assert "nothing was said" in again.json()["message"]
 
 
 def test_answers_of_several_people_are_kept(fresh):
@@ -131,22 +131,16 @@ def test_opposite_answers_are_a_conflict_and_change_nothing(fresh):
     assert fresh.post("/api/answers", json=body).status_code == 200
     reply = fresh.post("/api/answers", json={**body, "same": False})
     assert reply.status_code == 409
-    assert reply.json() == {
-        "message": "same was said of rows 0 and 1 meanwhile.",
-        "said": "same",
-    }
+    assert reply.json() == {"message": "same was said of rows 0 and 1 meanwhile.", "said": "same"}
     assert fresh.get("/api/known").json()["must_link"] == [0, 1]
     assert fresh.get("/api/lesson").json()["state"]["version"] == 1
     # Whoever knows of it may say something else, or the same again.
     assert fresh.post("/api/answers", json=body).status_code == 200
     reply = fresh.post("/api/answers", json={**body, "same": False, "before": "same"})
-    assert reply.json()["changes"] == [
-        {"left": 0, "right": 1, "before": "same", "now": "different"}
-    ]
-    assert (
-        fresh.post("/api/withdrawals", json={"left": 0, "right": 1, "before": "same"}).status_code
-        == 409
-    )
+    changes = [{"left": 0, "right": 1, "before": "same", "now": "different"}]
+    assert reply.json()["changes"] == changes
+    late = {"left": 0, "right": 1, "before": "same"}
+    assert fresh.post("/api/withdrawals", json=late).status_code == 409
     groups = {"first": [0], "second": [1, 2], "same": True, "before": "nothing"}
     reply = fresh.post("/api/groups", json=groups)
     assert (reply.status_code, reply.json()["said"]) == (409, "different")
@@ -260,19 +254,16 @@ def test_bodies_that_are_malformed(studio, client, path, body):
 
 
 @each("kind", ["text/plain", "application/x-www-form-urlencoded", "x"])
-def test_bodies_of_another_kind_are_not_read_as_json(studio, client, kind):
+def test_bodies_of_another_kind_and_other_methods_are_refused(client, kind):
     body = json.dumps(GOOD).encode()
     answer = client.post("/api/answers", content=body, headers={"Content-Type": kind})
     assert answer.status_code == 422
-
-
-def test_methods_that_are_not_there(client):
     for method in ("GET", "PUT", "DELETE", "PATCH"):
         assert client.request(method, "/api/withdrawals").status_code == 405
     assert client.post("/api/lesson").status_code == 405
 
 
-def test_exports(fresh):
+def test_exports(fresh, tmp_path):
     for left, right, same in [(0, 1, True), (2, 3, False), (4, 5, None), (6, 7, True)]:
         fresh.post("/api/answers", json={"left": left, "right": right, "same": same})
     pairs = fresh.get("/api/export/pairs").text.splitlines()
@@ -284,11 +275,7 @@ def test_exports(fresh):
     assert len({line.split(",")[1] for line in clusters[1:]}) == 3
     assert fresh.get("/api/export/clusters?clusters=41").status_code == 422
     assert fresh.get("/api/export/nonsense").status_code == 422
-
-
-def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
-    for left, right, same in [(0, 1, True), (2, 3, False), (6, 7, True)]:
-        fresh.post("/api/answers", json={"left": left, "right": right, "same": same})
+    # The model has the distances that are shown.
     path = tmp_path / "model.nearkin"
     path.write_bytes(fresh.get("/api/export/model").content)
     X = small_records().X
@@ -328,11 +315,6 @@ def test_a_defect_is_said_without_details_and_the_next_request_answered(caplog):
     assert "a request could not be answered" in caplog.text
 
 
-def test_whole_numbers_may_have_a_point(fresh):
-    assert fresh.post("/api/answers", json={**GOOD, "left": 2.0}).json()["n_same"] == 1
-    assert fresh.get("/api/known").json()["must_link"] == [1, 2]
-
-
 def test_changes_come_in_their_order():
     with running(StubLesson()) as studio, studio.client() as client:
         versions = [client.post("/api/answers", json=GOOD).json()["version"] for _ in range(50)]
@@ -350,11 +332,8 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
     (folder / "link.png").symlink_to(tmp_path / "outside.png")
     (folder / "text.png").write_text("<svg onload='alert(1)'/>")
     (folder / "vector.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    names = [
-        "below/inside.png",
-        "../outside.png",
-        str(tmp_path / "outside.png"),
-        "link.png",
+    names = ["below/inside.png", "../outside.png", str(tmp_path / "outside.png"), "link.png"]
+    names += [
         "text.png",
         "vector.svg",
         "missing.png",
@@ -393,11 +372,6 @@ def test_texts_of_any_kind_come_back():
         assert tab.recv(timeout=PATIENCE)
 
 
-def test_layouts_of_the_first_version(fresh):
-    version = struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0]
-    assert version == 0
-
-
 def test_few_pictures_are_opened_at_once():
     class Album(StubLesson):
         open_now, most = 0, 0
@@ -416,16 +390,3 @@ def test_few_pictures_are_opened_at_once():
         asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
         assert {one.result().status for one in asked} == {200}
     assert album.most == 2
-
-
-def test_without_a_built_page_there_is_a_word(monkeypatch, tmp_path):
-    from nearkin.studio.server import encoding
-
-    (tmp_path / "page").mkdir()
-    (tmp_path / "page" / "package.json").touch()
-    monkeypatch.setattr(encoding, "FOLDER", tmp_path / "src/nearkin/studio/server/page")
-    with running(StubLesson()) as studio:
-        reply = studio.raw("GET", f"/?token={studio.token}", token=False)
-        assert reply.status == 503
-        assert b"make studio" in reply.body
-        assert studio.raw("GET", "/assets/index.js").status == 404

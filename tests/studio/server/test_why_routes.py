@@ -29,17 +29,3 @@ def test_bad_queries_are_refused(studio, query, status, message):
         found = client.get("/api/why", params=query)
     assert found.status_code == status
     assert message in found.json()["message"]
-
-
-@each(
-    ("headers", "status"),
-    [
-        ({"X-Nearkin-Token": "wrong"}, 403),
-        ({"Origin": "https://elsewhere.example"}, 403),
-        ({"Host": "elsewhere.example"}, 400),
-    ],
-)
-def test_strangers_get_no_reasons(studio, headers, status):
-    with studio.client() as client:
-        found = client.get("/api/why", params={"left": 0, "right": 1}, headers=headers)
-    assert found.status_code == status

@@ -18,8 +18,7 @@ import pytest
 from tests.studio.server.browser.watched import PAIRS_ONLY, PATIENCE_MS, SCREENSHOTS, expect
 
 pytestmark = pytest.mark.skipif(
-    find_spec("jupyterlab") is None,
-    reason="needs JupyterLab: pip install --group notebooks",
+    find_spec("jupyterlab") is None, reason="needs JupyterLab: pip install --group notebooks"
 )
 
 ROOT = Path(__file__).parents[4]
