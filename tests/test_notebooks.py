@@ -31,10 +31,6 @@ def kinds(cell):
     return [kind for kind, _ in groupby(found)]  # what is printed may come in several pieces
 
 
-def test_there_are_notebooks():
-    assert len(NOTEBOOKS) >= 4
-
-
 @by_name
 def test_it_begins_with_a_title_and_keeps_outputs_in_order(path):
     notebook = read(path)
@@ -59,15 +55,13 @@ def test_it_runs_and_shows_what_it_keeps(path):
     ]
 
 
-def test_errors_are_not_kept_but_raised(nbformat):
+def test_errors_are_raised_and_pages_of_the_studio_are_not_kept(nbformat):
     from nbclient.exceptions import CellExecutionError
 
+    assert len(NOTEBOOKS) >= 4
     wrong = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
         run(wrong)
-
-
-def test_a_page_of_the_studio_is_not_kept(nbformat):
     shown = nbformat.v4.new_output("execute_result", {"text/html": "<iframe src='http://x'>"})
     cell = nbformat.v4.new_code_cell("handle", outputs=[shown])
     assert kept(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs == []

@@ -12,15 +12,12 @@ import pytest
 
 import nearkin
 from tests.page_blocks import (
-    IN_TESTS,
     README,
     ROOT,
-    Block,
     Result,
     agree,
     blocks_of,
     filled_in,
-    pages_below,
     problems,
     programs_of,
     results_of,
@@ -109,30 +106,11 @@ raise SystemExit
 """
 
 
-def test_blocks_are_found_wherever_they_stand():
-    found = blocks_of(PAGE)
-    assert found[:4] == [
-        Block("python", 'a = 1\nprint("a is", a)\n', 4),
-        Block("text", "a is 1\n", 9),
-        Block("before", "b = 2\n", 13),
-        Block("python", "if b:\n    print(a + b)\n", 19, "  "),
-    ]
-    assert [block.language for block in found[4:]] == [
-        "text",
-        "console",
-        "text",
-        "text",
-        "{code-block} python",
-    ]
-    lines = PAGE.splitlines()
-    assert all(lines[block.end - 1].strip() in ("```", "-->") for block in found)
-    assert list(shown_after(PAGE)) == [4, 19, 29]
-
-
 def test_what_is_shown_and_not_printed_is_found_and_put_right(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     results = run(PAGE)
     assert [result.line for result in results] == [4, 13, 19, 29]
+    assert list(shown_after(PAGE)) == [4, 19, 29]
     found = dict(problems(PAGE, results))
     assert found == {
         19: "prints\n3\n--write puts it there.",
@@ -173,12 +151,6 @@ def test_what_needs_a_package_that_is_not_there_is_left_out():
 def test_numbers_in_comments_are_those_of_the_calls_before_them():
     page = "```python\nabs(-2)  # 2: as it should be\nabs(-3)  # 2.9: wrong\n```\n"
     assert dict(problems(page, run(page))) == {2: "says 2.9, and it is 3.000"}
-
-
-def test_pages_of_the_tests_are_not_checked_twice():
-    pages = pages_below(ROOT / "docs")
-    assert not [page for page in pages if page.is_relative_to(IN_TESTS)]
-    assert all(page.is_relative_to(ROOT / "docs") for page in pages)
 
 
 def test_numbers_may_differ_a_little_and_words_may_not():

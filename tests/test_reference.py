@@ -79,9 +79,7 @@ def test_every_public_method_has_an_example():
     without = []
     for name, class_, function in public_methods():
         own, of_class = (inspect.getdoc(x) or "" for x in (function, class_))
-        examples = "\n".join(
-            line for line in of_class.splitlines() if ">>>" in line or "..." in line
-        )
+        examples = "".join(x for x in of_class.splitlines() if ">>>" in x or "..." in x)
         if ">>>" not in own and f".{function.__name__}(" not in examples:
             without.append(name)
     assert without == []

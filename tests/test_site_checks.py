@@ -1,12 +1,8 @@
-"""What looks over the site: docs/check_*.py and what docs/extensions puts right."""
+"""What looks over the site: docs/check_*.py and what docs/extensions puts right in its pages."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-
-import pytest
-
-from tests.cases import each
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -69,36 +65,3 @@ def test_headings_of_tables_are_not_empty_and_buttons_have_names():
     unfolds = '<summary><span class="toctree-toggle" role="presentation">'
     assert 'aria-label="Show' in put_right(unfolds)
     assert put_right("<summary>More</summary>") == "<summary>More</summary>"
-
-
-def test_programs_that_cannot_run_here_are_known(tmp_path):
-    pytest.importorskip("sphinx")
-    runnable = loaded("extensions/runnable.py")
-    (tmp_path / "beside.py").write_text("")
-    program = tmp_path / "plot_a.py"
-    program.write_text("import json\nimport beside\nfrom nowhere_at_all.part import x\n")
-    assert runnable.missing(program) == ["nowhere_at_all"]
-    assert runnable.not_runnable(tmp_path) == {program: ["nowhere_at_all"]}
-
-
-@each(
-    ("name", "expected"),
-    [
-        ("nearkin.solvers.logdet.logdet_objective", True),
-        ("nearkin.Pairs.closure", True),
-        ("nearkin.solvers.logdet", True),
-        ("nearkin.solvers.nobody", False),
-        ("nearkin.Pairs.nothing", False),
-    ],
-)
-def test_names_in_docstrings_must_be_there(name, expected):
-    pytest.importorskip("sphinx")
-    assert loaded("extensions/reference.py").is_there(name) is expected
-
-
-def test_names_that_end_in_an_underscore_are_no_links():
-    pytest.importorskip("sphinx")
-    kept = ["sharpness_, far_sharpness_ : float", "As ``threshold_`` says.", ">>> metric.gap_ "]
-    lines = ["ndarray of shape (n, n_components_)", *kept]
-    loaded("extensions/reference.py").with_names_escaped(None, "", "", None, None, lines)
-    assert lines == [r"ndarray of shape (n, n_components\_)", *kept]

@@ -1,6 +1,5 @@
 """Files that are found under their name, whatever others do to them meanwhile."""
 
-import errno
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from nearkin.studio import journal as journal_module
 from nearkin.studio.journal import Journal, JournalInUse, KeptFile
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
+from tests.studio.test_journal import full
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there, open files stay in place")
 
@@ -29,6 +29,14 @@ def entries_in(path):
     """What a studio that is opened later finds."""
     with Journal(path) as journal:
         return journal.entries
+
+
+@pytest.fixture
+def journal(path):
+    """One with an answer in it."""
+    found = Journal(path)
+    found.append({"first": 1})
+    return found
 
 
 def replaced_by_a_copy(path):
@@ -59,9 +67,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("harm", HARM.values(), ids=HARM.keys())
-def test_what_is_acknowledged_is_in_the_file_of_that_name(path, harm):
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_what_is_acknowledged_is_in_the_file_of_that_name(path, journal, harm):
     harm(path)
     journal.append({"second": 2})
     kept = path.with_suffix(".kept")
@@ -130,9 +136,7 @@ IN_THE_WAY = {
 
 
 @pytest.mark.parametrize(("harm", "said"), IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
-def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, harm, said):
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, journal, harm, said):
     harm(path)
     before = path.read_bytes() if path.is_file() else None
     for _ in range(2):
@@ -167,13 +171,8 @@ def test_another_studio_that_took_the_name_is_not_disturbed(path):
     assert entries_in(one.path) == [{"first": 1}]
 
 
-def test_a_full_disk_while_it_is_written_anew(path, monkeypatch):
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_a_full_disk_while_it_is_written_anew(path, journal, monkeypatch):
     path.unlink()
-
-    def full(file, content):
-        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
@@ -184,9 +183,7 @@ def test_a_full_disk_while_it_is_written_anew(path, monkeypatch):
     assert entries_in(path) == [{"first": 1}, {"third": 3}]
 
 
-def test_what_is_taken_away_before_the_end_is_there_at_the_end(path):
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_what_is_taken_away_before_the_end_is_there_at_the_end(path, journal):
     path.unlink()
     said = rf"^the file of 1 answers, {path}, was .* program: they were written to it anew\.$"
     with pytest.warns(UserWarning, match=said) as caught:
@@ -205,9 +202,9 @@ def test_what_is_taken_away_before_the_end_is_there_at_the_end(path):
     assert not other.exists()
 
 
-def test_where_there_is_no_folder_any_more_answers_go_among_temporary_files(path, monkeypatch):
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_where_there_is_no_folder_any_more_answers_go_among_temporary_files(
+    path, journal, monkeypatch
+):
     elsewhere = path.parent.parent / "temporary"
     elsewhere.mkdir()
     monkeypatch.setattr(journal_module.tempfile, "tempdir", str(elsewhere))
@@ -221,12 +218,7 @@ def test_where_there_is_no_folder_any_more_answers_go_among_temporary_files(path
     assert entries_in(journal.path) == [{"first": 1}]
 
 
-def test_answers_that_no_disk_takes(path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    journal = Journal(path)
-    journal.append({"first": 1})
+def test_answers_that_no_disk_takes(path, journal, monkeypatch):
     shutil.rmtree(path.parent)
     monkeypatch.setattr(journal_module.tempfile, "mkstemp", full)
     with pytest.warns(UserWarning, match=r"they are not on the disk, since There is no folder"):

@@ -67,11 +67,8 @@ def test_a_lesson():
     report = lesson.report()
     for value in (state, report, lesson.known(), lesson.about(), lesson.record(3)):
         plain(value)
-    assert set(report) == {
-        "version", "learner", "quality", "outlook", "spectrum", "suspects", "answerers",
-        "contradictions", "course",
-        "questions", "notes",
-    }  # fmt: skip
+    parts = "version learner quality outlook spectrum suspects answerers contradictions course"
+    assert set(report) == {*parts.split(), "questions", "notes"}
     assert report["version"] == 30
     seen = nk.outlook(lesson.records.X, lesson.pairs)
     assert report["outlook"]["gain"] == seen.gain.value
@@ -267,9 +264,7 @@ def test_contradictions_are_counted_and_said():
     assert "contradict" in " ".join(lesson.report()["notes"])
     assert lesson.undo()["conflicts"] == 0
     assert lesson.report()["notes"] == []
-
-
-def test_pairs_that_are_given_as_both_are_left_out():
+    # Pairs that are given as both are left out.
     lesson = Lesson(records_of(X), pairs=Pairs([(0, 1), (2, 3)], [(0, 1)]))
     assert lesson.pairs == Pairs([(2, 3)], n_rows=len(X))
     assert "1 of the given pairs" in lesson.about()["notes"][0]
@@ -323,8 +318,8 @@ def test_questions_are_open():
         question = lesson.state()["question"]
         assert question == questions[0]
         asked.add(tuple(sorted(question.values())))
-        lesson.answer(question["left"], question["right"], None if len(asked) % 3 == 0 else
-                      truth(*question.values()))  # fmt: skip
+        same = None if len(asked) % 3 == 0 else truth(*question.values())
+        lesson.answer(question["left"], question["right"], same)
     assert lesson.state()["question"] is None
 
 
@@ -338,8 +333,8 @@ def test_the_next_question_skips_what_follows_meanwhile():
         if k % 2:
             lesson.answer(question["left"], question["right"], None)
         else:  # it follows, without having been answered itself
-            spare = next(r for r in range(len(X)) if r not in lesson.pairs.points.tolist()
-                         and all(r not in q.values() for q in questions))  # fmt: skip
+            named = {*lesson.pairs.points.tolist(), *(r for q in questions for r in q.values())}
+            spare = min({*range(len(X))} - named)
             lesson.answer(question["left"], spare, True)
             lesson.answer(question["right"], spare, False)
 
@@ -430,7 +425,7 @@ def test_names_of_columns_go_with_the_model():
     assert lesson.metric.transform(frame[["east", "north"]]).shape[0] == len(X)
 
 
-def test_metrics_are_copies():
+def test_metrics_are_copies_and_so_are_learners_which_get_a_seed():
     lesson = taught(5)
     first = lesson.metric
     before = first.distance(X)
@@ -439,6 +434,11 @@ def test_metrics_are_copies():
     assert (first.distance(X) == before).all()
     first.partial_fit(X, pairs=Pairs([(5, 6)]))
     assert not (lesson.metric.distance(X) == first.distance(X)).all()
+    learner = ITML()
+    one, again = taught(5, learner=learner), taught(5, learner=learner)
+    assert not hasattr(learner, "threshold_")
+    assert learner.random_state is None
+    assert (one.metric.distance(X) == again.metric.distance(X)).all()
 
 
 def test_neighbors():
@@ -459,9 +459,7 @@ def test_neighbors():
     assert lesson.neighbors(i, n=0)["neighbors"] == []
     with pytest.raises(ValueError, match="no row 120"):
         lesson.neighbors(120)
-
-
-def test_what_is_said_of_neighbors_that_contradict():
+    # Of what contradicts, the last word on each pair is shown.
     lesson = Lesson(records_of(X))
     for i, j, same in [(0, 1, True), (1, 2, True), (0, 2, False)]:
         lesson.answer(i, j, same)
@@ -513,6 +511,10 @@ def test_colourings():
             lesson.colouring(key)
     with pytest.raises(ValueError, match="1 to 120 clusters, not 0"):
         lesson.colouring("clusters", n_clusters=0)
+    # Many kinds are put together.
+    kinds = {"kind": [f"k{k % 55:02d}" for k in range(120)]}
+    found = Lesson(records_of(X, columns=kinds)).colouring("column-0")["categories"]
+    assert (len(found), found[-1]) == (51, "(others)")
 
 
 def test_known_groups_as_colours():
@@ -536,14 +538,6 @@ def test_known_groups_as_colours():
         lesson.name_known_group(50, "dogs")
 
 
-def test_many_kinds_are_put_together():
-    kinds = [f"k{k % 55:02d}" for k in range(120)]
-    lesson = Lesson(records_of(X, columns={"kind": kinds}))
-    found = lesson.colouring("column-0")
-    assert len(found["categories"]) == 51
-    assert found["categories"][-1] == "(others)"
-
-
 def test_layouts():
     lesson = Lesson(records_of(X))
     assert lesson.layout("learned")["version"] == 0
@@ -557,19 +551,17 @@ def test_layouts():
         lesson.layout("x")
 
 
-def test_unsure_answers_move_nothing():
-    lesson = taught(4)
-    before = lesson.place()
-    lesson.answer(0, 1, None)
-    after = lesson.place()
-    assert after["version"] == before["version"] + 1
-    assert after["coordinates"] is before["coordinates"]
-
-
 @each("learner", [LMNN(), Euclidean(), KernelBeta, "KernelBeta"], ids=str)
 def test_other_learners_are_refused(learner):
     with pytest.raises(TypeError, match=r"learns answer by answer.*such as KernelBeta"):
         Lesson(records_of(X), learner=learner)
+
+
+def test_unsure_answers_move_nothing():
+    lesson = taught(4)
+    before = lesson.place()
+    lesson.answer(0, 1, None)
+    assert lesson.place() == before | {"version": before["version"] + 1}
 
 
 def test_other_bad_settings():
@@ -605,15 +597,6 @@ def test_a_learner_that_makes_nothing_of_the_answers():
     check_shown(lesson)
     assert lesson.report()["notes"] == []
     assert np.isfinite(lesson.metric.distance(X)).all()
-
-
-def test_a_learner_is_copied_and_gets_a_seed():
-    learner = ITML()
-    lesson = taught(5, learner=learner)
-    again = taught(5, learner=learner)
-    assert not hasattr(learner, "threshold_")
-    assert learner.random_state is None
-    assert (lesson.metric.distance(X) == again.metric.distance(X)).all()
 
 
 def test_a_sample_is_told_of():

@@ -333,16 +333,8 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
     (folder / "text.png").write_text("<svg onload='alert(1)'/>")
     (folder / "vector.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     names = ["below/inside.png", "../outside.png", str(tmp_path / "outside.png"), "link.png"]
-    names += [
-        "text.png",
-        "vector.svg",
-        "missing.png",
-        "below",
-        "/etc/passwd",
-        "a" * 10_000,
-        "",
-        None,
-    ]
+    names += ["text.png", "vector.svg", "missing.png", "below", "/etc/passwd", "a" * 10_000, ""]
+    names += [None]
     records = records_of(
         np.arange(24.0).reshape(12, 2), columns={"file": names}, images="file", folder=folder
     )
