@@ -26,12 +26,14 @@ FRAME = pd.DataFrame(
 )
 
 
+RECORDS = records_of(
+    FRAME[["x"]], columns=FRAME.drop(columns="x"), hidden=["secret"], learn_from=["x"]
+)
+
+
 @pytest.fixture(scope="module")
 def finder():
-    records = records_of(
-        FRAME[["x"]], columns=FRAME.drop(columns="x"), hidden=["secret"], learn_from=["x"]
-    )
-    return Finder(records)
+    return Finder(RECORDS)
 
 
 def rows(finder, *told, groups=None, **more):
@@ -132,10 +134,7 @@ def test_rows_are_doubtful_where_verdicts_are_unsure():
 
 
 def test_rows_go_to_a_file_with_all_that_is_shown():
-    records = records_of(
-        FRAME[["x"]], columns=FRAME.drop(columns="x"), hidden=["secret"], learn_from=["x"]
-    )
-    name, content = Lesson(records, seed=0).rows_file([5, 4, 0])
+    name, content = Lesson(RECORDS, seed=0).rows_file([5, 4, 0])
     assert name == "selection.csv"
     lines = list(csv.DictReader(io.StringIO(content.decode())))
     assert [line["row"] for line in lines] == ["5", "4", "0"]

@@ -12,11 +12,13 @@ from nearkin.studio.suspects import n_disagreements
 TOWNS = ["Bern", "Basel", "Genf", "Chur", "Thun", "Biel"] * 2
 
 
+X = np.random.default_rng(0).normal(size=(12, 3))
+IDS = [f"r{i}" for i in range(12)]
+
+
 @pytest.fixture
 def lesson():
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    ids = [f"r{i}" for i in range(12)]
-    return Lesson(records_of(X, ids=ids, columns={"town": TOWNS}))
+    return Lesson(records_of(X, ids=IDS, columns={"town": TOWNS}))
 
 
 def listed(lesson, **wishes):
@@ -58,8 +60,7 @@ def test_answers_are_found_by_ids_text_names_and_what_was_said(lesson):
 
 
 def test_what_was_known_from_the_start_is_listed_last():
-    X = np.random.default_rng(0).normal(size=(6, 2))
-    lesson = Lesson(records_of(X), pairs=Pairs([(0, 1)], [(2, 3)], n_rows=6))
+    lesson = Lesson(records_of(X), pairs=Pairs([(0, 1)], [(2, 3)], n_rows=12))
     lesson.answer(4, 5, True)
     found = lesson.answers()["answers"]
     assert [(one["number"], one["left"], one["right"]) for one in found] == [
@@ -96,26 +97,21 @@ def test_what_each_person_said_is_kept_and_the_last_who_knew_of_it_counts(lesson
     assert lesson.answer(0, 1, False, before="same", by="Cy")["n_different"] == 1
     (item,) = lesson.answers()["answers"]
     assert item["by"] == "Cy"
-    assert [(one["by"], one["said"]) for one in item["voices"]] == [
-        ("Ann", "same"),
-        ("Bob", "same"),
-        ("Cy", "different"),
-    ]
+    voices = [(one["by"], one["said"]) for one in item["voices"]]
+    assert voices == [("Ann", "same"), ("Bob", "same"), ("Cy", "different")]
     assert n_disagreements(lesson._book.known) == 1
     lesson.answer(0, 1, True, by="Cy")
     assert n_disagreements(lesson._book.known) == 0
 
 
 def test_answers_about_records_that_are_gone_are_kept_and_not_listed(tmp_path):
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    ids = [f"r{i}" for i in range(12)]
-    with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
+    with Lesson(records_of(X, ids=IDS), journal=tmp_path / "journal") as lesson:
         lesson.answer(0, 1, True, by="Ann")
         lesson.answer(10, 11, True, by="Bob")
-    with Lesson(records_of(X[:8], ids=ids[:8]), journal=tmp_path / "journal") as fewer:
+    with Lesson(records_of(X[:8], ids=IDS[:8]), journal=tmp_path / "journal") as fewer:
         found = fewer.answers()
         assert listed(fewer) == [(0, 1, "same")]
         assert (found["n_answers"], found["names"]) == (1, ["Ann"])
         assert listed(fewer, text="r10") == []
-    with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
+    with Lesson(records_of(X, ids=IDS), journal=tmp_path / "journal") as lesson:
         assert listed(lesson) == [(10, 11, "same"), (0, 1, "same")]

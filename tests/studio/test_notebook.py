@@ -28,15 +28,17 @@ def data():
     return nk.datasets.make_xor(60, random_state=0)
 
 
-def answer(handle, left, right, same):
+def ask(handle, method, path, body=None):
+    """What the studio of a handle replies."""
     base, token = handle.url.split("/?token=")
-    reply = httpx.post(
-        f"{base}/api/answers",
-        json={"left": left, "right": right, "same": same},
-        headers={"X-Nearkin-Token": token},
-        trust_env=False,
-    )
+    headers = {"X-Nearkin-Token": token}
+    reply = httpx.request(method, f"{base}/api/{path}", json=body, headers=headers, trust_env=False)
     assert reply.status_code == 200
+    return reply.json()
+
+
+def answer(handle, left, right, same):
+    ask(handle, "POST", "answers", {"left": left, "right": right, "same": same})
 
 
 def test_what_was_taught_comes_back(data):
@@ -64,13 +66,14 @@ def test_a_cell_shows_the_page(data):
 
 def test_answers_are_kept_in_a_journal(data, tmp_path):
     path = tmp_path / "answers.jsonl"
-    with nk.studio(data[0], journal=path, port=0) as handle:
+    with nk.studio(data[0], journal=path, port=0, by="Ann") as handle:
         answer(handle, 0, 1, True)
         with pytest.raises(JournalInUse, match="open already"):
             nk.studio(data[0][:30] + 1, journal=path, port=0)
         assert "closed" not in repr(handle)
     with nk.studio(data[0], journal=path, port=0) as handle:
         assert handle.pairs == nk.Pairs([(0, 1)], n_rows=60)
+    assert '"by":"Ann"' in path.read_text().replace(" ", "")
 
 
 def servers():
@@ -88,10 +91,8 @@ def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
         answer(handle, 2, 3, False)
         answer(handle, 4, 5, None)
         # The rows may be made anew, and other arguments may differ.
-        again = nk.studio(
-            X.copy(), nk.Pairs([(0, 1)]), columns={"kind": y}, standardise=True, journal=journal,
-            port=0,
-        )  # fmt: skip
+        more = {"columns": {"kind": y}, "standardise": True}
+        again = nk.studio(X.copy(), nk.Pairs([(0, 1)]), journal=journal, port=0, **more)
         assert again.pairs == nk.Pairs([(0, 1)], [(2, 3)], n_rows=60)
         assert again.url == url
         assert len(servers()) == before + 1
@@ -99,9 +100,7 @@ def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
         # Whoever has the handle of before sees it too.
         assert handle.pairs == again.pairs
         assert len(handle.pairs) == 3
-        base, token = url.split("/?token=")
-        reply = httpx.post(f"{base}/api/undo", headers={"X-Nearkin-Token": token}, trust_env=False)
-        assert reply.json()["n_answers"] == 3
+        assert ask(handle, "POST", "undo")["n_answers"] == 3
     assert len(servers()) == before
     # Once it is closed, the next one begins anew, or from the journal.
     with nk.studio(X, nk.Pairs([(0, 1)]), journal=journal, port=0) as handle:
@@ -127,7 +126,8 @@ def test_a_cell_that_is_run_again_with_more_rows_goes_on_and_closes_the_server_b
 
 
 def test_other_rows_are_another_studio(data):
-    with nk.studio(data[0], port=0) as one, nk.studio(data[0][:50], port=0) as two:
+    with nk.studio(data[0]) as one, nk.studio(data[0][:50]) as two:
+        assert one.url.split("?")[0] != two.url.split("?")[0]
         answer(one, 0, 1, True)
         assert len(two.pairs) == 0
 
@@ -146,11 +146,7 @@ def test_a_cell_that_fails_the_second_time_loses_nothing(data):
     X, _ = data
     with nk.studio(X, nk.Pairs([(0, 1)]), port=0) as handle:
         answer(handle, 2, 3, False)
-        base, token = handle.url.split("/?token=")
-        httpx.post(
-            f"{base}/api/withdrawals", json={"left": 0, "right": 1}, trust_env=False,
-            headers={"X-Nearkin-Token": token},
-        )  # fmt: skip
+        ask(handle, "POST", "withdrawals", {"left": 0, "right": 1})
         with pytest.raises(ValueError, match="Give the pairs that the lesson was begun with"):
             nk.studio(X, port=0)
         nk.studio(X, nk.Pairs([(0, 1)]), port=0)
@@ -326,14 +322,11 @@ def test_frames_labels_and_columns(data):
     columns = pd.DataFrame({"more": range(60)})
     with nk.studio(frame, labels=labels, ids="name", columns=columns, port=0) as handle:
         assert len(handle.pairs) == 15
-        base, token = handle.url.split("/?token=")
-        headers = {"X-Nearkin-Token": token}
-        about = httpx.get(f"{base}/api/lesson", headers=headers, trust_env=False).json()
+        about = ask(handle, "GET", "lesson")
         assert about["features"] == ["a", "b"]
         names = {one["name"] for one in about["colourings"]}
         assert {"more", "label", "a"} <= names
-        found = httpx.get(f"{base}/api/records/7", headers=headers, trust_env=False).json()
-        assert found["id"] == "n7"
+        assert ask(handle, "GET", "records/7")["id"] == "n7"
 
 
 def test_of_many_rows_a_sample_is_shown_with_all_that_pairs_name(monkeypatch):
@@ -341,9 +334,7 @@ def test_of_many_rows_a_sample_is_shown_with_all_that_pairs_name(monkeypatch):
     X = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
     given = nk.Pairs([(0, 499)], [(7, 8)])
     with nk.studio(X, given, port=0) as handle:
-        base, token = handle.url.split("/?token=")
-        headers = {"X-Nearkin-Token": token}
-        about = httpx.get(f"{base}/api/lesson", headers=headers, trust_env=False).json()
+        about = ask(handle, "GET", "lesson")
         assert 200 <= about["n_rows"] <= 204
         assert about["n_total"] == 500
         assert handle.pairs == nk.Pairs([(0, 499)], [(7, 8)], n_rows=500)
@@ -354,18 +345,6 @@ def test_pairs_that_nothing_can_be_learned_from_are_kept():
     with nk.studio(np.ones((20, 2)), given, port=0) as handle:
         assert handle.pairs == given
         assert (handle.metric.transform(np.ones((3, 2))) == 0).all()
-
-
-def test_two_at_once(data):
-    with nk.studio(data[0]) as one, nk.studio(data[0][:50]) as two:
-        assert one.url.split("?")[0] != two.url.split("?")[0]
-
-
-def test_who_answers_is_kept(data, tmp_path):
-    journal = tmp_path / "answers.jsonl"
-    with nk.studio(data[0], port=0, journal=journal, by="Ann") as handle:
-        answer(handle, 2, 3, False)
-    assert '"by":"Ann"' in journal.read_text().replace(" ", "")
 
 
 def test_errors_come_before_the_page(data):

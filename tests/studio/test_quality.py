@@ -123,20 +123,14 @@ def test_wrong_answers_are_suspected(pairs):
     first = found[0]
     assert first["same"] is False
     assert f"id {first['left']} and id {first['right']} are said to be different" in first["said"]
-
-
-def test_right_answers_are_hardly_suspected(pairs):
+    # Of right ones, hardly any.
     assert len(suspects_of(trial(pairs), pairs, range(len(X)))) <= 6
 
 
-def test_learners_are_told_what_follows():
-    pairs = Pairs([(0, 1), (1, 2)], [(2, 5)], n_rows=len(X))
-    assert known(pairs).told == pairs.closure()
-
-
-def test_nothing_follows_from_a_contradiction():
-    wrong = Pairs([(0, 1), (1, 2)], [(0, 2), (2, 5)], n_rows=len(X))
+def test_learners_are_told_what_follows_but_nothing_from_a_contradiction():
     right = Pairs([(7, 8), (8, 9)], [(9, 11)], n_rows=len(X))
+    assert known(right).told == right.closure()
+    wrong = Pairs([(0, 1), (1, 2)], [(0, 2), (2, 5)], n_rows=len(X))
     both = known(wrong + right)
     assert both.n_conflicts == 1
     assert both.told == wrong + right.closure()

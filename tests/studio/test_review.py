@@ -75,21 +75,15 @@ def test_answers_are_learned_from_and_not_asked_again(tmp_path):
         assert lesson.state()["n_unsure"] == 1
 
 
-def test_what_follows_is_not_asked():
+def test_what_follows_is_not_asked_and_contradictions_are_reviewed_all_the_same():
     lesson = Lesson(records_of(PEOPLE))
     a, b, c = np.flatnonzero(np.bincount(PERSON).argmax() == PERSON)[:3].tolist()
     lesson.answer(a, b, True)
     lesson.answer(b, c, True)
     pairs = [set(ends(pair)) for pair in lesson.review()["pairs"]]
     assert not any(pair <= {a, b, c} for pair in pairs)
-
-
-def test_contradictions_are_reviewed_all_the_same():
-    lesson = Lesson(records_of(PEOPLE))
-    for left, right, same in ((0, 1, True), (1, 2, True), (0, 2, False)):
-        lesson.answer(left, right, same)
-    assert lesson.state()["conflicts"] == 1
-    assert lesson.review()["n_answers"] == 3
+    lesson.answer(a, c, False)
+    assert (lesson.state()["conflicts"], lesson.review()["n_answers"]) == (1, 3)
 
 
 def test_groups_are_exported_as_duplicates_writes_them(reviewed):
@@ -125,9 +119,6 @@ def test_without_rapidfuzz_it_is_said_what_to_install(monkeypatch):
     about = Lesson(records_of(PEOPLE)).about()
     assert not about["review"]
     assert any("pip install 'nearkin[records]'" in note for note in about["notes"])
-
-
-# Which tables are of records
 
 
 def test_tables_of_records_are_known_by_their_words():
@@ -187,9 +178,6 @@ def test_answers_about_words_hold_for_the_same_cells_only():
     assert records_of(changed).fingerprint != fingerprint
     encoder = nk.TableEncoder(n_components=3)
     assert records_of(PEOPLE, of_words=encoder).fingerprint == fingerprint
-
-
-# What differs
 
 
 def test_what_differs_is_marked_in_both_records():

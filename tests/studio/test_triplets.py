@@ -97,29 +97,30 @@ def test_triplets_are_exported_as_fit_reads_them():
     assert lesson.known()["closer"] == [0, 1, 2, 3, 4, 5]
 
 
-@each(
-    ("triplet", "said"),
-    [((0, 1, 1), r"\(0, 1, 1\) names one twice"), ((0, 1, 60), "there is no row 60")],
-)
-def test_wrong_triplets_change_nothing(triplet, said):
+def test_wrong_triplets_change_nothing():
     lesson = Lesson(RECORDS)
     lesson.answer_order(0, 2, 1)
     lesson.answer_order(2, 1, 0)
     before = lesson.state()
-    with pytest.raises(ValueError, match=said):
-        lesson.answer_order(*triplet)
+    with pytest.raises(ValueError, match=r"\(0, 1, 1\) names one twice"):
+        lesson.answer_order(0, 1, 1)
+    with pytest.raises(ValueError, match="there is no row 60"):
+        lesson.answer_order(0, 1, 60)
     with pytest.raises(ValueError, match="row 5 was not said to be nearer to 6 than to 7"):
         lesson.withdraw_order(5, 6, 7)
     assert lesson.state() == before
 
 
-def test_triplets_that_contradict_each_other_are_a_note(tmp_path):
+def test_triplets_that_contradict_each_other_or_pairs_are_a_note(tmp_path):
     path = tmp_path / "answers.jsonl"
     with Lesson(RECORDS, journal=path) as lesson:
         lesson.answer_order(0, 2, 1)
     with Lesson(RECORDS, journal=path, pairs=GIVEN) as lesson:
         assert [0, 2, 1] in lesson.pairs.closer.tolist()
         assert "triplets contradict each other" in " ".join(lesson.report()["notes"])
+    pairs = Pairs([(0, 2)], [(0, 1)]) + GIVEN
+    notes = " ".join(Lesson(RECORDS, pairs=pairs).report()["notes"])
+    assert "pairs contradict triplets: triplet (0, 1, 2), yet rows 0 and 1 differ" in notes
 
 
 def test_a_learner_that_takes_no_triplets_is_refused(tmp_path):
@@ -132,12 +133,6 @@ def test_a_learner_that_takes_no_triplets_is_refused(tmp_path):
         Lesson(RECORDS, journal=path, learner=GMML())
     with pytest.raises(ValueError, match="of which there is 1: take ITML or KernelBeta"):
         Lesson(RECORDS, learner=GMML()).answer_order(0, 1, 2)
-
-
-def test_pairs_that_contradict_triplets_are_a_note():
-    pairs = Pairs([(0, 2)], [(0, 1)]) + GIVEN
-    notes = " ".join(Lesson(RECORDS, pairs=pairs).report()["notes"])
-    assert "pairs contradict triplets: triplet (0, 1, 2), yet rows 0 and 1 differ" in notes
 
 
 @each(

@@ -15,11 +15,7 @@ from tests.studio.server.browser.watched import DIGITS, PIXELS, Oracle, asked
 def downloaded(tab, what, folder):
     """Click on an entry of the export menu and keep the file that comes."""
     tab.part("export").click()
-    with tab.page.expect_download() as coming:
-        tab.part(f"export-{what}").click()
-    path = folder / coming.value.suggested_filename
-    coming.value.save_as(path)
-    return path
+    return tab.download(f"export-{what}", folder)
 
 
 def test_downloads_are_what_was_taught(tab, demo, tmp_path):

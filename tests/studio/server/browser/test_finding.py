@@ -1,7 +1,5 @@
 """Records that somebody looks for: on the map, in a table, in a file."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -120,11 +118,7 @@ def a_table_is_gone_through_by_keys_and_kept_as_a_file(tab, tmp_path):
     expect(names).to_have_count(5)
     tab.press("Home")
     expect(names.first).to_have_text(first)
-    with tab.page.expect_download() as coming:
-        tab.part("table-download").click()
-    coming.value.save_as(tmp_path / "selection.csv")
-    with open(tmp_path / "selection.csv", newline="") as file:
-        lines = list(csv.DictReader(file))
+    _, lines = tab.download_table("table-download", tmp_path)
     titles = [title for title in stories()["title"] if title.startswith("Café")]
     assert [line["title"] for line in lines] == titles
     names.first.locator("button").click()

@@ -1,7 +1,5 @@
 """Groups of all points in a real browser: found, named, joined and split."""
 
-import csv
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,11 +89,7 @@ def test_groups_are_found_named_and_kept_through_relearning(open_tab, heaps, tmp
     tab.shows("found-groups", "zeros & co")
 
     tab.part("export").click()
-    with tab.page.expect_download() as coming:
-        tab.part("export-grouping").click()
-    coming.value.save_as(tmp_path / "grouping.csv")
-    with (tmp_path / "grouping.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
+    _, lines = tab.download_table("export-grouping", tmp_path)
     names = [group["name"] for group in found(tab, heaps)["groups"]]
     expected = [names[int(group)] for group in labels(heaps)]
     assert [line["name"] for line in lines] == expected

@@ -109,12 +109,8 @@ def what_differs_is_marked(tab, people):
 
 
 def groups_are_downloaded(tab, tmp_path):
-    with tab.page.expect_download() as coming:
-        tab.part("download-groups").click()
-    assert coming.value.suggested_filename == "groups.csv"
-    coming.value.save_as(tmp_path / "groups.csv")
-    with open(tmp_path / "groups.csv", newline="") as file:
-        lines = list(csv.DictReader(file))
+    name, lines = tab.download_table("download-groups", tmp_path)
+    assert name == "groups.csv"
     assert list(lines[0]) == ["group", "id", "chance"]
     n_groups = len({line["group"] for line in lines})
     tab.shows("n-groups", str(n_groups))

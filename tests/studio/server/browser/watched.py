@@ -1,5 +1,6 @@
 """Tabs that note what goes wrong in them, and what tests ask of them."""
 
+import csv
 import io
 import os
 import time
@@ -147,6 +148,20 @@ class WatchedTab(Tab):
         menu.dispatch_event("pointerdown")
         menu.focus()
         menu.select_option(**option)
+
+    def download(self, name, folder):
+        """Click on a button, and keep the file that comes in a folder."""
+        with self.page.expect_download() as coming:
+            self.part(name).click()
+        path = folder / coming.value.suggested_filename
+        coming.value.save_as(path)
+        return path
+
+    def download_table(self, name, folder):
+        """Name and lines of a CSV file that comes after a click on a button."""
+        path = self.download(name, folder)
+        with path.open(newline="") as file:
+            return path.name, list(csv.DictReader(file))
 
     def answers(self):
         """How many answers the page says there are."""
