@@ -23,7 +23,6 @@ BENCHMARKS = {
     "active": "benchmarks.active.run",
     "outlook": "benchmarks.outlook.run",
     "explanations": "benchmarks.explanations.run",
-    "teaching": "benchmarks.teaching.run",
     "presses": "benchmarks.teaching.presses",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",

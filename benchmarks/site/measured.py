@@ -144,16 +144,6 @@ def _explanations() -> str:
     )
 
 
-def _teaching() -> str:
-    table = published("teaching/RESULTS.md", "Pair AUC on rows that were held out")
-    row = rows_where(table, 0, "as it is").rows[0]
-    at = dict(zip(table.columns, row, strict=True))
-    return (
-        f"On digits, 100 suggested answers reach a pair AUC of {at['100 suggested']}, 100 random "
-        f"ones {at['100 random']} and 300 random ones {at['300 random']}."
-    )
-
-
 def _presses() -> str:
     table = published("teaching/PRESSES.md", "Pair AUC on rows that were held out, by key presses")
     at = dict(zip(table.columns, table.rows[0], strict=True))
@@ -240,7 +230,6 @@ BLOCKS = {
             "active": ("Questions instead of random pairs", _active),
             "outlook": ("What ten more answers gain", _outlook),
             "answer_intervals": ("Who is how often wrong", _answerers),
-            "teaching": ("Lessons", _teaching),
             "presses": ("Key presses", _presses),
             "studio": ("The studio in a browser", _studio),
             "studio_map": ("The map of the studio", _studio_map),

@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.speed.beside FOLDER [ROUNDS]``, with a checkout of the other commit in that
 folder (``git worktree add FOLDER COMMIT``). Both take turns, each measurement in a process of its
-own; the least time of all rounds counts, since what disturbs a process only adds to it.
+own; the least time of all rounds counts, since what disturbs a process only adds to it. What is
+measured and its table go to benchmarks/scratch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from benchmarks.resume import Job, complete
 from benchmarks.speed.one import Setting
 from benchmarks.speed.streaming import write_clustered
 
-FOLDER = Path(__file__).parent
+FOLDER = ROOT / "benchmarks" / "scratch"
 RAW = FOLDER / "beside.jsonl"
 ROUNDS = 3
 # Differences below this are chance on most machines.
@@ -80,6 +81,7 @@ def measured(tree: Path, module: str, *arguments: str) -> list[dict[str, Any]]:
 
 def run(other: Path, rounds: int) -> None:
     """Measure what is not stored yet."""
+    FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "rows.parquet"
         write_clustered(data, 1_000_000)

@@ -98,10 +98,6 @@ def values(rows: list[dict[str, Any]], method: str, value: str = "left out") -> 
     return select(rows, value, figure="4", method=method)
 
 
-def best_rival(rows: list[dict[str, Any]]) -> str:
-    return min(RIVALS, key=lambda method: float(np.mean(values(rows, method))))
-
-
 def judged(rows: list[dict[str, Any]], rival: str) -> str:
     """Whether G-ML separates digits better, as the paper says of its picture: error, left out."""
     ours, theirs = Figure.of(values(rows, OURS)), Figure.of(values(rows, rival))
