@@ -457,22 +457,6 @@ def test_more_landmarks_than_rows_are_all_rows(strategy, data):
     assert_array_equal(metric.transform(X_new), exact.transform(X_new))
 
 
-@each(
-    ("landmarks", "message"),
-    [
-        ([0, 50], "landmarks names row 50, but X has 50 rows"),
-        ([-1, 3], "landmarks names row -1"),
-        ([0.5, 1.5], "integers, got .* float64"),
-        ([], "non-empty"),
-        ("corners", "'landmarks' parameter of KernelBeta must be"),
-    ],
-)
-def test_wrong_landmarks(landmarks, message, data):
-    X, y, _, _ = data
-    with pytest.raises(ValueError, match=message):
-        nk.KernelBeta(landmarks=landmarks).fit(X, y)
-
-
 # Kernels
 
 
@@ -485,35 +469,56 @@ def with_entry(i, j, change):
     return kernel_matrix
 
 
+def no_vector(A, B):
+    return np.ones(len(A))
+
+
+def not_finite(A, B):
+    return np.nan * rbf_kernel(A, B)
+
+
+def not_symmetric(A, B):
+    return rbf_kernel(A, B + 1.0)
+
+
+def sparse_kernel(X):
+    return sp.csr_array(rbf_kernel(X))
+
+
+GIVEN = {"kernel": "precomputed"}
+
+
 @each(
-    ("matrix", "error", "message"),
+    ("settings", "make_rows", "message"),
     [
-        (np.asarray, ValueError, r"square kernel matrix .* got shape \(50, 3\)"),
-        (with_entry(3, 7, 0.2), ValueError, r"symmetric: K\[3, 7\] = .*\(K \+ K\.T\) / 2"),
-        (with_entry(5, 5, -2.0), ValueError, r"not a kernel matrix: .*K\[5, 5\] = -1"),
-        (euclidean_distances, ValueError, "Is it a matrix of distances"),
-        (lambda X: sp.csr_array(rbf_kernel(X)), TypeError, r"is dense: give K.toarray\(\)"),
+        ({"landmarks": [0, 50]}, None, "landmarks names row 50, but X has 50 rows"),
+        ({"landmarks": [-1, 3]}, None, "landmarks names row -1"),
+        ({"landmarks": [0.5, 1.5]}, None, "integers, got .* float64"),
+        ({"landmarks": []}, None, "non-empty"),
+        ({"landmarks": "corners"}, None, "'landmarks' parameter of KernelBeta must be"),
+        ({"kernel": "poly", "degree": 2.5}, None, r"degree=2.5.*: use a whole degree"),
+        (
+            {"extension": "nystroem", "n_iter": 3},
+            None,
+            r"n_iter=3.*use extension='local' or n_iter=1",
+        ),
+        ({"kernel": no_vector}, None, r"kernel callable gave shape \(50,\).* \(50, 50\)"),
+        ({"kernel": not_finite}, None, "kernel callable gave NaN or infinite values"),
+        ({"kernel": not_symmetric}, None, "not symmetric"),
+        ({"kernel": euclidean_distances}, None, "Is it a matrix of distances"),
+        (GIVEN, np.asarray, r"square kernel matrix .* got shape \(50, 3\)"),
+        (GIVEN, with_entry(3, 7, 0.2), r"symmetric: K\[3, 7\] = .*\(K \+ K\.T\) / 2"),
+        (GIVEN, with_entry(5, 5, -2.0), r"not a kernel matrix: .*K\[5, 5\] = -1"),
+        (GIVEN, euclidean_distances, "Is it a matrix of distances"),
+        (GIVEN, sparse_kernel, r"is dense: give K.toarray\(\)"),
     ],
 )
-def test_what_is_no_kernel_matrix(matrix, error, message, data):
+def test_landmarks_and_kernels_that_are_none(settings, make_rows, message, data):
     X, y, _, _ = data
+    rows = X if make_rows is None else make_rows(X)
+    error = TypeError if make_rows is sparse_kernel else ValueError
     with pytest.raises(error, match=message):
-        nk.KernelBeta(kernel="precomputed").fit(matrix(X), y)
-
-
-@each(
-    ("kernel", "message"),
-    [
-        (lambda A, B: np.ones(len(A)), r"kernel callable gave shape \(50,\).* \(50, 50\)"),
-        (lambda A, B: np.nan * rbf_kernel(A, B), "kernel callable gave NaN or infinite values"),
-        (lambda A, B: rbf_kernel(A, B + 1.0), "not symmetric"),
-        (euclidean_distances, "Is it a matrix of distances"),
-    ],
-)
-def test_what_is_no_kernel(kernel, message, data):
-    X, y, _, _ = data
-    with pytest.raises(ValueError, match=message):
-        nk.KernelBeta(kernel=kernel).fit(X, y)
+        nk.KernelBeta(**settings).fit(rows, y)
 
 
 # Parameters
@@ -581,18 +586,6 @@ def test_wrong_parameter(learner, data):
         for value in values:
             with pytest.raises(ValueError, match=f"'{name}' parameter of {learner} must be .* Got"):
                 getattr(nk, learner)(**{name: value}).fit(X, y)
-
-
-def test_polynomial_of_a_broken_degree(data):
-    X, y, _, _ = data
-    with pytest.raises(ValueError, match=r"degree=2.5.*: use a whole degree"):
-        nk.KernelBeta(kernel="poly", degree=2.5).fit(X, y)
-
-
-def test_iterations_of_the_nystroem_extension(data):
-    X, y, _, _ = data
-    with pytest.raises(ValueError, match=r"n_iter=3.*use extension='local' or n_iter=1"):
-        nk.KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
 
 
 @all_classes

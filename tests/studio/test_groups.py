@@ -21,6 +21,20 @@ KIND = np.repeat([0, 1, 2], 10)
 X = np.random.default_rng(0).normal(size=(30, 2)) * 0.3 + np.array([[0, 0], [9, 0], [0, 9]])[KIND]
 
 
+@pytest.fixture
+def given(monkeypatch):
+    """Groups are found as they are given here, at first the three heaps."""
+    return given_clusters(monkeypatch, KIND)
+
+
+@pytest.fixture
+def lesson(given):
+    """A lesson whose groups are the three heaps."""
+    with Lesson(records_of(X)) as found:
+        found.find_groups()
+        yield found
+
+
 def names(lesson):
     return [group["name"] for group in lesson.groups()["groups"]]
 
@@ -46,9 +60,8 @@ def test_groups_are_found_and_keep_to_what_is_said():
         assert np.isnan(labels).sum() == found["n_outliers"]
 
 
-def test_names_survive_relearning_a_vanished_group_and_the_process(monkeypatch, tmp_path):
+def test_names_survive_relearning_a_vanished_group_and_the_process(given, tmp_path):
     journal = tmp_path / "answers.jsonl"
-    given = given_clusters(monkeypatch, KIND)
     with Lesson(records_of(X), journal=journal) as lesson:
         lesson.find_groups()
         assert names(lesson) == ["group 1", "group 2", "group 3"]
@@ -75,58 +88,50 @@ def test_names_survive_relearning_a_vanished_group_and_the_process(monkeypatch, 
         assert [group["named"] for group in again.groups()["groups"]].count(True) == 2
 
 
-def test_names_are_undone_as_answers_are(monkeypatch):
-    given_clusters(monkeypatch, KIND)
-    with Lesson(records_of(X)) as lesson:
-        lesson.find_groups()
-        lesson.name_group(0, "cats")
-        lesson.name_group(0, "lions")
-        assert names(lesson)[0] == "lions"
-        lesson.undo()
-        assert names(lesson)[0] == "cats"
-        lesson.undo()
-        assert names(lesson)[0] == "group 1"
-        lesson.redo()
-        lesson.name_group(0, None)
-        assert names(lesson)[0] == "group 1"
+def test_names_are_undone_as_answers_are(lesson):
+    lesson.name_group(0, "cats")
+    lesson.name_group(0, "lions")
+    assert names(lesson)[0] == "lions"
+    lesson.undo()
+    assert names(lesson)[0] == "cats"
+    lesson.undo()
+    assert names(lesson)[0] == "group 1"
+    lesson.redo()
+    lesson.name_group(0, None)
+    assert names(lesson)[0] == "group 1"
 
 
-def test_groups_keep_their_numbers_and_are_found_once_for_the_same_knowledge(monkeypatch):
-    given = given_clusters(monkeypatch, KIND)
-    with Lesson(records_of(X)) as lesson:
-        first = lesson.find_groups()
-        lesson.name_group(0, "cats")
-        assert lesson.find_groups()["number"] == first["number"]
-        assert len(given.fits) == 1
-        lesson.answer(0, 10, False)
-        before = lesson.colouring("groups")
-        given.labels = 2 - KIND
-        second = lesson.find_groups()
-        assert second["number"] == first["number"] + 1
-        after = lesson.colouring("groups")
-        np.testing.assert_array_equal(after["values"], before["values"])
-        assert (before["number"], after["number"]) == (first["number"], second["number"])
+def test_groups_keep_their_numbers_and_are_found_once_for_the_same_knowledge(lesson, given):
+    first = lesson.groups()
+    lesson.name_group(0, "cats")
+    assert lesson.find_groups()["number"] == first["number"]
+    assert len(given.fits) == 1
+    lesson.answer(0, 10, False)
+    before = lesson.colouring("groups")
+    given.labels = 2 - KIND
+    second = lesson.find_groups()
+    assert second["number"] == first["number"] + 1
+    after = lesson.colouring("groups")
+    np.testing.assert_array_equal(after["values"], before["values"])
+    assert (before["number"], after["number"]) == (first["number"], second["number"])
 
 
-def test_what_is_said_of_two_groups_becomes_a_few_pairs(monkeypatch):
-    given_clusters(monkeypatch, KIND)
-    with Lesson(records_of(X)) as lesson:
-        lesson.find_groups()
-        told = lesson.say_of_groups(0, 2, True)
-        must, cannot = links(lesson)
-        assert told["n_pairs"] == len(must) == 2 * N_TYPICAL - 1
-        assert len(cannot) == 0
-        tied = lesson.pairs.groups
-        assert tied.count == 1
-        assert set(np.bincount(KIND[lesson.pairs.points]).tolist()) == {0, N_TYPICAL}
-        lesson.undo()
-        assert len(lesson.pairs) == 0
-        told = lesson.say_of_groups(0, 2, False)
-        must, cannot = links(lesson)
-        assert told["n_pairs"] == len(cannot) == N_TYPICAL**2
-        assert len(must) == 0
-        assert set(KIND[cannot[:, 0]]) == {0}
-        assert set(KIND[cannot[:, 1]]) == {2}
+def test_what_is_said_of_two_groups_becomes_a_few_pairs(lesson):
+    told = lesson.say_of_groups(0, 2, True)
+    must, cannot = links(lesson)
+    assert told["n_pairs"] == len(must) == 2 * N_TYPICAL - 1
+    assert len(cannot) == 0
+    tied = lesson.pairs.groups
+    assert tied.count == 1
+    assert set(np.bincount(KIND[lesson.pairs.points]).tolist()) == {0, N_TYPICAL}
+    lesson.undo()
+    assert len(lesson.pairs) == 0
+    told = lesson.say_of_groups(0, 2, False)
+    must, cannot = links(lesson)
+    assert told["n_pairs"] == len(cannot) == N_TYPICAL**2
+    assert len(must) == 0
+    assert set(KIND[cannot[:, 0]]) == {0}
+    assert set(KIND[cannot[:, 1]]) == {2}
 
 
 def test_rows_that_are_one_group_are_tied_whatever_groups_they_are_in(monkeypatch):
@@ -192,19 +197,15 @@ def test_what_cannot_be_said_of_groups_is_refused(monkeypatch):
         assert lesson.state()["version"] == version
 
 
-def test_what_was_said_before_is_not_overruled_by_accident(monkeypatch):
-    given_clusters(monkeypatch, KIND)
-    with Lesson(records_of(X)) as lesson:
-        lesson.find_groups()
-        lesson.say_of_groups(0, 1, False)
-        with pytest.raises(ValueError, match="something else was said before"):
-            lesson.say_of_groups(0, 1, True, before="nothing")
-        lesson.say_of_groups(0, 1, True)
-        assert len(lesson.pairs.must_link) == 2 * N_TYPICAL - 1
+def test_what_was_said_before_is_not_overruled_by_accident(lesson):
+    lesson.say_of_groups(0, 1, False)
+    with pytest.raises(ValueError, match="something else was said before"):
+        lesson.say_of_groups(0, 1, True, before="nothing")
+    lesson.say_of_groups(0, 1, True)
+    assert len(lesson.pairs.must_link) == 2 * N_TYPICAL - 1
 
 
-def test_answers_that_contradict_each_other_are_kept_as_far_as_can_be(monkeypatch):
-    given = given_clusters(monkeypatch, KIND)
+def test_answers_that_contradict_each_other_are_kept_as_far_as_can_be(given):
     known = Pairs([(0, 1), (1, 2)], [(0, 2)])
     with Lesson(records_of(X), pairs=known) as lesson:
         found = lesson.find_groups()
