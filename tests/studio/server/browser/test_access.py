@@ -82,7 +82,6 @@ def answers_and_points_are_announced(tab):
     expect(tab.part("hover-card")).to_be_visible()
     tab.press("Enter")
     expect(tab.part("neighbour")).to_have_count(10)
-    tab.shoot("keyboard-map")
     # Two points as groups, said to be different, all by keys.
     tab.press("a", "ArrowRight", "b")
     tab.shows("group-a", "1 point")

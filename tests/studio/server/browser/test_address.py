@@ -74,7 +74,6 @@ def test_the_way_in_is_by_the_token_which_leaves_the_address_or_by_a_code_once(b
     for wrong in (address, f"{home(handle)}?token=wrong", home(handle)):
         with WatchedTab.opened(browser, wrong, version=None) as tab:
             is_refused(tab)
-            tab.shoot("wrong-token")
     # As if the studio had been started anew between page and data.
     script = "fetch = ((ask) => (url, more) => ask(url, { ...more, headers: {} }))(fetch);"
     settings = {"init_script": script}
@@ -121,7 +120,6 @@ def test_a_notebook_of_another_name_shows_the_page_or_says_what_to_do(
             box = tab.part(f"answer-{name}").bounding_box()
             assert box["y"] + box["height"] <= size["height"]
             assert box["x"] + box["width"] <= size["width"]
-        tab.shoot("notebook-cell")
     with notebook(tmp_path, handle._repr_html_()) as address:
         page.goto(address)
         for again in (False, True):

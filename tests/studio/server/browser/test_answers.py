@@ -79,7 +79,6 @@ def steps_back_and_forth_are_taken_one_by_one(tab):
         if n == 2:
             tab.shows("question-hint", "Undone: unsure was said of these two.")
             tab.shows("announcer", "Undone. 2 answers. Are")
-            tab.shoot("undone")
     for question in asked:
         assert tab.question() == question
         tab.answer("u")
@@ -150,7 +149,7 @@ def what_is_being_saved_is_seen(tab, demo):
         tab.strike("d")
         tab.shows("notice-note", "This press was not counted")
         tab.strike("z")
-        tab.shoot("saving")
+        tab.shoot()
     finally:
         demo.process.send_signal(signal.SIGCONT)
     tab.rest()
@@ -185,7 +184,6 @@ def test_answers_are_listed_searched_flipped_and_deleted(open_tab, studio_of, tm
     assert re.search(r"Bob, \d\d:\d\d", newest)
     assert re.search("r12 .*unsure", middle)
     assert re.search("r9 .*same", oldest)
-    tab.shoot("answers")
     # By text, id, name and what was said; keys are text there, and come back after Enter.
     tab.part("search-answers").fill("marble ann")
     assert "r9" in listed(tab, 1)[0]
@@ -261,7 +259,6 @@ def test_keys_answer_wherever_the_focus_was_left(tab, demo):
             tab.answer(key)
             assert menu.input_value() == chosen, choose
         tab.press("z")
-        tab.shoot(f"keys-after-colour-{choose.__name__}")
     tab.shows_answers(3)
 
     for name in ("blend", "links-toggle", "theme", "stage", "panel-quality", "compare"):

@@ -87,7 +87,6 @@ def test_each_kind_opens_asks_takes_answers_and_survives_a_reload(open_tab, stud
             sees(tab)
             tab.answer(key)
         tab.settle(3)
-        tab.shoot(f"kind-{make.__name__}")
         tab.reload(3)
         tab.shows_answers(3)
         tab.wait_for_question()

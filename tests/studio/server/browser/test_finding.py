@@ -34,7 +34,6 @@ def found_by_text(tab):
     expect(tab.part("found-count")).to_have_text(f"15 of {N}")
     tab.shows("announcer", "15 records found")
     tab.shows("filter-said", "Filter: “CAFE lodz”")
-    tab.shoot("found")
     tab.part("question").focus()
     tab.answer("d")
     expect(tab.part("found-count")).to_have_text(f"15 of {N}")
@@ -58,7 +57,6 @@ def nothing_matches(tab):
     tab.shows("filter-said", "nothing matches")
     expect(tab.part("found-actions")).to_be_hidden()
     assert ink(tab) < everything / 3  # but for rings around points
-    tab.shoot("nothing-found")
     tab.part("search").press("Escape")
     expect(tab.part("filter-said")).to_be_hidden()
 
@@ -76,7 +74,6 @@ def found_by_columns_and_doubt(tab, studio):
     n = int(((frame["town"] == "Graz") & (frame["price"] >= 30)).sum())
     expect(tab.part("found-count")).to_have_text(f"{n} of {N}")
     tab.shows("filter-said", "town: Graz, price from 30")
-    tab.shoot("filters")
     tab.part("condition-remove").first.click()
     n = int((frame["price"] >= 30).sum())
     expect(tab.part("found-count")).to_have_text(f"{n} of {N}")
@@ -110,7 +107,6 @@ def a_table_is_gone_through_by_keys_and_kept_as_a_file(tab, tmp_path):
     expect(names).to_have_count(20)
     first = names.first.inner_text().strip()
     expect(names.first.locator("button")).to_be_focused()
-    tab.shoot("table")
     tab.press("ArrowDown")
     expect(names.nth(1).locator("button")).to_be_focused()
     tab.press("PageDown", "PageDown")

@@ -61,7 +61,6 @@ def test_groups_are_found_named_and_kept_through_relearning(open_tab, heaps, tmp
     tab.shows("groups-said", grouping["said"])
     first = tab.part("found-group").first
     expect(first).to_contain_text(f"r{grouping['groups'][0]['medoid']}")
-    tab.shoot("groups")
 
     # With the keyboard alone: choose a group, type a name.
     first.focus()
@@ -140,7 +139,6 @@ def test_groups_are_joined_kept_apart_split_and_asked_for(open_tab, heaps):
     for button, kind in (("merge-groups", "must_link"), ("part-groups", "cannot_link")):
         for k in (0, 1):
             tab.part("found-group").nth(k).click()
-        tab.shoot(button)
         tab.part(button).click()
         tab.shows_answers(1)
         n_pairs = len(links(heaps)[kind]) // 2
@@ -165,7 +163,6 @@ def test_groups_are_joined_kept_apart_split_and_asked_for(open_tab, heaps):
         part = heap[np.argsort(places[:, 0])[:6]]
         tab.press("g")
         tab.draw(around(tab.points()[part]))
-        tab.shoot(gesture)
         tab.part(gesture).click()
         tab.shows_answers(1)
         found(tab, heaps)
@@ -190,4 +187,3 @@ def test_groups_are_joined_kept_apart_split_and_asked_for(open_tab, heaps):
         left, right = tab.question()
         tab.answer("s" if KIND[left] == KIND[right] else "d")
         expect(tab.part("goal")).to_have_value(goal)
-    tab.shoot("goal")

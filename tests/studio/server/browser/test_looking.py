@@ -33,7 +33,6 @@ def a_point_shows_its_record_and_neighbours(tab, demo):
     expect(tab.part("hover-card")).to_be_visible()
     tab.shows("hover-card", str(row))
     expect(tab.part("hover-card").locator("img")).to_be_visible()
-    tab.shoot("hover")
     box = tab.part("question").bounding_box()
     tab.move((box["x"] + 5, box["y"] + 5))
     expect(tab.part("hover-card")).to_be_hidden()
@@ -47,7 +46,6 @@ def a_point_shows_its_record_and_neighbours(tab, demo):
     found = demo.get(f"/api/records/{row}/neighbors?n=10")["neighbors"]
     names = tab.part("neighbours").locator(".near-name").all_inner_texts()
     assert names == [str(one["id"]) for one in found]
-    tab.shoot("neighbours")
     # A neighbour can be answered, and is marked then.
     tab.part("neighbour-same").first.click()
     tab.shows_answers(1)
@@ -72,7 +70,6 @@ def a_neighbour_is_nearer_than_another(tab, demo, tmp_path):
     near.click()
     expect(near).to_have_attribute("aria-pressed", "true")
     expect(far).to_have_text("Than this")
-    tab.shoot("order")
     tab.press("Escape")  # not meant
     expect(far).to_be_hidden()
     tab.part("order-switch").click()
@@ -84,7 +81,6 @@ def a_neighbour_is_nearer_than_another(tab, demo, tmp_path):
     said = [row, found[3]["row"], found[1]["row"]]
     assert demo.get("/api/known")["closer"] == said
     tab.shows("order-said", f"{said[1]} is nearer than {said[2]}.")
-    tab.shoot("order-said")
     tab.shows_answers(0)
 
     tab.part("tab-quality").click()
@@ -122,7 +118,6 @@ def test_the_map_is_blended_coloured_and_has_the_lines_that_are_wanted(tab, demo
     expect(tab.part("help-dialog")).to_be_visible()
     for word in ("same", "different", "unsure", "undo", "redo", "withdraw", "neighbours"):
         tab.shows("help-dialog", word)
-    tab.shoot("help")
     tab.press("s", "Escape")
     expect(tab.part("help-dialog")).to_be_hidden()
     tab.shows_answers(10)
@@ -139,7 +134,6 @@ def the_slider_leads_to_the_euclidean_layout(tab, demo):
     expect(slider).to_have_attribute("aria-valuetext", "Euclidean layout")
     tab.settle()
     assert procrustes(tab.positions(), euclidean)[2] < 1e-9
-    tab.shoot("euclidean")
     ends = tab.positions(), learned
     slider.fill("50")
     tab.settle()
@@ -155,14 +149,11 @@ def colours_have_a_legend(tab):
     tab.part("colour-by").select_option(label="digit")
     expect(tab.part("legend-categories").locator("li")).to_have_count(10)
     assert n_hues(tab) >= plain + 4
-    tab.shoot("digits-coloured")
     tab.part("colour-by").select_option("clusters")
     tab.shows("legend", "cluster")
     expect(tab.part("legend-categories").locator("li")).to_have_count(10)
-    tab.shoot("clusters")
     tab.part("colour-by").select_option("feature-20")
     expect(tab.part("legend-numbers")).to_be_visible()
-    tab.shoot("feature-coloured")
     tab.part("colour-by").select_option("")
     expect(tab.part("legend-numbers")).to_be_hidden()
 
@@ -193,7 +184,6 @@ def test_dark_and_light(open_tab, demo):
         tab.settle()
         dark = scheme == "dark"
         assert (lightness(tab) < 80) is dark
-        tab.shoot(scheme)
         tab.part("theme").click()
         expect(page).to_have_attribute("data-theme", other)
         tab.settle()

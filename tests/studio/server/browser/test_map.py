@@ -29,7 +29,6 @@ def test_the_map_is_by_neighbours_with_names_or_along_principal_axes(open_tab, d
     tab.part("colour-by").select_option(label="digit")
     assert accuracy(tab.positions()) > 0.95
     expect(tab.part("map-progress")).to_be_hidden()
-    tab.shoot("neighbours")
     names_are_where_most_of_their_points_are(tab)
     choice = tab.part("map-choice")
     expect(choice).to_have_value("neighbors")
@@ -105,5 +104,4 @@ def test_maps_of_two_points_and_of_more_than_can_be_told_apart(open_tab, demo, s
 
     # Above 20 000, each of the three clouds has lines around where it is dense.
     tab.wait_for(are_where_points_are)
-    tab.shoot("contours")
     assert open_tab(demo.url).page.evaluate(pieces) == []

@@ -30,7 +30,6 @@ def test_the_question_is_in_sight_wherever_one_looks(open_tab, tales, demo):
         assert tab.page.evaluate("() => window.innerWidth") == width
         assert tab.page.evaluate(WIDE) <= 0
         tab.answer("u")
-        tab.shoot(f"width-{width}")
     tab = open_tab(tales.url, version=tales.state()["version"], viewport=PHONE)
     texts_go_in_the_direction_of_their_letters(tab)
 
@@ -42,7 +41,6 @@ def question_is_in_sight(tab, window):
             "(part) => window.scrollTo(0, part * document.documentElement.scrollHeight)", part
         )
         assert tab.page.evaluate(IN_SIGHT) == ALL, (window, part)
-        tab.shoot(f"narrow-{window['width']}-{part}")
     if window["width"] < 700:
         question, stage = (tab.part(name).bounding_box() for name in ("question", "stage"))
         assert question["y"] < stage["y"]
@@ -70,4 +68,3 @@ def texts_go_in_the_direction_of_their_letters(tab):
     title = tab.part("point").locator(".record-card .value").first
     assert title.evaluate("(one) => getComputedStyle(one).direction") == "ltr"
     assert tab.page.evaluate(WIDE) <= 0
-    tab.shoot("right-to-left")

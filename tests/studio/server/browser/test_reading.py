@@ -27,7 +27,6 @@ def test_texts_and_pictures_are_seen_whole_and_numbers_where_they_stand(open_tab
     left, right = (card.locator("tr.long td").nth(k).bounding_box() for k in (0, 1))
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] <= right["x"]
-    tab.shoot("full-width")
     assert "The end of" not in card.inner_text()
     card.get_by_test_id("show-all").first.click()
     expect(card).to_contain_text("The end of story")
@@ -67,7 +66,6 @@ def pictures_are_large_and_looked_at_more_closely(tab):
     tab.press("x")
     expect(picture).to_have_js_property("naturalWidth", 400)
     assert picture.bounding_box()["width"] >= 390
-    tab.shoot("large-pictures")
     tab.part("compare").get_by_test_id("picture").first.click()
     closer = tab.part("closer")
     expect(closer.locator("img")).to_have_count(2)
@@ -77,7 +75,6 @@ def pictures_are_large_and_looked_at_more_closely(tab):
     panes = closer.locator(".closer-pane")
     panes.first.evaluate("(pane) => pane.scrollTo(40, 30)")
     expect(panes.last).to_have_js_property("scrollTop", 30)  # both move together
-    tab.shoot("closer")
     tab.press("Escape")
     expect(closer).to_be_hidden()
     tab.shows_answers(0)

@@ -73,7 +73,6 @@ def answered_by_keys_and_buttons(tab, people):
     for name in ("review-precision", "review-recall"):
         expect(tab.part(name)).to_contain_text(" to ")
     assert tab.question() == second
-    tab.shoot("review")
 
     # What is undone is asked again.
     tab.press("z")
@@ -115,19 +114,14 @@ def groups_are_downloaded(tab, tmp_path):
     n_groups = len({line["group"] for line in lines})
     tab.shows("n-groups", str(n_groups))
     tab.shows("n-groups", f"of {len(lines)} records")
-    tab.part("theme").click()
-    tab.shoot("review-dark")
 
 
 def fits_into_a_small_window(tab):
     before = tab.page.viewport_size
     tab.page.set_viewport_size({"width": 420, "height": 800})
     tab.settle()
-    tab.part("question").scroll_into_view_if_needed()
-    tab.shoot("review-small")
     tab.part("review-same").first.scroll_into_view_if_needed()
     expect(tab.part("review-same").first).to_be_in_viewport()
-    tab.shoot("review-small-list")
     assert tab.page.evaluate("() => document.documentElement.scrollWidth") <= 420
     tab.page.set_viewport_size(before)
     tab.settle()

@@ -27,7 +27,6 @@ def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
     late.shows("question-hint", "said to be the same in another browser; you said different")
     assert late.question() == pair
     assert said_of(demo, pair) == "must_link"
-    late.shoot("conflict")
     late.press("d")
     expect(late.part("question")).not_to_contain_text("Two answers")
     assert said_of(demo, pair) == "cannot_link"
@@ -88,7 +87,6 @@ def a_name_is_asked_for_once(tab, open_tab, demo):
     expect(tab.part("ask-name")).to_be_visible()
     expect(bob.part("ask-name")).to_be_hidden()
     tab.shows("people", "2 people: Bob, you")
-    tab.shoot("ask-name")
     # It does not stand in the way of keys.
     tab.answer("u")
     tab.part("asked-name").fill("Ann")
@@ -147,7 +145,6 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, copies, tmp
         tab.shows("notice-problem", "a file of that name holds something else")
         tab.shows_answers(1)
         assert tab.question() == question
-        tab.shoot("not-kept")
         assert path.read_text() == "something else\n"
         # Once that is out of the way all is there again.
         path.unlink()
@@ -163,7 +160,7 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, copies, tmp
     tab.shows("gone", "Nothing can be answered until it is back")
     for name in ("answer-same", "answer-different", "answer-unsure", "undo"):
         expect(tab.part(name)).to_be_disabled()
-    tab.shoot("disconnected")
+    tab.shoot()
     # What is pressed all the same is refused, and that is said.
     tab.press("s")
     told = tab.part("notice-problem").filter(has_text="Not kept, since the server does not answer")
@@ -177,7 +174,6 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, copies, tmp
         # The old address is that of an earlier run.
         tab.shows("connection", "not connected")
         expect(tab.page.locator("#notices")).to_contain_text("started anew")
-        tab.shoot("started-anew")
         tab.complaints.clear()  # of requests and connections refused
         other.check()
         other.page.close()

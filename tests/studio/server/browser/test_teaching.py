@@ -37,7 +37,6 @@ def the_demo_is_drawn_and_asks_no_other_server(tab, demo):
     pictures = tab.part("compare").locator("img")
     expect(pictures).to_have_count(2)
     tab.wait_for(lambda: pictures.first.evaluate("(image) => image.naturalWidth > 0"))
-    tab.shoot("demo")
 
     # Unsure is an answer by which nothing moves.
     before = tab.positions()
@@ -82,7 +81,6 @@ def test_answers_move_the_points_and_undo_brings_them_back(open_tab, demo):
     # Each answer was timed: pressed, sent, layout here, frame drawn.
     for entry in tab.trace(4):
         assert entry["keydownAt"] <= entry["sentAt"] <= entry["layoutAt"] <= entry["firstFrameAt"]
-    tab.shoot("four-answers")
 
     # A reload finds everything.
     tab.answer("u")
@@ -151,7 +149,6 @@ def teach_two_groups(tab, demo, word, kind):
         # Points right at the line may count either way.
         assert len(outline.rows(-2)) <= n <= len(outline.rows(2))
         groups.append(outline.rows(2))
-    tab.shoot(f"lasso-{key}")
     version = demo.state()["version"]
     tab.press(key)
     expect(tab.part("notice-note").filter(has_text=word)).to_contain_text("recorded")
@@ -176,7 +173,6 @@ def test_what_looks_wrong_is_shown_beside_how_good_it_is(tab, demo):
     tab.part("tab-suspects").click()
     first = report["suspects"][0]
     expect(tab.part("suspect").first).to_contain_text(first["said"])
-    tab.shoot("suspects")
     tab.press("w")
     tab.shows_answers(79)
     expect(tab.part("suspects")).not_to_contain_text(first["said"])
@@ -186,10 +182,7 @@ def test_what_looks_wrong_is_shown_beside_how_good_it_is(tab, demo):
     tab.part("tab-quality").click()
     expect(tab.part("auc")).to_be_visible()
     expect(tab.part("euclidean-auc")).to_be_visible()
-    tab.shoot("quality")
     tab.shows("outlook-said", tab.hears(demo)["outlook"]["said"][1:])  # but for its capital
-    tab.part("outlook-said").evaluate("(line) => line.scrollIntoView({ block: 'center' })")
-    tab.shoot("outlook")
 
     # Each figure has an interval, and the curve is there after a reload.
     oracle.teach(demo, 2)

@@ -77,7 +77,6 @@ def begin_again(tab, demo):
 def a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
     before, n = links(demo), tab.answers()
     left, rows = shown(tab)
-    tab.shoot("which")
     assert [DIGITS[row] for row in rows] == [0, 1, 2]
     expect(tab.part("question").locator("h2")).to_have_text("Which is it like?")
     tab.press("9")  # there is no such group
@@ -131,7 +130,6 @@ def an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
     tab.shows("notice-note", "contradicts other answers")
     expect(tab.part("contradiction").first).to_be_visible()
     assert demo.state()["conflicts"] >= 1
-    tab.shoot("contradiction")
     tab.part("ask-contradiction").first.click()
     tab.shows("question", "Asked again")
 
@@ -170,4 +168,3 @@ def test_records_with_text_are_placed_by_keys(texts, open_tab):
         tab.answer(key_for(KINDS, left, rows))
         assert len(links(texts)["must_link"]) == n_must + 2
     assert n_beside > 0
-    tab.shoot("which-texts")

@@ -35,7 +35,6 @@ def test_pairs_of_the_card_and_of_the_map_are_explained(open_tab, demo, tellers)
     expect(first).to_have_attribute("aria-expanded", "true")
     expect(tab.part("why").locator(".compared img").first).to_be_visible()
     expect(tab.page.locator(".ring.looked:visible")).to_have_count(2)
-    tab.shoot("why")
     first.click()
     expect(tab.part("why").locator(".compared")).to_have_count(0)
     # The next pair is judged before its reasons are seen.
@@ -116,4 +115,3 @@ def words_of_records_are_marked(tab, tellers):
     told = {word["text"] for words in why["words"].values() for word in words}
     marks = tab.part("why-columns").locator("mark").all_inner_texts()
     assert {mark.lower() for mark in marks} <= told
-    tab.shoot("why-words")

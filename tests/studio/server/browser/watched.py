@@ -5,7 +5,7 @@ import io
 import os
 import time
 from contextlib import contextmanager
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from benchmarks.studio.browser import PATIENCE_MS, Tab
 PIXELS, DIGITS = (part[:300] for part in load_digits(return_X_y=True))
 # Where pictures of the page are kept, to be looked at; none are taken without.
 SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
+_NUMBERS = count()
 # As people turn questions beside several groups off; pages without an address keep nothing.
 PAIRS_ONLY = "try { localStorage.setItem('nearkin-by-groups', 'off') } catch {}"
 WINDOW = {"width": 1200, "height": 780}
@@ -42,8 +43,8 @@ class WatchedTab(Tab):
     def __init__(self, page, url):
         super().__init__(page)
         self.url = url
-        self.complaints = []
-        self.addresses = []
+        self.seen = None
+        self.complaints, self.addresses = [], []
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("dialog", self._refuse)
@@ -177,10 +178,17 @@ class WatchedTab(Tab):
     def shows_answers(self, n):
         expect(self.part("answers")).to_have_text(f"{n} answer{'s' * (n != 1)}")
 
-    def shoot(self, name):
-        """Keep a picture of the page, if somebody wants to look at it."""
-        if SCREENSHOTS:
-            self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
+    def rest(self, **wanted):
+        super().rest(**wanted)
+        self.shoot()
+
+    def shoot(self):
+        """Keep a picture of the page if somebody wants to look at it, and it has changed."""
+        if SCREENSHOTS and (picture := self.page.screenshot()) != self.seen:
+            self.seen = picture
+            test = os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].partition(" ")[0]
+            Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
+            (Path(SCREENSHOTS) / f"{test}-{next(_NUMBERS):03}.png").write_bytes(picture)
 
     def pixels(self, name="points"):
         """The colours of a part of the page as it is on the screen, once it has settled."""
