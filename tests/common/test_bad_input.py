@@ -28,11 +28,8 @@ from tests.common.learners import (
 pytestmark = pytest.mark.usefixtures("few_ingredients")
 
 
-@pytest.fixture(scope="module")
-def data():
-    X, y, pairs, X_new = example()
-    X.flags.writeable = y.flags.writeable = False
-    return X, y, pairs, X_new
+DATA = X, Y, PAIRS, X_NEW = example()
+X.flags.writeable = Y.flags.writeable = False
 
 
 # What is said about the rows
@@ -90,9 +87,8 @@ REFUSED_BY_SCORE = [
 
 
 @all_learners
-def test_what_is_refused(learner, data):
-    X, y, _, _ = data
-    metric, rows = fitted(learner, X, y), as_seen_by(learner, X)
+def test_what_is_refused(learner):
+    metric, rows = fitted(learner, X, Y), as_seen_by(learner, X)
     for error, message, given in REFUSED_BY_FIT:
         with pytest.raises(error, match=message):
             clone(learner).fit(rows, **given)
@@ -102,11 +98,10 @@ def test_what_is_refused(learner, data):
 
 
 @all_learners
-def test_empty_pairs_beside_labels_change_nothing(learner, data):
-    X, y, _, _ = data
+def test_empty_pairs_beside_labels_change_nothing(learner):
     rows = as_seen_by(learner, X)
-    with_empty = fitted(learner, X, y, nk.Pairs())
-    assert_array_equal(with_empty.transform(rows), fitted(learner, X, y).transform(rows))
+    with_empty = fitted(learner, X, Y, nk.Pairs())
+    assert_array_equal(with_empty.transform(rows), fitted(learner, X, Y).transform(rows))
 
 
 @each(
@@ -122,13 +117,12 @@ def test_row_numbers_that_are_none(given, error, message):
 
 
 @all_learners
-def test_must_link_of_a_row_with_itself_says_nothing(learner, data):
-    X, _, pairs, _ = data
+def test_must_link_of_a_row_with_itself_says_nothing(learner):
     rows = as_seen_by(learner, X)
-    with_self = nk.Pairs([*pairs.must_link.tolist(), (4, 4)], pairs.cannot_link)
+    with_self = nk.Pairs([*PAIRS.must_link.tolist(), (4, 4)], PAIRS.cannot_link)
     assert_array_equal(
         fitted(learner, X, pairs=with_self).transform(rows),
-        fitted(learner, X, pairs=pairs).transform(rows),
+        fitted(learner, X, pairs=PAIRS).transform(rows),
     )
 
 
@@ -138,9 +132,8 @@ def test_cannot_link_of_a_row_with_itself():
 
 
 @all_learners
-def test_same_pair_as_must_and_cannot(learner, data):
-    X, _, pairs, _ = data
-    both = pairs + nk.Pairs([(0, 1), (2, 3)], [(0, 1)])
+def test_same_pair_as_must_and_cannot(learner):
+    both = PAIRS + nk.Pairs([(0, 1), (2, 3)], [(0, 1)])
     with pytest.warns(UserWarning, match="rows 0 and 1 cannot be linked, yet 0 = 1") as record:
         metric = clone(learner).fit(as_seen_by(learner, X), pairs=both)
     assert record[0].filename == __file__
@@ -148,17 +141,15 @@ def test_same_pair_as_must_and_cannot(learner, data):
 
 
 @all_learners
-def test_pairs_against_the_labels(learner, data):
-    X, y, _, _ = data
-    other = int(np.flatnonzero(y != y[0])[0])
+def test_pairs_against_the_labels(learner):
+    other = int(np.flatnonzero(Y[0] != Y)[0])
     with pytest.warns(UserWarning, match=rf"must-link \(0, {other}\) .* different labels"):
-        metric = clone(learner).fit(as_seen_by(learner, X), y, pairs=nk.Pairs([(0, other)]))
+        metric = clone(learner).fit(as_seen_by(learner, X), Y, pairs=nk.Pairs([(0, other)]))
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
 
 
 @all_learners
-def test_labels_of_one_class_are_must_links(learner, data):
-    X, _, _, _ = data
+def test_labels_of_one_class_are_must_links(learner):
     # Points of pairs, not of labels, are landmarks.
     if learner.get_params().get("n_landmarks") and not isinstance(learner, nk.MetricLearner):
         learner = clone(learner).set_params(n_landmarks=None, landmarks=np.arange(25))
@@ -182,8 +173,7 @@ def test_labels_of_one_class_are_must_links(learner, data):
 
 
 @all_learners
-def test_every_label_another_class(learner, data):
-    X, _, _, _ = data
+def test_every_label_another_class(learner):
     if isinstance(learner, nk.RCA | nk.LMNN) or getattr(learner, "weighting", None) == "paper":
         with pytest.raises(ValueError, match="must-links"):
             fitted(learner, X, np.arange(50))
@@ -193,9 +183,9 @@ def test_every_label_another_class(learner, data):
 
 
 @each("learner", [nk.RCA(), nk.KernelBeta(weighting="paper")])
-def test_cannot_links_alone_where_must_links_are_needed(learner, data):
+def test_cannot_links_alone_where_must_links_are_needed(learner):
     with pytest.raises(ValueError, match="must-links"):
-        clone(learner).fit(data[0], pairs=nk.Pairs(cannot_link=[(0, 1)]))
+        clone(learner).fit(X, pairs=nk.Pairs(cannot_link=[(0, 1)]))
 
 
 # The rows themselves
@@ -203,15 +193,14 @@ def test_cannot_links_alone_where_must_links_are_needed(learner, data):
 
 @all_learners
 @each("value", [np.nan, np.inf, -np.inf])
-def test_nan_and_infinity_in_x(learner, value, data):
-    X, y, _, _ = data
+def test_nan_and_infinity_in_x(learner, value):
     rows = as_seen_by(learner, X)
     bad = rows.copy()
     bad[3, 1] = value
     said = f"{'NaN' if np.isnan(value) else 'infinity'} in row 3, column 1"
     with pytest.raises(ValueError, match=f"X contains {said}"):
-        clone(learner).fit(bad, y)
-    metric = fitted(learner, X, y)
+        clone(learner).fit(bad, Y)
+    metric = fitted(learner, X, Y)
     for method in (metric.transform, metric.distance, metric.kernel_matrix):
         with pytest.raises(ValueError, match=f"X contains {said}"):
             method(bad)
@@ -228,13 +217,12 @@ def of_mixed_types(X):
 
 
 @all_learners_of_rows
-def test_columns_that_are_not_numbers(learner, data):
-    X, y, _, _ = data
+def test_columns_that_are_not_numbers(learner):
     library = pl if isinstance(learner, nk.RCA | nk.MetricLearner) else pd
     frame = library.DataFrame(of_mixed_types(X))
     if library is pd:
         frame["bought"] = pd.to_datetime(frame["bought"])
-    metric = clone(learner).fit(frame, y)
+    metric = clone(learner).fit(frame, Y)
     assert metric.table_.kinds_ == {
         "width": "number", "kind": "category", "bought": "date", "area": "number",
     }  # fmt: skip
@@ -242,7 +230,7 @@ def test_columns_that_are_not_numbers(learner, data):
     assert_array_equal(Z, metric.map_.apply(metric.table_.transform(frame)))
     assert metric.n_features_in_ == len(metric.table_.groups_)
     numbers = library.DataFrame({name: np.arange(50.0) for name in frame.columns})
-    metric = clone(learner).fit(numbers, y)
+    metric = clone(learner).fit(numbers, Y)
     for method in (metric.transform, metric.distance, metric.kernel_matrix):
         with pytest.raises(ValueError, match="2 of the 4 columns of X are not numbers"):
             method(frame)
@@ -259,34 +247,32 @@ def test_columns_that_are_not_numbers(learner, data):
         (pl.Series([[1.0]] * 50), "List"),
     ],
 )
-def test_what_scikit_learn_would_take_for_a_number(column, kind, data):
+def test_what_scikit_learn_would_take_for_a_number(column, kind):
     library = pl if isinstance(column, pl.Series) else pd
-    frame = library.DataFrame({"a": column, "b": data[0][:, 0]})
+    frame = library.DataFrame({"a": column, "b": X[:, 0]})
     with pytest.raises(ValueError, match=rf"1 of the 2 columns .*: 'a' \({kind}\)\. Turn"):
         nk.MPCKMeans(2).fit(frame)
 
 
-def test_many_columns_that_are_not_numbers(data):
+def test_many_columns_that_are_not_numbers():
     frame = pd.DataFrame({f"c{i}": ["x"] * 50 for i in range(8)})
     with pytest.raises(ValueError, match=r"8 of the 8 .*'c4' \(String\) and 3 more\. Turn"):
         nk.MPCKMeans(2).fit(frame)
     with pytest.raises(ValueError, match="no column of the table tells rows apart"):
-        nk.RCA().fit(frame, data[1])
+        nk.RCA().fit(frame, Y)
 
 
 @each("dtype", [bool, object, "Int64", "Float32", "float16"])
-def test_columns_that_are_numbers_of_any_type(dtype, data):
-    X, y, _, _ = data
+def test_columns_that_are_numbers_of_any_type(dtype):
     frame = pd.DataFrame({"a": (X[:, 0] > 0).astype(int), "b": X[:, 1].round()})
-    plain = nk.RCA().fit(frame.to_numpy(), y)
+    plain = nk.RCA().fit(frame.to_numpy(), Y)
     frame["a"] = frame["a"].astype(dtype)
-    assert_allclose(nk.RCA().fit(frame, y).transform(frame), plain.transform(frame.to_numpy()))
+    assert_allclose(nk.RCA().fit(frame, Y).transform(frame), plain.transform(frame.to_numpy()))
 
 
-def test_columns_without_names(data):
-    X, y, _, _ = data
+def test_columns_without_names():
     frame = pd.DataFrame(X)
-    assert_allclose(nk.RCA().fit(frame, y).transform(X), nk.RCA().fit(X, y).transform(X))
+    assert_allclose(nk.RCA().fit(frame, Y).transform(X), nk.RCA().fit(X, Y).transform(X))
 
 
 @all_classes
@@ -297,46 +283,42 @@ def test_one_row(learner):
 
 
 @all_learners
-def test_one_new_row_is_fine(learner, data):
-    X, y, _, X_new = data
-    metric = fitted(learner, X, y)
-    one = as_seen_by(learner, X_new[:1], X)
-    many = as_seen_by(learner, X_new, X)
+def test_one_new_row_is_fine(learner):
+    metric = fitted(learner, X, Y)
+    one = as_seen_by(learner, X_NEW[:1], X)
+    many = as_seen_by(learner, X_NEW, X)
     # A product of one row may round differently.
     assert_allclose(metric.transform(one), metric.transform(many)[:1], atol=1e-10)
     assert metric.distance(one).shape == (1, 1)
 
 
 @all_classes
-def test_no_row(learner, data):
-    X, y, _, _ = data
+def test_no_row(learner):
     rows = as_seen_by(learner, X)
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        clone(learner).fit(rows[:0], y[:0])
+        clone(learner).fit(rows[:0], Y[:0])
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        fitted(learner, X, y).transform(rows[:0])
+        fitted(learner, X, Y).transform(rows[:0])
 
 
 @all_learners_of_rows
-def test_one_column(learner, data):
-    X, y, pairs, _ = data
-    metric = clone(learner).fit(X[:, 2:], pairs=pairs)
+def test_one_column(learner):
+    metric = clone(learner).fit(X[:, 2:], pairs=PAIRS)
     assert np.isfinite(metric.transform(X[:, 2:])).all()
-    assert metric.score(X[:, 2:], y) > 0.9
+    assert metric.score(X[:, 2:], Y) > 0.9
 
 
 @all_classes
-def test_other_number_of_columns(learner, data):
-    X, y, _, _ = data
+def test_other_number_of_columns(learner):
     rows = as_seen_by(learner, X)
     wider = np.column_stack([rows, rows[:, 0]])
     with pytest.raises(ValueError, match=f"X has {rows.shape[1] + 1} features, but"):
-        fitted(learner, X, y).transform(wider)
+        fitted(learner, X, Y).transform(wider)
 
 
 @all_learners_of_rows
-def test_constant_columns_give_finite_distances(learner, data):
-    X, _, pairs, X_new = data
+def test_constant_columns_give_finite_distances(learner):
+    X, _, pairs, X_new = DATA
     X, X_new = (np.column_stack([A, np.full(len(A), -1e6 / 3)]) for A in (X, X_new))
     D = clone(learner).fit(X, pairs=pairs).distance(X_new)
     assert np.isfinite(D).all()
@@ -348,8 +330,8 @@ def test_constant_columns_give_finite_distances(learner, data):
     "name",
     ["exact", "landmarks", "iterated", "nystroem", "laplacian", "linear", "RCA as published"],
 )
-def test_constant_columns_change_nothing_where_only_differences_count(name, value, data):
-    X, _, pairs, X_new = data
+def test_constant_columns_change_nothing_where_only_differences_count(name, value):
+    X, _, pairs, X_new = DATA
     expected = fitted(LEARNERS[name], X, pairs=pairs).distance(X_new)
     X, X_new = (np.column_stack([A, np.full(len(A), value)]) for A in (X, X_new))
     D = fitted(LEARNERS[name], X, pairs=pairs).distance(X_new)
@@ -358,18 +340,17 @@ def test_constant_columns_change_nothing_where_only_differences_count(name, valu
 
 
 @all_learners
-def test_duplicated_rows(learner, data):
-    X, y, pairs, _ = data
+def test_duplicated_rows(learner):
     doubled = np.concatenate([X, X, X[:5]])
-    labels = np.r_[y, y, y[:5]]
+    labels = np.r_[Y, Y, Y[:5]]
     metric = fitted(learner, doubled, labels)
     Z = metric.transform(as_seen_by(learner, doubled))
     assert np.isfinite(Z).all()
     scale = np.abs(Z).max()
     assert_allclose(Z[50:100], Z[:50], atol=1e-9 * scale)
     # Distance 0 to a landmark, for training rows and for pairs between copies.
-    cannot = pairs.cannot_link if isinstance(learner, nk.LMNN) else []  # which cannot do without
-    known = nk.Pairs([(0, 50), *pairs.must_link], cannot, n_rows=105)
+    cannot = PAIRS.cannot_link if isinstance(learner, nk.LMNN) else []  # which cannot do without
+    known = nk.Pairs([(0, 50), *PAIRS.must_link], cannot, n_rows=105)
     metric = fitted(learner, doubled, pairs=known)
     rows = as_seen_by(learner, doubled)
     assert_allclose(metric.pair_distance(rows[:50], rows[50:100]), 0, atol=1e-9 * scale)
@@ -407,30 +388,27 @@ def test_all_points_identical_for_rca(name, row, dtype):
 
 
 @all_learners_of_rows
-def test_extreme_new_rows(learner, data):
-    X, y, _, X_new = data
-    metric = fitted(learner, X, y)
-    far = X_new.copy()
+def test_extreme_new_rows(learner):
+    metric = fitted(learner, X, Y)
+    far = X_NEW.copy()
     far[4] *= 1e100
     Z = metric.transform(far)
     assert np.isfinite(Z).all()
-    others = np.arange(len(X_new)) != 4
-    assert_allclose(Z[others], metric.transform(X_new)[others], atol=1e-10)
+    others = np.arange(len(X_NEW)) != 4
+    assert_allclose(Z[others], metric.transform(X_NEW)[others], atol=1e-10)
 
 
-def test_new_rows_whose_kernel_values_overflow(data):
-    X, y, _, X_new = data
-    far = X_new.copy()
+def test_new_rows_whose_kernel_values_overflow():
+    far = X_NEW.copy()
     far[4] *= 1e145
     with pytest.raises(ValueError, match=r"values of row 4 are not finite.*StandardScaler"):
-        fitted(LEARNERS["poly"], X, y).transform(far)
+        fitted(LEARNERS["poly"], X, Y).transform(far)
 
 
 @all_classes
-def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
-    X, y, _, _ = data
+def test_rows_of_unequal_number_for_a_row_by_row_distance(learner):
     rows = as_seen_by(learner, X)
-    metric = fitted(learner, X, y)
+    metric = fitted(learner, X, Y)
     for method in (metric.pair_distance, metric.same):
         with pytest.raises(ValueError, match=r"X_a has 50 rows and X_b has 49.*Use distance"):
             method(rows, rows[:49])
@@ -439,22 +417,20 @@ def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
 # Landmarks and neighbours
 
 
-def test_fewer_rows_than_neighbors(data):
-    X, _, _, X_new = data
+def test_fewer_rows_than_neighbors():
     pairs = nk.Pairs([(0, 1)], [(0, 2)])
     many = nk.KernelBeta(n_neighbors=20).fit(X[:4], pairs=pairs)
     four = nk.KernelBeta(n_neighbors=4).fit(X[:4], pairs=pairs)
-    assert_array_equal(many.transform(X_new), four.transform(X_new))
+    assert_array_equal(many.transform(X_NEW), four.transform(X_NEW))
 
 
 @each("strategy", ["random", "kmeans++", "farthest", "leverage"])
-def test_more_landmarks_than_rows_are_all_rows(strategy, data):
-    X, _, pairs, X_new = data
-    exact = nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
+def test_more_landmarks_than_rows_are_all_rows(strategy):
+    exact = nk.KernelBeta(random_state=0).fit(X, pairs=PAIRS)
     metric = nk.KernelBeta(n_landmarks=10_000, landmarks=strategy, random_state=0)
-    metric.fit(X, pairs=pairs)
+    metric.fit(X, pairs=PAIRS)
     assert_array_equal(metric.landmarks_, np.arange(50))
-    assert_array_equal(metric.transform(X_new), exact.transform(X_new))
+    assert_array_equal(metric.transform(X_NEW), exact.transform(X_NEW))
 
 
 # Kernels
@@ -513,12 +489,11 @@ GIVEN = {"kernel": "precomputed"}
         (GIVEN, sparse_kernel, r"is dense: give K.toarray\(\)"),
     ],
 )
-def test_landmarks_and_kernels_that_are_none(settings, make_rows, message, data):
-    X, y, _, _ = data
+def test_landmarks_and_kernels_that_are_none(settings, make_rows, message):
     rows = X if make_rows is None else make_rows(X)
     error = TypeError if make_rows is sparse_kernel else ValueError
     with pytest.raises(error, match=message):
-        nk.KernelBeta(**settings).fit(rows, y)
+        nk.KernelBeta(**settings).fit(rows, Y)
 
 
 # Parameters
@@ -580,12 +555,11 @@ WRONG = {
 
 
 @each("learner", WRONG)
-def test_wrong_parameter(learner, data):
-    X, y, _, _ = data
+def test_wrong_parameter(learner):
     for name, values in WRONG[learner].items():
         for value in values:
             with pytest.raises(ValueError, match=f"'{name}' parameter of {learner} must be .* Got"):
-                getattr(nk, learner)(**{name: value}).fit(X, y)
+                getattr(nk, learner)(**{name: value}).fit(X, Y)
 
 
 @all_classes

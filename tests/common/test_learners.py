@@ -106,16 +106,13 @@ def test_every_public_learner_is_in_the_list():
     assert public == {type(learner) for learner in LEARNERS.values()}
 
 
-@pytest.fixture(scope="module")
-def data():
-    return example()
+DATA = X, Y, PAIRS, X_NEW = example()
 
 
 @all_settings
-def test_metric_axioms(learner, data):
-    X, _, pairs, X_new = data
-    metric = fitted(learner, X, pairs=pairs)
-    D = metric.distance(as_seen_by(learner, X_new, X))
+def test_metric_axioms(learner):
+    metric = fitted(learner, X, pairs=PAIRS)
+    D = metric.distance(as_seen_by(learner, X_NEW, X))
     assert D.shape == (30, 30)
     assert (D >= 0).all()
     assert_array_equal(D, D.T)
@@ -126,10 +123,9 @@ def test_metric_axioms(learner, data):
 
 
 @all_settings
-def test_distances_kernel_values_and_verdicts_are_those_of_the_embedding(learner, data):
-    X, _, pairs, X_new = data
-    metric = fitted(learner, X, pairs=pairs)
-    A, B = as_seen_by(learner, X_new[:15], X), as_seen_by(learner, X_new[15:], X)
+def test_distances_kernel_values_and_verdicts_are_those_of_the_embedding(learner):
+    metric = fitted(learner, X, pairs=PAIRS)
+    A, B = as_seen_by(learner, X_NEW[:15], X), as_seen_by(learner, X_NEW[15:], X)
     Z_a, Z_b = metric.transform(A), metric.transform(B)
     assert Z_a.shape == (15, metric.n_components_)
     expected = [[np.linalg.norm(a - b) for b in Z_b] for a in Z_a]
@@ -148,13 +144,12 @@ def test_distances_kernel_values_and_verdicts_are_those_of_the_embedding(learner
 
 
 @all_settings
-def test_threshold_tells_the_training_pairs_apart_best(learner, data):
-    X, _, pairs, _ = data
-    metric = fitted(learner, X, pairs=pairs)
+def test_threshold_tells_the_training_pairs_apart_best(learner):
+    metric = fitted(learner, X, pairs=PAIRS)
     rows = as_seen_by(learner, X)
     must, cannot = (
         metric.pair_distance(rows[links[:, 0]], rows[links[:, 1]])
-        for links in (pairs.must_link, pairs.cannot_link)
+        for links in (PAIRS.must_link, PAIRS.cannot_link)
     )
 
     def right(threshold):
@@ -166,9 +161,8 @@ def test_threshold_tells_the_training_pairs_apart_best(learner, data):
 
 
 @all_learners
-def test_threshold_without_cannot_links_lies_above_most_must_links(learner, data):
-    X, y, _, _ = data
-    pairs = Pairs.from_labels(y, 12, kind="must", random_state=0)
+def test_threshold_without_cannot_links_lies_above_most_must_links(learner):
+    pairs = Pairs.from_labels(Y, 12, kind="must", random_state=0)
     if isinstance(learner, LMNN):
         with pytest.raises(ValueError, match="rows that differ, but no two do"):
             fitted(learner, X, pairs=pairs)
@@ -183,35 +177,33 @@ def test_threshold_without_cannot_links_lies_above_most_must_links(learner, data
 
 
 @all_learners
-def test_score_is_the_pair_auc_of_the_embedding(learner, data):
-    X, y, pairs, _ = data
-    metric = fitted(learner, X, pairs=pairs)
+def test_score_is_the_pair_auc_of_the_embedding(learner):
+    metric = fitted(learner, X, pairs=PAIRS)
     rows = as_seen_by(learner, X)
     Z = metric.transform(rows)
-    held_out = Pairs.from_labels(y, 30, random_state=7)
-    assert_allclose(metric.score(rows, y), pair_auc(Z, y))
+    held_out = Pairs.from_labels(Y, 30, random_state=7)
+    assert_allclose(metric.score(rows, Y), pair_auc(Z, Y))
     assert_allclose(metric.score(rows, pairs=held_out), pair_auc(Z, pairs=held_out))
-    partial = np.where(np.arange(50) < 20, y, -1)
-    assert_allclose(metric.score(rows, partial), pair_auc(Z[:20], y[:20]))
+    partial = np.where(np.arange(50) < 20, Y, -1)
+    assert_allclose(metric.score(rows, partial), pair_auc(Z[:20], Y[:20]))
     both = metric.score(rows, partial, pairs=held_out)
     assert_allclose(both, pair_auc(Z, partial, pairs=held_out))
 
 
 @all_learners
-def test_labels_pairs_and_both_teach(learner, data):
+def test_labels_pairs_and_both_teach(learner):
     if isinstance(learner, Euclidean):
         return  # nothing is learned but the threshold
-    X, y, pairs, _ = data
     rows = as_seen_by(learner, X)
-    partial = np.where(np.arange(50) < 20, y, -1)
+    partial = np.where(np.arange(50) < 20, Y, -1)
     embeddings = [
         fitted(learner, X, **evidence).transform(rows)
         for evidence in (
-            {"y": y},
+            {"y": Y},
             {"y": partial},
-            {"pairs": pairs},
-            {"y": partial, "pairs": pairs},
-            {"y": np.array(["b", "a"])[y]},
+            {"pairs": PAIRS},
+            {"y": partial, "pairs": PAIRS},
+            {"y": np.array(["b", "a"])[Y]},
         )
     ]
     for i, Z in enumerate(embeddings[:4]):
@@ -222,33 +214,30 @@ def test_labels_pairs_and_both_teach(learner, data):
 
 
 @all_learners
-def test_unknown_labels_change_nothing_beside_pairs(learner, data):
-    X, _, pairs, _ = data
+def test_unknown_labels_change_nothing_beside_pairs(learner):
     rows = as_seen_by(learner, X)
-    without = fitted(learner, X, pairs=pairs)
-    with_unknown = fitted(learner, X, y=np.full(50, -1), pairs=pairs)
+    without = fitted(learner, X, pairs=PAIRS)
+    with_unknown = fitted(learner, X, y=np.full(50, -1), pairs=PAIRS)
     assert_array_equal(with_unknown.transform(rows), without.transform(rows))
     assert with_unknown.threshold_ == without.threshold_
 
 
 @each("name", ["ITML", "GMML", "ColumnWeights", "Generative", "LMNN"])
-def test_components_are_principal_axes_of_the_learned_space(name, data):
-    X, y, _, _ = data
-    metric = fitted(LEARNERS[name], X, y)
+def test_components_are_principal_axes_of_the_learned_space(name):
+    metric = fitted(LEARNERS[name], X, Y)
     Z = metric.transform(X)
     assert_allclose(Z.mean(axis=0), 0, atol=1e-9 * np.abs(Z).max())
     covariance = Z.T @ Z
     assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
     assert (np.diff(np.diag(covariance)) <= 0).all()
     if name != "LMNN":  # which learns another map to fewer dimensions
-        two = clone(LEARNERS[name]).set_params(n_components=2).fit(X, y)
+        two = clone(LEARNERS[name]).set_params(n_components=2).fit(X, Y)
         assert_allclose(two.transform(X), Z[:, :2], atol=1e-9 * np.abs(Z).max())
 
 
 @all_settings
-def test_transform_is_the_map(learner, data):
-    X, _, pairs, X_new = data
-    metric, rows = fitted(learner, X, pairs=pairs), as_seen_by(learner, X_new, X)
+def test_transform_is_the_map(learner):
+    metric, rows = fitted(learner, X, pairs=PAIRS), as_seen_by(learner, X_NEW, X)
     assert_array_equal(metric.map_.apply(rows), metric.transform(rows))
     assert_allclose(metric.map_.apply(rows[3:4]), metric.transform(rows)[3:4], rtol=1e-7)
 
@@ -259,11 +248,10 @@ def frame_for(learner):
 
 
 @all_learners
-def test_set_output_gives_frames_and_leaves_distances_alone(learner, data):
-    X, y, _, _ = data
+def test_set_output_gives_frames_and_leaves_distances_alone(learner):
     rows, library = as_seen_by(learner, X), frame_for(learner)
-    plain = fitted(learner, X, y)
-    metric = clone(learner).set_output(transform=library.__name__).fit(rows, y)
+    plain = fitted(learner, X, Y)
+    metric = clone(learner).set_output(transform=library.__name__).fit(rows, Y)
     Z = metric.transform(rows)
     assert isinstance(Z, library.DataFrame)
     prefix = type(learner).__name__.lower()
@@ -272,23 +260,22 @@ def test_set_output_gives_frames_and_leaves_distances_alone(learner, data):
     assert_array_equal(np.asarray(Z), plain.transform(rows))
     assert isinstance(metric.distance(rows), np.ndarray)
     assert_array_equal(metric.distance(rows), plain.distance(rows))
-    assert metric.score(rows, y) == plain.score(rows, y)
+    assert metric.score(rows, Y) == plain.score(rows, Y)
     assert metric.threshold_ == plain.threshold_
 
 
 @all_learners
-def test_frames_go_in_and_their_columns_are_checked(learner, data):
-    X, y, pairs, _ = data
+def test_frames_go_in_and_their_columns_are_checked(learner):
     frame = frame_for(learner).DataFrame
     rows = as_seen_by(learner, X)
     names = [f"column {i}" for i in range(rows.shape[1])]
     given_frame = frame(dict(zip(names, rows.T, strict=True)))
-    metric = clone(learner).fit(given_frame, y)
+    metric = clone(learner).fit(given_frame, Y)
     assert metric.feature_names_in_.tolist() == names
-    plain = fitted(learner, X, y)
+    plain = fitted(learner, X, Y)
     # Frames hold columns, arrays rows: sums run in another order.
     assert_allclose(metric.transform(given_frame), plain.transform(rows), atol=1e-12)
-    assert_allclose(metric.score(given_frame, pairs=pairs), plain.score(rows, pairs=pairs))
+    assert_allclose(metric.score(given_frame, pairs=PAIRS), plain.score(rows, pairs=PAIRS))
     turned = frame(dict(zip(names[::-1], rows.T[::-1], strict=True)))  # known by their names
     assert_allclose(metric.transform(turned), metric.transform(given_frame), atol=1e-12)
     with pytest.raises(ValueError, match="feature names should match"):
@@ -296,16 +283,15 @@ def test_frames_go_in_and_their_columns_are_checked(learner, data):
 
 
 @all_learners_of_rows
-def test_pairs_pass_through_a_pipeline(learner, data):
-    X, _, pairs, X_new = data
+def test_pairs_pass_through_a_pipeline(learner):
     scaler = StandardScaler().fit(X)
-    expected = fitted(learner, scaler.transform(X), pairs=pairs).transform(scaler.transform(X_new))
+    expected = fitted(learner, scaler.transform(X), pairs=PAIRS).transform(scaler.transform(X_NEW))
     pipeline = make_pipeline(StandardScaler(), clone(learner))
-    by_name = {f"{pipeline.steps[-1][0]}__pairs": pairs}
-    assert_array_equal(pipeline.fit(X, **by_name).transform(X_new), expected)
+    by_name = {f"{pipeline.steps[-1][0]}__pairs": PAIRS}
+    assert_array_equal(pipeline.fit(X, **by_name).transform(X_NEW), expected)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(StandardScaler(), clone(learner)).fit(X, pairs=pairs)
-        assert_array_equal(routed.transform(X_new), expected)
+        routed = make_pipeline(StandardScaler(), clone(learner)).fit(X, pairs=PAIRS)
+        assert_array_equal(routed.transform(X_NEW), expected)
         # Pipeline.score itself routes sample_weight, which no metric takes, in any case.
         assert learner.get_metadata_routing().consumes("score", ["pairs"]) == {"pairs"}
         silent = clone(learner).set_fit_request(pairs=False)
@@ -313,25 +299,23 @@ def test_pairs_pass_through_a_pipeline(learner, data):
 
 
 @all_learners
-def test_pairs_follow_their_rows_through_folds(learner, data):
-    X, _, pairs, _ = data
+def test_pairs_follow_their_rows_through_folds(learner):
     rows = as_seen_by(learner, X)
-    found = nearkin.cross_validate(learner, rows, pairs=pairs, cv=2, return_estimator=True)
-    folds = nearkin.PairKFold(2).split(rows, pairs=pairs)
+    found = nearkin.cross_validate(learner, rows, pairs=PAIRS, cv=2, return_estimator=True)
+    folds = nearkin.PairKFold(2).split(rows, pairs=PAIRS)
     for (train, _), metric in zip(folds, found["estimator"], strict=True):
         assert metric.learned_from_["rows"] == len(train)
-        assert metric.learned_from_["must_links"] == len(pairs.restrict(train).must_link)
+        assert metric.learned_from_["must_links"] == len(PAIRS.restrict(train).must_link)
     assert np.isfinite(found["test_score"]).all()
 
 
 @all_learners
-def test_learned_space_serves_a_classifier(learner, data):
-    X, y, _, X_new = data
-    metric = fitted(learner, X, y)
-    nearest = KNeighborsClassifier(3).fit(metric.transform(as_seen_by(learner, X)), y)
-    truth = X_new[:, 0] * X_new[:, 1] < 0
+def test_learned_space_serves_a_classifier(learner):
+    metric = fitted(learner, X, Y)
+    nearest = KNeighborsClassifier(3).fit(metric.transform(as_seen_by(learner, X)), Y)
+    truth = X_NEW[:, 0] * X_NEW[:, 1] < 0
     # The third column of the example tells the classes apart for linear metrics too.
-    Z = metric.transform(as_seen_by(learner, X_new, X))
+    Z = metric.transform(as_seen_by(learner, X_NEW, X))
     assert nearest.score(Z, truth.astype(int)) > 0.9
 
 
@@ -344,43 +328,40 @@ def test_learned_space_serves_a_classifier(learner, data):
         ("RCA", {"shrinkage": [0.0, 0.5, "auto"]}),
     ],
 )
-def test_grid_search_by_labels(name, grid, data):
-    X, y, _, _ = data
+def test_grid_search_by_labels(name, grid):
     rows = as_seen_by(LEARNERS[name], X)
-    search = GridSearchCV(clone(LEARNERS[name]), grid, cv=3).fit(rows, y)
+    search = GridSearchCV(clone(LEARNERS[name]), grid, cv=3).fit(rows, Y)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
     best = clone(LEARNERS[name]).set_params(**search.best_params_)
-    assert_allclose(cross_val_score(best, rows, y, cv=3).mean(), scores.max())
+    assert_allclose(cross_val_score(best, rows, Y, cv=3).mean(), scores.max())
 
 
 @all_settings
-def test_a_clone_is_unfitted_and_fits_to_the_same_and_a_pickle_is_the_same(learner, data):
-    X, _, pairs, X_new = data
+def test_a_clone_is_unfitted_and_fits_to_the_same_and_a_pickle_is_the_same(learner):
     rows = as_seen_by(learner, X)
-    metric = fitted(learner, X, pairs=pairs)
+    metric = fitted(learner, X, pairs=PAIRS)
     copy = clone(metric)
     for method in (copy.transform, copy.distance, copy.kernel_matrix):
         with pytest.raises(NotFittedError):
             method(rows)
     with pytest.raises(NotFittedError):
         copy.same(rows, rows)
-    assert_array_equal(copy.fit_transform(rows, pairs=pairs), metric.transform(rows))
+    assert_array_equal(copy.fit_transform(rows, pairs=PAIRS), metric.transform(rows))
     assert copy.threshold_ == metric.threshold_
-    new, again = as_seen_by(learner, X_new, X), pickle.loads(pickle.dumps(metric))
+    new, again = as_seen_by(learner, X_NEW, X), pickle.loads(pickle.dumps(metric))
     assert_array_equal(again.transform(new), metric.transform(new))
     assert again.threshold_ == metric.threshold_
 
 
 @all_settings
-def test_float32_stays_float32_and_is_close_to_float64(learner, data):
-    X, _, pairs, X_new = data
+def test_float32_stays_float32_and_is_close_to_float64(learner):
     assert_array_equal(X, X.astype(np.float32))  # so that both see the same numbers
-    exact = fitted(learner, X, pairs=pairs)
-    metric = fitted(learner, X.astype(np.float32), pairs=pairs)
+    exact = fitted(learner, X, pairs=PAIRS)
+    metric = fitted(learner, X.astype(np.float32), pairs=PAIRS)
     new, new32 = (
         as_seen_by(learner, rows, train)
-        for rows, train in ((X_new, X), (X_new.astype(np.float32), X.astype(np.float32)))
+        for rows, train in ((X_NEW, X), (X_NEW.astype(np.float32), X.astype(np.float32)))
     )
     Z, Z32 = exact.transform(new), metric.transform(new32)
     assert Z32.dtype == metric.distance(new32).dtype == metric.kernel_matrix(new32).dtype
@@ -393,8 +374,8 @@ def test_float32_stays_float32_and_is_close_to_float64(learner, data):
 
 
 @all_learners
-def test_whole_numbers_and_lists_are_taken_as_floats(learner, data):
-    X, y, _, _ = data
+def test_whole_numbers_and_lists_are_taken_as_floats(learner):
+    X, y, _, _ = DATA
     X = np.round(4 * X)
     plain = fitted(learner, X, y)
     if as_seen_by(learner, X) is X:
@@ -407,17 +388,16 @@ def test_whole_numbers_and_lists_are_taken_as_floats(learner, data):
 
 
 @all_learners
-def test_fit_changes_neither_data_nor_pairs_nor_parameters(learner, data):
-    X, y, pairs, _ = data
-    rows, labels = as_seen_by(learner, X).copy(), y.copy()
+def test_fit_changes_neither_data_nor_pairs_nor_parameters(learner):
+    rows, labels = as_seen_by(learner, X).copy(), Y.copy()
     rows.flags.writeable = labels.flags.writeable = False
     metric = clone(learner)
     before = metric.get_params()
-    known = pickle.dumps(pairs)
-    metric.fit(rows, labels, pairs=pairs).transform(rows)
+    known = pickle.dumps(PAIRS)
+    metric.fit(rows, labels, pairs=PAIRS).transform(rows)
     metric.score(rows, labels)
     assert metric.get_params() == before
-    assert pickle.dumps(pairs) == known
+    assert pickle.dumps(PAIRS) == known
 
 
 SCALES = st.sampled_from([1e-8, 1e-3, 1.0, 1e3, 1e8])

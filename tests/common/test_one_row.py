@@ -12,12 +12,13 @@ from sklearn.preprocessing import OneHotEncoder
 from nearkin import RCA, Chain, KernelBeta
 from tests.common.learners import all_learners, as_seen_by, example, fitted
 
+X, Y, _, X_NEW = example()
+
 
 @all_learners
 def test_two_rows_give_a_number(learner):
-    X, y, _, X_new = example()
-    metric = fitted(learner, X, y)
-    A, B = (as_seen_by(learner, rows, X) for rows in (X_new[:5], X_new[5:10]))
+    metric = fitted(learner, X, Y)
+    A, B = (as_seen_by(learner, rows, X) for rows in (X_NEW[:5], X_NEW[5:10]))
     for method in (metric.distance, metric.pair_distance, metric.kernel_matrix):
         found, all_of_them = method(A[1], B[2]), method(A[[1]], B[[2]])
         assert np.ndim(found) == 0
@@ -28,29 +29,26 @@ def test_two_rows_give_a_number(learner):
 
 
 def test_one_row_and_many():
-    X, y, _, X_new = example()
-    metric = RCA().fit(X, y)
-    expected = metric.distance(X_new[[3]], X)[0]
-    for x in (X_new[3], X_new[3].tolist(), tuple(X_new[3]), pd.Series(X_new[3])):
+    metric = RCA().fit(X, Y)
+    expected = metric.distance(X_NEW[[3]], X)[0]
+    for x in (X_NEW[3], X_NEW[3].tolist(), tuple(X_NEW[3]), pd.Series(X_NEW[3])):
         assert_allclose(metric.distance(x, X), expected)
         assert_allclose(metric.distance(X, x), expected)
         assert_allclose(metric.pair_distance(x, X), expected)
         assert_allclose(metric.pair_distance(X, x), expected)
         assert metric.same(x, X).shape == metric.chance_same(X, x).shape == (len(X),)
-        assert_allclose(metric.kernel_matrix(x, X), metric.kernel_matrix(X_new[[3]], X)[0])
-    assert metric.distance(X_new[3]) == 0
-    assert metric.distance(X_new[[3]]).shape == (1, 1)  # as it was
+        assert_allclose(metric.kernel_matrix(x, X), metric.kernel_matrix(X_NEW[[3]], X)[0])
+    assert metric.distance(X_NEW[3]) == 0
+    assert metric.distance(X_NEW[[3]]).shape == (1, 1)  # as it was
 
 
 def test_rows_with_one_row_are_not_compared_with_many():
-    X, y, _, X_new = example()
     with pytest.raises(ValueError, match="X_a has 1 rows and X_b has 50"):
-        RCA().fit(X, y).pair_distance(X_new[:1], X)
+        RCA().fit(X, Y).pair_distance(X_NEW[:1], X)
 
 
 def test_a_sparse_row():
-    X, y, _, _ = example()
-    dense, metric = (KernelBeta(random_state=0).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    dense, metric = (KernelBeta(random_state=0).fit(rows, Y) for rows in (X, sp.csr_array(X)))
     assert_allclose(
         metric.distance(sp.coo_array(X[3]), sp.csr_array(X)), dense.distance(X[3], X), atol=1e-6
     )
@@ -69,9 +67,8 @@ def test_a_sparse_row():
 
 
 def test_rows_of_frames():
-    X, y, _, _ = example()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    metric = RCA().fit(frame, y)
+    metric = RCA().fit(frame, Y)
     expected = metric.pair_distance(frame[:1], frame[1:2])[0]
     assert metric.pair_distance(frame.iloc[0], frame.iloc[1]) == expected
     table = pl.DataFrame(frame.to_dict("list"))
@@ -81,7 +78,7 @@ def test_rows_of_frames():
     with pytest.raises(ValueError, match="feature names should match"):
         metric.distance(frame.iloc[0][["b", "a"]], frame)
     with pytest.raises(ValueError, match="50 features, but RCA is expecting 3"):
-        RCA().fit(X, y).distance(frame["a"], X)
+        RCA().fit(X, Y).distance(frame["a"], X)
     with pytest.raises(TypeError, match="polars's Series, a single column or row"):
         metric.distance(table["a"], table)
 

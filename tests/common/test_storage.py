@@ -29,9 +29,7 @@ from tests.common.learners import (
 pytestmark = pytest.mark.usefixtures("few_ingredients")
 
 
-@pytest.fixture(scope="module")
-def data():
-    return example()
+DATA = X, Y, PAIRS, X_NEW = example()
 
 
 def loaded(metric, tmp_path, **options):
@@ -64,8 +62,8 @@ def assert_same_image(one, other, rows):
 
 @each_setting
 @each(("dtype", "order"), [(np.float64, "F"), (np.float32, "C")])
-def test_through_a_file_bit_by_bit(learner, dtype, order, data, tmp_path):
-    X, y, pairs, X_new = data
+def test_through_a_file_bit_by_bit(learner, dtype, order, tmp_path):
+    X, y, pairs, X_new = DATA
     X, X_new, y = X.astype(dtype), X_new.astype(dtype), np.where(np.arange(50) < 20, y, -1)
     rows = np.asarray(as_seen_by(learner, X), order=order)
     metric = clone(learner).fit(rows, y, pairs=pairs)
@@ -89,21 +87,19 @@ def test_through_a_file_bit_by_bit(learner, dtype, order, data, tmp_path):
         if name in names and get_tags(learner).input_tags.sparse
     ],
 )
-def test_sparse_rows(learner, form, data, tmp_path):
-    X, _, pairs, X_new = data
+def test_sparse_rows(learner, form, tmp_path):
     sparse = form(np.where(np.abs(X) < 0.3, 0, X))
-    metric = clone(learner).fit(sparse, pairs=pairs)
+    metric = clone(learner).fit(sparse, pairs=PAIRS)
     other = loaded(metric, tmp_path)
     assert_same(metric, other)
-    for rows in (sparse, form(X_new), X_new):
+    for rows in (sparse, form(X_NEW), X_NEW):
         assert_array_equal(to_dense(other.transform(rows)), to_dense(metric.transform(rows)))
 
 
 @each_learner_of_rows
-def test_column_names_are_kept_or_forgotten(learner, data, tmp_path):
-    X, y, pairs, _ = data
+def test_column_names_are_kept_or_forgotten(learner, tmp_path):
     frame = pd.DataFrame(X, columns=["width", "height", "area"])
-    metric = clone(learner).fit(frame, y, pairs=pairs)
+    metric = clone(learner).fit(frame, Y, pairs=PAIRS)
     other = loaded(metric, tmp_path)
     assert_array_equal(other.transform(frame), metric.transform(frame))
     assert other.feature_names_in_.tolist() == ["width", "height", "area"]
@@ -125,9 +121,8 @@ def test_not_fitted(learner, tmp_path):
 
 
 @each_learner
-def test_description(learner, data, tmp_path):
-    X, y, pairs, _ = data
-    metric = fitted(learner, X, y, pairs)
+def test_description(learner, tmp_path):
+    metric = fitted(learner, X, Y, PAIRS)
     metric.save(tmp_path / "model.nearkin")
     info = describe(tmp_path / "model.nearkin")
     assert info.learner == type(metric).__name__
@@ -142,12 +137,11 @@ def test_description(learner, data, tmp_path):
 
 @each("combine", ["uniform", "gmm", "kde", "local"])
 @each("names", [[0, 1], ["no", "yes"]])
-def test_generative_predicts_the_same(combine, names, data, tmp_path):
-    X, y, _, X_new = data
-    metric = Generative(combine=combine, random_state=0).fit(X, np.array(names)[y])
+def test_generative_predicts_the_same(combine, names, tmp_path):
+    metric = Generative(combine=combine, random_state=0).fit(X, np.array(names)[Y])
     other = loaded(metric, tmp_path)
     assert_same(metric, other)
     assert other.classes_.dtype == metric.classes_.dtype
-    assert_array_equal(other.predict(X_new), metric.predict(X_new))
-    for found, expected in zip(other.kneighbors(X_new), metric.kneighbors(X_new), strict=True):
+    assert_array_equal(other.predict(X_NEW), metric.predict(X_NEW))
+    for found, expected in zip(other.kneighbors(X_NEW), metric.kneighbors(X_NEW), strict=True):
         assert_array_equal(found, expected)
