@@ -129,6 +129,7 @@ def example(dtype="float64", n=N_ROWS, d=6):
     return X, y, nk.Pairs.from_labels(y, 40, random_state=0), new
 
 
+X, Y, PAIRS, NEW = example()
 # Few neighbours: as many systems of equations are solved number by number for each row.
 SOME = {"n_landmarks": 40, "n_neighbors": 3}
 LEARNERS = {
@@ -278,10 +279,9 @@ MADE_OF = {
 
 @each("name", MADE_OF)
 def test_all_that_metric_learner_is_made_of_maps_rows_where_they_are(place, name):
-    X, _, pairs, new = example()
-    metric = on_host(lambda: clone(MADE_OF[name]).fit(X, pairs=pairs))
+    metric = on_host(lambda: clone(MADE_OF[name]).fit(X, pairs=PAIRS))
     for dtype in ("float64", "float32"):
-        rows = new.astype(dtype)
+        rows = NEW.astype(dtype)
         found = metric.map_.apply(place.put(rows))
         assert place.holds(found, dtype)
         assert_close(found, on_host(metric.map_.apply, rows), dtype)
@@ -473,30 +473,28 @@ def test_a_metric_that_was_fitted_anywhere_is_kept_and_used_anywhere(place, tmp_
 
 
 def test_a_classifier_that_was_fitted_anywhere_predicts_anywhere(place):
-    X, y, _, new = example()
     for metric in (None, LEARNERS["landmarks"]):
-        model = nk.EnergyClassifier(metric, random_state=0).fit(place.put(X), y)
-        classes = home(model.predict(place.put(new)))
+        model = nk.EnergyClassifier(metric, random_state=0).fit(place.put(X), Y)
+        classes = home(model.predict(place.put(NEW)))
         for again in (model, on_host(by_pickle, model)):
-            assert_array_equal(on_host(again.predict, new), classes)
-            assert_array_equal(home(again.predict(place.put(new))), classes)
+            assert_array_equal(on_host(again.predict, NEW), classes)
+            assert_array_equal(home(again.predict(place.put(NEW))), classes)
 
 
 def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_host(place, tmp_path):
-    X, y, _, new = example()
-    pairs = nk.Pairs.from_labels(y, 16, random_state=0)
+    pairs = nk.Pairs.from_labels(Y, 16, random_state=0)
     for name, learner in ALL_THAT_TAKE_THEM.items():
         metric = clone(learner).fit(place.put(X), pairs=pairs)
         host = on_host(saved_and_loaded, metric, tmp_path / "a.nearkin")
-        chances = metric.chance_same(place.put(new[:9]), place.put(new[9:18]))
-        expected = on_host(host.chance_same, new[:9], new[9:18])
+        chances = metric.chance_same(place.put(NEW[:9]), place.put(NEW[9:18]))
+        expected = on_host(host.chance_same, NEW[:9], NEW[9:18])
         assert_allclose(home(chances), expected, atol=1e-8, err_msg=name)
-        assert_allclose(metric.chance_same(new[:9], new[9:18]), expected, atol=1e-8, err_msg=name)
+        assert_allclose(metric.chance_same(NEW[:9], NEW[9:18]), expected, atol=1e-8, err_msg=name)
         found = metric.quality(place.put(X), pairs=pairs).auc.value
         expected = on_host(host.quality, X, pairs=pairs).auc.value
         assert_allclose(found, expected, rtol=1e-6, err_msg=name)
-        told = metric.explain(place.put(new[0]), place.put(new[1]))
-        expected = on_host(host.explain, new[0], new[1])
+        told = metric.explain(place.put(NEW[0]), place.put(NEW[1]))
+        expected = on_host(host.explain, NEW[0], NEW[1])
         assert_allclose(
             list(told.contributions.values()), list(expected.contributions.values()), atol=1e-8
         )
@@ -508,13 +506,12 @@ def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_hos
 
 
 def test_answers_that_pull_rows_of_a_device_are_told(place, tmp_path):
-    X, y, _, new = example()
-    pairs = nk.Pairs.from_labels(y, 16, random_state=0)
+    pairs = nk.Pairs.from_labels(Y, 16, random_state=0)
     for name in ("landmarks", "ITML", "RCA", "MetricLearner"):
         metric = clone(LEARNERS[name]).fit(place.put(X), pairs=pairs)
         again = saved_and_loaded(metric, tmp_path / "a.nearkin")
-        told = again.explain(place.put(new[0]), place.put(new[1]), X=place.put(X), pairs=pairs)
-        expected = on_host(again.explain, new[0], new[1], X=X, pairs=pairs)
+        told = again.explain(place.put(NEW[0]), place.put(NEW[1]), X=place.put(X), pairs=pairs)
+        expected = on_host(again.explain, NEW[0], NEW[1], X=X, pairs=pairs)
         assert [one.left for one in told.answers] == [one.left for one in expected.answers], name
 
 
@@ -526,11 +523,10 @@ def test_whole_numbers_become_float64(place):
 
 
 def test_numpy_arrays_are_as_they_were_under_dispatch(place):
-    X, _, pairs, X_new = example()
-    under = nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=pairs).transform(X_new)
+    under = nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=PAIRS).transform(NEW)
     assert type(under) is np.ndarray
-    metric = on_host(lambda: nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=pairs))
-    assert_array_equal(under, on_host(metric.transform, X_new))
+    metric = on_host(lambda: nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=PAIRS))
+    assert_array_equal(under, on_host(metric.transform, NEW))
 
 
 # Generative
@@ -579,28 +575,26 @@ def test_mean_of_local_metrics(place, dtype, d):
 
 
 def test_class_models_are_the_same(place):
-    X, y, _, _ = example()
     for covariance in ("shrunk", "full", "shared"):
-        expected = on_host(fit_class_models, X, y, covariance=covariance)
-        found = fit_class_models(place.put(X), y, covariance=covariance)
+        expected = on_host(fit_class_models, X, Y, covariance=covariance)
+        found = fit_class_models(place.put(X), Y, covariance=covariance)
         for name in ("means", "precisions", "log_determinants", "pooled_shares"):
             assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-10)
 
 
 def test_generative_finds_the_same_neighbours_and_classes(place):
-    X, y, _, X_new = example()
     there, host = (nk.Generative(random_state=0) for _ in range(2))
-    there.fit(place.put(X), place.put(y))
-    on_host(host.fit, X, y)
-    distances, rows = there.kneighbors(place.put(X_new))
-    expected, expected_rows = on_host(host.kneighbors, X_new)
+    there.fit(place.put(X), place.put(Y))
+    on_host(host.fit, X, Y)
+    distances, rows = there.kneighbors(place.put(NEW))
+    expected, expected_rows = on_host(host.kneighbors, NEW)
     assert place.holds(distances, "float64")
     assert place.holds(rows, "int64")
     assert_array_equal(home(rows), expected_rows)
     assert_allclose(home(distances), expected, rtol=1e-9)
-    classes = there.predict(place.put(X_new))
+    classes = there.predict(place.put(NEW))
     assert place.holds(classes, "int64")
-    assert_array_equal(home(classes), on_host(host.predict, X_new))
+    assert_array_equal(home(classes), on_host(host.predict, NEW))
 
 
 # EnergyClassifier
@@ -641,10 +635,9 @@ def test_training_rows_of_the_classifier_stay_on_their_device(place, sizes_home)
 
 
 def test_labels_that_are_names_come_back_as_names(place):
-    X, y, _, X_new = example()
-    names = np.array(["ant", "bee", "cow"])[y]
+    names = np.array(["ant", "bee", "cow"])[Y]
     for model in (nk.EnergyClassifier(random_state=0), nk.Generative(random_state=0)):
-        found = model.fit(place.put(X), names).predict(place.put(X_new))
+        found = model.fit(place.put(X), names).predict(place.put(NEW))
         assert type(found) is np.ndarray
         assert set(found) <= set(names)
 
@@ -761,7 +754,6 @@ def test_moments_of_equal_rows_are_exact(place):
 
 @each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_landmarks_are_the_same_rows(place, strategy):
-    X, _, _, _ = example()
     options = {"kernel": Kernel("rbf", gamma=0.1), "include": np.array([3, 70]), "random_state": 0}
     expected = on_host(choose_landmarks, X, 30, strategy, **options)
     assert_array_equal(choose_landmarks(place.put(X), 30, strategy, **options), expected)
@@ -772,16 +764,14 @@ def test_landmarks_are_the_same_rows(place, strategy):
 
 @each("learner", [nk.KernelA(), nk.LLMA(), nk.LMNN(), nk.GeometryAware(), nk.Blend([nk.ITML()])])
 def test_learners_that_do_not_take_foreign_arrays_say_so(place, learner):
-    X, y, _, _ = example()
     with pytest.raises(TypeError, match=f"{type(learner).__name__} takes NumPy arrays only.*give"):
-        learner.fit(place.put(X), y)
+        learner.fit(place.put(X), Y)
 
 
 @each("learner", [nk.KernelBeta(kernel="precomputed"), nk.KernelBeta(kernel=lambda A, B: A @ B.T)])
 def test_kernels_that_do_not_take_foreign_arrays_say_so(place, learner):
-    X, y, _, _ = example()
     with pytest.raises(TypeError, match=r"kernel=.* takes NumPy arrays only"):
-        learner.fit(place.put(X @ X.T), y)
+        learner.fit(place.put(X @ X.T), Y)
 
 
 def test_what_cannot_be_learned_there_is_refused(place):
@@ -812,38 +802,34 @@ def test_subclasses_are_of_their_library():
 def test_float16_is_refused(place):
     if not hasattr(place.xp, "float16"):
         pytest.skip("the array standard knows no float16")
-    X, y, _, _ = example()
     with pytest.raises(TypeError, match=r"float16, which is too coarse.*give X\."):
-        nk.KernelBeta().fit(place.put(X.astype(np.float16)), y)
+        nk.KernelBeta().fit(place.put(X.astype(np.float16)), Y)
 
 
 def test_rows_of_two_places_are_not_compared(place):
-    X, y, _, new = example()
-    metric = nk.GMML().fit(place.put(X), y)
+    metric = nk.GMML().fit(place.put(X), Y)
     for name in ("distance", "pair_distance", "kernel_matrix"):
         with pytest.raises(ValueError, match=f"X_a is an array of {place.library} on .*NumPy: br"):
-            getattr(metric, name)(place.put(new), new)
+            getattr(metric, name)(place.put(NEW), NEW)
 
 
 def test_arrays_of_an_accelerator_without_dispatch_are_refused():
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    X, y, _, _ = example()
     stranded = torch.empty(X.shape, device="meta")  # a device that every machine has
     for learner in (nk.KernelBeta(), nk.GMML(), nk.Generative(), nk.EnergyClassifier()):
         with pytest.raises(TypeError, match=r"X is an array of torch on meta.*config_context"):
-            learner.fit(stranded, y)
+            learner.fit(stranded, Y)
     with pytest.raises(TypeError, match=r"Z is an array of torch on meta.*SCIPY_ARRAY_API=1"):
-        pair_auc(stranded, y)
+        pair_auc(stranded, Y)
     with pytest.raises(TypeError, match=r"y is an array of torch on meta.*y\.cpu\(\)"):
-        nk.KernelBeta().fit(X, torch.empty(len(y), device="meta"))
+        nk.KernelBeta().fit(X, torch.empty(len(Y), device="meta"))
 
 
 def test_arrays_of_torch_without_dispatch_are_read_by_numpy():
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    X, y, _, X_new = example()
-    metric = nk.KernelBeta(n_landmarks=40, random_state=0).fit(torch.asarray(X), torch.asarray(y))
-    expected = nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, y).transform(X_new)
-    found = metric.transform(torch.asarray(X_new))
+    metric = nk.KernelBeta(n_landmarks=40, random_state=0).fit(torch.asarray(X), torch.asarray(Y))
+    expected = nk.KernelBeta(n_landmarks=40, random_state=0).fit(X, Y).transform(NEW)
+    found = metric.transform(torch.asarray(NEW))
     assert type(found) is np.ndarray
     assert_array_equal(found, expected)
 

@@ -36,6 +36,9 @@ def example(n=60, d=12):
     return X, y, nk.Pairs.from_labels(y, 30, random_state=0)
 
 
+X, Y, PAIRS = example()
+
+
 def documents():
     """Rows of more columns than there are axes."""
     return example(120, 400)
@@ -48,9 +51,8 @@ def both(estimator, X, *given, **named):
 
 @each("learner", [pytest.param(one, id=name) for name, one in TAKING.items()])
 def test_learners(learner):
-    X, y, pairs = example()
     S = sp.csr_array(X)
-    of_dense, of_sparse = both(learner, X, pairs=pairs)
+    of_dense, of_sparse = both(learner, X, pairs=PAIRS)
     D = of_dense.distance(X[:25], X[25:])
     close = {"rtol": 1e-5, "atol": 1e-5 * D.max()}  # kernels of sparse rows are inner products
     assert_allclose(of_sparse.distance(S[:25], S[25:]), D, **close)
@@ -58,8 +60,8 @@ def test_learners(learner):
     assert_allclose(of_sparse.pair_distance(S, S), 0, atol=1e-9 * D.max())
     assert_array_equal(of_sparse.same(S[:25], S[25:50]), of_dense.same(X[:25], X[25:50]))
     assert_allclose(of_sparse.threshold_, of_dense.threshold_, rtol=1e-4)
-    assert_allclose(of_sparse.score(S, y), of_dense.score(X, y), atol=1e-6)
-    assert_allclose(of_sparse.score(S, pairs=pairs), of_dense.score(X, pairs=pairs), atol=1e-6)
+    assert_allclose(of_sparse.score(S, Y), of_dense.score(X, Y), atol=1e-6)
+    assert_allclose(of_sparse.score(S, pairs=PAIRS), of_dense.score(X, pairs=PAIRS), atol=1e-6)
     K = of_dense.kernel_matrix(X[:5], X)
     assert_allclose(of_sparse.kernel_matrix(S[:5], S), K, rtol=1e-5, atol=1e-5 * abs(K).max())
 
@@ -67,13 +69,12 @@ def test_learners(learner):
 @each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(), nk.Euclidean()])
 @each("scale", [False, True])
 def test_linear_learners_to_the_last_digits(learner, scale):
-    X, y, pairs = example()
     learner = clone(learner).set_params(scale=scale)
-    of_labels, of_pairs = clone(learner).fit(X, y), clone(learner).fit(X, pairs=pairs)
+    of_labels, of_pairs = clone(learner).fit(X, Y), clone(learner).fit(X, pairs=PAIRS)
     for form, of_dense, knowledge in (
-        (sp.csr_array, of_labels, {"y": y}),
-        (sp.csc_matrix, of_pairs, {"pairs": pairs}),
-        (sp.coo_array, of_pairs, {"pairs": pairs}),
+        (sp.csr_array, of_labels, {"y": Y}),
+        (sp.csc_matrix, of_pairs, {"pairs": PAIRS}),
+        (sp.coo_array, of_pairs, {"pairs": PAIRS}),
     ):
         of_sparse = clone(learner).fit(form(X), **knowledge)
         Z = to_dense(of_sparse.transform(form(X)))
@@ -85,11 +86,10 @@ def test_linear_learners_to_the_last_digits(learner, scale):
 
 @each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(), nk.Euclidean()])
 def test_float32(learner):
-    X, _, pairs = example()
     S = sp.csr_array(X.astype(np.float32))
-    metric = clone(learner).fit(S, pairs=pairs)
+    metric = clone(learner).fit(S, pairs=PAIRS)
     assert metric.transform(S).dtype == np.float32
-    assert_allclose(metric.distance(S), clone(learner).fit(X, pairs=pairs).distance(X), atol=1e-4)
+    assert_allclose(metric.distance(S), clone(learner).fit(X, pairs=PAIRS).distance(X), atol=1e-4)
 
 
 @each("learner", [nk.ITML(random_state=0), nk.GMML(), nk.RCA(random_state=0)])
@@ -180,21 +180,19 @@ def test_equal_rows_are_told_of():
 
 
 def test_a_blend_with_the_euclidean_distance():
-    X, y, pairs = example()
     blend = nk.Blend(
         [nk.Euclidean(), nk.KernelBeta(random_state=0)], weights=[1, 2], random_state=0
     )
-    of_dense, of_sparse = both(blend, X, pairs=pairs)
+    of_dense, of_sparse = both(blend, X, pairs=PAIRS)
     assert sp.issparse(of_sparse.transform(sp.csr_array(X)))
     D = of_dense.distance(X)
     assert_allclose(of_sparse.distance(sp.csr_array(X)), D, rtol=1e-5, atol=1e-5)
-    assert_allclose(of_sparse.score(sp.csr_array(X), y), of_dense.score(X, y), atol=1e-6)
+    assert_allclose(of_sparse.score(sp.csr_array(X), Y), of_dense.score(X, Y), atol=1e-6)
 
 
 def test_a_chain_whose_first_step_keeps_rows_sparse():
-    X, _, pairs = example()
     chain = nk.Chain([nk.Euclidean(scale=True), nk.ITML(random_state=0)])
-    of_dense, of_sparse = both(chain, X, pairs=pairs)
+    of_dense, of_sparse = both(chain, X, pairs=PAIRS)
     assert_allclose(of_sparse.transform(sp.csr_array(X)), of_dense.transform(X), atol=1e-9)
 
 
@@ -260,8 +258,7 @@ def test_what_an_index_of_sparse_rows_cannot(tmp_path):
 @each("learn_metric", [True, False])
 @each("knowledge", ["pairs", "labels", "nothing"])
 def test_clusters(learn_metric, knowledge):
-    X, y, pairs = example()
-    given = {"pairs": {"pairs": pairs}, "labels": {"y": y}, "nothing": {}}[knowledge]
+    given = {"pairs": {"pairs": PAIRS}, "labels": {"y": Y}, "nothing": {}}[knowledge]
     clusters = nk.MPCKMeans(3, learn_metric=learn_metric, random_state=0, n_init=1)
     of_dense, of_sparse = both(clusters, X, **given)
     assert_array_equal(of_sparse.labels_, of_dense.labels_)
@@ -296,7 +293,6 @@ def test_classes(metric):
 
 @each("estimator", [*REFUSING.values(), nk.MetricKMeans()])
 def test_others_say_who_does_and_what_helps(estimator):
-    X, _, _ = example()
     if getattr(estimator, "kernel", None) == "precomputed":
         pytest.skip("a kernel matrix is dense")
     with pytest.raises(TypeError, match="does not take") as error:
@@ -332,29 +328,27 @@ EQUAL_FORMS = {
 
 @each("name", ["exact", "laplacian", "ITML", "GeometryAware", "Euclidean"])
 def test_equal_matrices_are_equal_however_they_are_stored(name):
-    X, y, pairs = example()
     plain = sp.csr_array(X)
-    theirs = clone(LEARNERS[name]).fit(plain, pairs=pairs)
-    D, scores = theirs.distance(plain), (theirs.score(plain, y), theirs.score(plain, pairs=pairs))
+    theirs = clone(LEARNERS[name]).fit(plain, pairs=PAIRS)
+    D, scores = theirs.distance(plain), (theirs.score(plain, Y), theirs.score(plain, pairs=PAIRS))
     for stored, form in EQUAL_FORMS.items():
         given = form(X)
         before = given.copy()
-        ours = clone(LEARNERS[name]).fit(given, pairs=pairs)
+        ours = clone(LEARNERS[name]).fit(given, pairs=PAIRS)
         assert_array_equal(ours.distance(given), D, stored)
-        assert (ours.score(given, y), ours.score(given, pairs=pairs)) == scores, stored
+        assert (ours.score(given, Y), ours.score(given, pairs=PAIRS)) == scores, stored
         assert given.nnz == before.nnz, stored
         assert_array_equal(given.data, before.data, stored)
 
 
 def test_equal_matrices_are_equal_in_tasks():
-    X, y, pairs = example()
 
     def found(rows):
         return (
-            nk.spread_pairs(rows, pairs).must_weight,
-            nk.scores.separability(rows, y),
-            nk.MPCKMeans(3, n_init=1, random_state=0).fit(rows, pairs=pairs).cluster_centers_,
-            nk.EnergyClassifier().fit(rows, y).decision_function(rows),
+            nk.spread_pairs(rows, PAIRS).must_weight,
+            nk.scores.separability(rows, Y),
+            nk.MPCKMeans(3, n_init=1, random_state=0).fit(rows, pairs=PAIRS).cluster_centers_,
+            nk.EnergyClassifier().fit(rows, Y).decision_function(rows),
             nk.NeighborIndex().fit(rows).query(rows, 3)[0],
         )
 
