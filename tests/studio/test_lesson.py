@@ -36,6 +36,11 @@ LEARNERS = [
 each_learner = each("learner", LEARNERS, ids=str)
 
 
+@pytest.fixture
+def lesson():
+    return Lesson(records_of(X))
+
+
 def truth(i, j):
     return bool(Y[i] == Y[j])
 
@@ -52,8 +57,7 @@ def plain(value):
     return json.dumps(value, allow_nan=False)
 
 
-def test_a_lesson():
-    lesson = Lesson(records_of(X))
+def test_a_lesson(lesson):
     for _ in range(30):
         lesson.questions()
         question = lesson.state()["question"]
@@ -172,8 +176,7 @@ def test_bad_changes_change_nothing(tmp_path):
     assert (tmp_path / "journal").read_bytes() == before
 
 
-def test_groups():
-    lesson = Lesson(records_of(X))
+def test_groups(lesson):
     state = lesson.answer_groups(np.array([5, 6, 7]), [1], True)
     assert (state["n_pairs"], state["n_possible"], state["n_must_link"]) == (3, 6, 3)
     assert (state["n_same"], state["n_answers"]) == (1, 1)
@@ -256,8 +259,7 @@ def check_shown(lesson):
     return report
 
 
-def test_contradictions_are_counted_and_said():
-    lesson = Lesson(records_of(X))
+def test_contradictions_are_counted_and_said(lesson):
     lesson.answer(0, 1, True)
     lesson.answer(1, 2, True)
     assert lesson.answer(0, 2, False)["conflicts"] == 1
@@ -323,8 +325,7 @@ def test_questions_are_open():
     assert lesson.state()["question"] is None
 
 
-def test_the_next_question_skips_what_follows_meanwhile():
-    lesson = Lesson(records_of(X))
+def test_the_next_question_skips_what_follows_meanwhile(lesson):
     assert lesson.state()["question"] is None  # before the first report
     questions = lesson.report()["questions"]
     assert len(questions) > 5
@@ -517,8 +518,7 @@ def test_colourings():
     assert (len(found), found[-1]) == (51, "(others)")
 
 
-def test_known_groups_as_colours():
-    lesson = Lesson(records_of(X))
+def test_known_groups_as_colours(lesson):
     lesson.answer(0, 1, True)
     lesson.answer_groups([5, 6], [7], True)
     lesson.answer(0, 9, False)
@@ -538,8 +538,7 @@ def test_known_groups_as_colours():
         lesson.name_known_group(50, "dogs")
 
 
-def test_layouts():
-    lesson = Lesson(records_of(X))
+def test_layouts(lesson):
     assert lesson.layout("learned")["version"] == 0
     lesson.answer(0, 1, True)
     assert lesson.layout("learned")["version"] == 0  # until it is placed
@@ -608,8 +607,7 @@ def test_a_sample_is_told_of():
     assert note in lesson.report()["notes"][0]
 
 
-def test_learning_goes_on_while_answers_come():
-    lesson = Lesson(records_of(X))
+def test_learning_goes_on_while_answers_come(lesson):
     rng = np.random.RandomState(0)
     stop, errors, versions = threading.Event(), [], {"place": [], "report": []}
 
