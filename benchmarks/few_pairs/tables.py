@@ -104,13 +104,12 @@ def tables(rows: list[Row]) -> list[Block]:
 
 
 def draw_pictures(rows: list[Row], folder: Path) -> None:
-    """Ranks, and gains by the number of pairs, of methods that are measured most."""
-    from benchmarks.few_pairs.pictures import critical_difference, gains_by_pairs
+    """Gains by the number of pairs, of methods that are measured most."""
+    from benchmarks.few_pairs.pictures import gains_by_pairs
 
     means = Means(rows)
     chief = [name for name in means.names(CLEAN, REPORTED) if name in means.names(NOISY, REPORTED)]
     clean, noisy = (means.table(title, REPORTED, "auc", chief) for title in (CLEAN, NOISY))
-    critical_difference(_ranks(clean).mean(axis=1), chief, folder / "ranks.png")
     gains_by_pairs(clean, noisy, chief, PROTOCOLS[CLEAN].n_pairs, folder / "gains.png")
 
 
