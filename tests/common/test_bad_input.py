@@ -282,16 +282,6 @@ def test_one_row(learner):
         clone(learner).fit(X, [0])
 
 
-@all_learners
-def test_one_new_row_is_fine(learner):
-    metric = fitted(learner, X, Y)
-    one = as_seen_by(learner, X_NEW[:1], X)
-    many = as_seen_by(learner, X_NEW, X)
-    # A product of one row may round differently.
-    assert_allclose(metric.transform(one), metric.transform(many)[:1], atol=1e-10)
-    assert metric.distance(one).shape == (1, 1)
-
-
 @all_classes
 def test_no_row(learner):
     rows = as_seen_by(learner, X)

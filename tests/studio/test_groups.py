@@ -88,19 +88,6 @@ def test_names_survive_relearning_a_vanished_group_and_the_process(given, tmp_pa
         assert [group["named"] for group in again.groups()["groups"]].count(True) == 2
 
 
-def test_names_are_undone_as_answers_are(lesson):
-    lesson.name_group(0, "cats")
-    lesson.name_group(0, "lions")
-    assert names(lesson)[0] == "lions"
-    lesson.undo()
-    assert names(lesson)[0] == "cats"
-    lesson.undo()
-    assert names(lesson)[0] == "group 1"
-    lesson.redo()
-    lesson.name_group(0, None)
-    assert names(lesson)[0] == "group 1"
-
-
 def test_groups_keep_their_numbers_and_are_found_once_for_the_same_knowledge(lesson, given):
     first = lesson.groups()
     lesson.name_group(0, "cats")

@@ -278,21 +278,10 @@ def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
             after(Past(), {"do": "split", "first": first, "second": second}, N_ROWS)
 
 
-def test_names_of_groups_are_given_changed_and_undone():
+def test_names_of_groups_are_no_changes_of_pairs_and_have_no_space_around_them():
     past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
     assert past.answers == {("cats",): (1, 3)}
     assert past.changes() == []
-    renamed = {"do": "name", "name": "lions", "rows": [1, 2, 3], "instead": "cats"}
-    past = after(past, renamed, N_ROWS)
-    assert past.answers == {("lions",): (1, 2, 3)}
-    past = after(past, {"do": "undo"}, N_ROWS)
-    assert past.answers == {("cats",): (1, 3)}
-    past = after(past, {"do": "redo"}, N_ROWS)
-    # The same name for other rows, and none any more.
-    past = after(past, {"do": "name", "name": "lions", "rows": [4], "instead": "lions"}, N_ROWS)
-    assert past.answers == {("lions",): (4,)}
-    past = after(past, {"do": "name", "name": None, "instead": "lions"}, N_ROWS)
-    assert past.answers == {}
 
 
 @each(

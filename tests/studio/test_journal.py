@@ -56,16 +56,6 @@ def filled(path: Path, entries=ENTRIES) -> bytes:
     return path.read_bytes()
 
 
-def test_entries_are_there_again(path):
-    filled(path)
-    with Journal(path) as journal:
-        assert journal.entries == ENTRIES
-        assert journal.header["about"] == {"source": "rows.csv"}
-        journal.append({"one": "more"})
-    with Journal(path) as journal:
-        assert journal.entries == [*ENTRIES, {"one": "more"}]
-
-
 def test_an_entry_is_in_the_file_before_append_returns(path):
     with Journal(path) as journal:
         for k, entry in enumerate(ENTRIES, 1):

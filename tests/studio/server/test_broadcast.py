@@ -163,14 +163,6 @@ def test_answers_are_acknowledged_while_a_refit_runs():
         lesson.pause.set()
 
 
-def test_layouts_come_before_reports():
-    worker, given, done = refits(StubLesson())
-    worker.start()
-    assert done.wait(PATIENCE)
-    assert given == [("layout", 0), ("report", 0)]
-    assert worker.stop()
-
-
 def test_a_layout_does_not_wait_for_the_report_before_it():
     class SlowReport(StubLesson):
         def __init__(self):
