@@ -27,44 +27,32 @@ from tests.common.learners import (
 
 pytestmark = pytest.mark.usefixtures("few_ingredients")
 
-
 DATA = X, Y, PAIRS, X_NEW = example()
 X.flags.writeable = Y.flags.writeable = False
 
 
 # What is said about the rows
 
-
 LONGER = nk.Pairs.from_labels(np.arange(100) % 2, 10, random_state=0)
 BY_NAME = "pairs must be given by name, as pairs=pairs"
-NO_PAIRS = {
-    name: (
-        TypeError,
-        rf"must be a nearkin.Pairs, not {name}: use Pairs\(must_link=",
-        {"pairs": given},
-    )
-    for name, given in {
-        "list": [(0, 1)],
-        "ndarray": np.array([[0, 1]]),
-        "DataFrame": pd.DataFrame({"left": [0], "right": [1], "same": [1]}),
-    }.items()
-}
+NOT_PAIRS = [[(0, 1)], np.array([[0, 1]]), pd.DataFrame({"left": [0], "right": [1], "same": [1]})]
+USE_PAIRS = r"must be a nearkin.Pairs, not {}: use Pairs\(must_link="
+NO_PAIRS = [
+    (TypeError, USE_PAIRS.format(type(given).__name__), {"pairs": given}) for given in NOT_PAIRS
+]
+OUTSIDE_MUST, OUTSIDE_CANNOT = nk.Pairs([(0, 1), (2, 50)]), nk.Pairs([(0, 1)], [(3, 99)])
 # What is said beside 50 rows: the error, what it says, and what is given.
 REFUSED_BY_FIT = [
-    *NO_PAIRS.values(),
+    *NO_PAIRS,
     (ValueError, r"nothing to learn from.*fit\(X, pairs=pairs\)", {}),
     (ValueError, r"pairs is empty\. Give it must-links or cannot-links", {"pairs": nk.Pairs()}),
     (ValueError, "nothing to learn from: pairs is empty", {"pairs": nk.Pairs([(4, 4)])}),
     (
         ValueError,
-        r"must-link \(2, 50\) names row 50, but X has 50 rows",
+        r"must-link \(2, 50\) names row 50, but X",
         {"pairs": nk.Pairs([(0, 1), (2, 50)])},
     ),
-    (
-        ValueError,
-        r"cannot-link \(3, 99\) names row 99, but X has 50 rows",
-        {"pairs": nk.Pairs([(0, 1)], [(3, 99)])},
-    ),
+    (ValueError, r"t-link \(3, 99\) names row 99, but X", {"pairs": nk.Pairs([(0, 1)], [(3, 99)])}),
     (ValueError, r"pairs are for 100 rows, X has 50.*restrict", {"pairs": LONGER}),
     (ValueError, "pairs are for 7 rows, X has 50", {"pairs": nk.Pairs([(0, 1)], n_rows=7)}),
     (TypeError, BY_NAME, {"y": LONGER}),
@@ -75,7 +63,7 @@ REFUSED_BY_FIT = [
 ]
 NEEDS_BOTH = "needs both, got {} must-links and 0 cannot-links"
 REFUSED_BY_SCORE = [
-    *NO_PAIRS.values(),
+    *NO_PAIRS,
     (ValueError, "nothing to judge by", {}),
     (ValueError, NEEDS_BOTH.format(1), {"pairs": nk.Pairs([(0, 1)])}),
     (ValueError, NEEDS_BOTH.format(0), {"pairs": nk.Pairs()}),

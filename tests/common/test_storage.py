@@ -28,7 +28,6 @@ from tests.common.learners import (
 
 pytestmark = pytest.mark.usefixtures("few_ingredients")
 
-
 DATA = X, Y, PAIRS, X_NEW = example()
 
 
