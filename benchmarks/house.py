@@ -179,13 +179,20 @@ def show_drawn(n: int, seed: int) -> None:
     """Print functions drawn at random: where they are, how they are called, what they say."""
     drawn = []
     for module, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        class_of = {
+            member: f"{node.name}."
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+            for member in node.body
+        }
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
-                drawn.append((module, node))
+                drawn.append((module, class_of.get(node, ""), node))
     for k in np.random.default_rng(seed).choice(len(drawn), n, replace=False):
-        module, node = drawn[k]
+        module, owner, node = drawn[k]
         returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-        print(f"{module}\n  def {node.name}({ast.unparse(node.args)}){returns}")
+        print(f"{module}\n  def {owner}{node.name}({ast.unparse(node.args)}){returns}")
         print("    " + (ast.get_docstring(node) or "(no docstring)").replace("\n", "\n    ") + "\n")
 
 

@@ -42,7 +42,7 @@ CONCURRENT = (
     "tests/cli/test_targets.py",
     "tests/records/test_dask.py",
     "tests/rows/test_dask.py",
-    "tests/rows/test_memo.py",
+    "tests/learners/test_memo.py",
     "tests/rows/test_parallel.py",
     "tests/rows/test_streams.py::test_a_process_that_ends_leaves_the_old_file",
     "tests/storage/test_silence.py",
