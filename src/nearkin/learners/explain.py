@@ -24,7 +24,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.rows.sparse import to_dense
 from nearkin.rows.validation import count_rows, to_rows
-from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, compose
+from nearkin.spaces.maps import Affine, Composed, Identity, Map, Scaled, Summed, compose
 
 # What is printed, chosen by hand so that it fits a terminal: columns, words of a column, answers of
 # a kind, characters of a cell, and characters of the longest bar.
@@ -455,10 +455,10 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
                     return None
                 whole = part @ whole
             return whole
-        case Joined(maps, factors):
+        case Summed(maps):
             parts = [matrix_of(one, n_columns) for one in maps]
-            known = [f * part for f, part in zip(factors, parts, strict=True) if part is not None]
-            return np.vstack(known) if len(known) == len(parts) else None
+            known = [part for part in parts if part is not None]
+            return np.sum(known, axis=0) if len(known) == len(parts) else None
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -171,10 +172,13 @@ class MetricLearner(MetricMixin, BaseEstimator):
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
-    new_classes : bool, default=False
-        Whether distances will be asked for between rows of classes that no pair told of, such as
-        persons who join later. Learners take part then that carry over to these, and some of the
-        Euclidean distance stays. It loses a little on the classes that pairs told of.
+    goal : {"groups", "search"}, default="groups"
+        ``"groups"``: tell the kinds of rows apart that pairs speak of. ``"search"``: find near
+        rows, those of kinds too that no pair speaks of, such as persons who join later. Most of
+        the Euclidean distance stays then, which loses some pair AUC on the kinds spoken of.
+    n_components : int or None, default=64
+        Columns of ``transform`` at most: of all coordinates, the principal axes. Beyond 64 they
+        change pair AUC by less than 0.001; None keeps all.
     n_landmarks : int, default=300
         Rows that stand for all others in kernels, where there are more. Of a graph along the data
         1000 do, or as many, if that is more.
@@ -288,7 +292,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         robust: bool = True,
         scale: bool | Literal["auto"] = "auto",
         spread: bool = False,
-        new_classes: bool = False,
+        goal: Literal["groups", "search"] = "groups",
+        n_components: int | None = 64,
         n_landmarks: int = 300,
         groups: Sequence[Any] | None = None,
         table: Any = None,
@@ -299,7 +304,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.robust = robust
         self.scale = scale
         self.spread = spread
-        self.new_classes = new_classes
+        self.goal = goal
+        self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.groups = groups
         self.table = table
@@ -311,7 +317,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         "robust": ["boolean"],
         "scale": ["boolean", StrOptions({"auto"})],
         "spread": ["boolean"],
-        "new_classes": ["boolean"],
+        "goal": [StrOptions({"groups", "search"})],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "groups": ["array-like", None],
         "table": [HasMethods(["fit", "transform"]), None],
@@ -362,7 +369,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
             groups = None if self.axes_ is not None else groups_of_columns(self, X.shape[1])
-            trial = SelectionSample(X, examples, rng, new_classes=self.new_classes, groups=groups)
+            trial = SelectionSample(
+                X, examples, rng, for_search=self.goal == "search", groups=groups
+            )
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
 
     def _chosen_and_fitted(
@@ -431,7 +440,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """Who answered, and how often wrong."""
         return self.report_.answerers
 
-    @property
+    @cached_property
     def map_(self) -> Map:  # type: ignore[override]
         """What was learned: the chosen metric's map, of rows that are divided and along axes."""
         axes = getattr(self, "axes_", None)
@@ -471,7 +480,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         sample = take_host_sample(self._checked(X), evidence, check_random_state(self.random_state))
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
-        again.__dict__.pop("_importances", None)
+        for of_before in ("_importances", "map_"):
+            again.__dict__.pop(of_before, None)
         again._numbers = sample.numbers
         with one_blas_thread():
             again.metric_ = clone(self.metric_).fit(seen, pairs=sample.renumbered(pairs))
@@ -534,8 +544,14 @@ class MetricLearner(MetricMixin, BaseEstimator):
         parts = []
         for name in recipe:
             learner = learners[name].learner
-            reduction = trial.view(name, learners[name]).reduction
+            reduction = trial.view(learners[name]).reduction
             parts.append(learner if reduction is None else Chain([reduction, learner]))
-        if len(parts) == 1:
+        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (self.n_components or np.inf)
+        if is_plain or (len(parts) == 1 and self.n_components is None):
             return parts[0]
-        return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
+        return Blend(
+            parts,
+            weights=list(recipe.values()),
+            n_components=self.n_components,
+            random_state=trial.seed,
+        )
