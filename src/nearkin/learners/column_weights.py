@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Doubles, Floats, Ints, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
@@ -160,7 +160,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
 
     kernel: ClassVar[None] = None  # columns alone have weights
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> Doubles:
         """Squared differences of random pairs in each column, in the mean."""
@@ -170,14 +170,14 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         """Weigh columns, or groups of them, by logistic regression of the pairs."""
-        usual = taught.settled
+        usual = taught.prepared
         together = self._group_columns(taught.space, usual)
         if not usual.any():
             equal = together.attributes(np.ones(len(together.usual)))
             return map_by_metric(self, taught, np.eye(len(usual)), equal)
         usual = together.usual
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         squared, counts = [], []
         for ends, weight in (
             (links.must_link, links.must_weight),

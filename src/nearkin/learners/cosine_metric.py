@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
@@ -233,7 +233,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
         if min(sums) == 0:
             identity = np.eye(len(taught.space.covariance))
             return map_by_metric(self, taught, identity, unit_length=True)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         W = cosine_matrix(
             F,
             np.concatenate([links.must_link, links.cannot_link]),

@@ -232,7 +232,7 @@ class Generative(MetricMixin, BaseEstimator):
         pairs : Pairs, optional
         """
         X = gather_read_once(self, X, y, pairs)
-        X = self._validated(X, reset=True)
+        X = self._check_and_scale(X, reset=True)
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
@@ -335,7 +335,7 @@ class Generative(MetricMixin, BaseEstimator):
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         """Distances to the nearest kept rows, and their positions among these."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._check_and_scale(X, reset=False)
         if self._known.shape[0] == 0:
             raise InputError(
                 "the metric was learned from rows that were read block by block, of which none is "

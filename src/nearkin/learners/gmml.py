@@ -234,7 +234,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Scatter, Scatter]:
         """Scatter of the pairs that labels imply."""
@@ -254,7 +254,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         S, D = (
             (listed + implied).mean_beside(random_scatter, float(self.prior_pairs)) / unit
             for listed, implied in zip(
-                pair_scatters(taught.evidence.pairs, coordinates), taught.settled, strict=True
+                pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True
             )
         )
         return map_by_metric(self, taught, best_metric(S, D, float(self.balance)))

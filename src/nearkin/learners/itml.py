@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -220,7 +220,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     _without_differences: ClassVar[str] = "prior"
     _takes_triplets: ClassVar[bool] = True
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Floats, tuple[float, float]]:
         """The prior and the bounds."""
@@ -242,11 +242,11 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         """Project the prior onto the bounds of the pairs."""
-        prior, bounds = taught.settled
+        prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
-            host_doubles(coordinates(links.points)),
+            to_host_float64(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
@@ -276,5 +276,5 @@ def _drawn_bounds(
     numbers = access.drawable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
-    F = host_doubles(space.coordinates(access.take(X, rows)))
+    F = to_host_float64(space.coordinates(access.take(X, rows)))
     return estimate_bounds(F, positions.reshape(2, -1), prior)

@@ -321,7 +321,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         found = find_feature_space(self, X, points, rank_tol, rng, center=self.center)
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
-    def _settle(
+    def _prepare_space(
         self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Spread, Spread] | None:
         """What labels show along the directions."""
@@ -335,7 +335,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         """Weigh the directions by the pairs, and again in the learned space for each iteration."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
-        extension, by_labels = taught.space.extension, taught.settled
+        extension, by_labels = taught.space.extension, taught.prepared
         evidence = replace(taught.evidence, pairs=taught.evidence.pairs.as_weak_pairs())
         stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
@@ -387,7 +387,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

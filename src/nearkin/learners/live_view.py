@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
-from nearkin.learners.teachable import Columns, TeachableMixin, columns_as_space, get_taught
+from nearkin.learners.teachable import Columns, TeachableMixin, find_columns, get_taught
 from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.linalg import principal_axes
@@ -61,8 +61,8 @@ class LiveView:
         metric, X = seen_by_last(metric, X)
         self._metric = metric
         self._space = get_taught(metric).space
-        self._rows = self._space.coordinates(metric._validated(X, reset=False))
-        self._moments = columns_as_space(self._rows)
+        self._rows = self._space.coordinates(metric._check_and_scale(X, reset=False))
+        self._moments = find_columns(self._rows)
 
     def coordinates(self, n_components: int = 2) -> Floats:
         """Coordinates of the rows along the principal axes of their learned embedding.
@@ -145,5 +145,5 @@ class LiveView:
         rows, moments, matrix = self._rows, self._moments, image.matrix
         if matrix is None:
             rows = image(rows)
-            moments, matrix = columns_as_space(rows), np.eye(rows.shape[1])
+            moments, matrix = find_columns(rows), np.eye(rows.shape[1])
         return moments, matrix.T @ moments.covariance @ matrix, (rows, matrix)

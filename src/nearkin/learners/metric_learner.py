@@ -339,7 +339,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self
         """
         answers, told = (pairs, pairs.pairs) if isinstance(pairs, Answers) else (None, pairs)
-        X = self._checked(gather_read_once(self, X, y, told), reset=True)
+        X = self._check_rows(gather_read_once(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
         # Answers that contradict each other are what a rate of wrong ones is estimated from.
         with nullcontext() if answers is None else mute_categories(ContradictionWarning):
@@ -404,7 +404,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         learned = trial.distances(Z, sample.renumbered(given))
         self.suspects_ = find_suspects_of_metric(given, rank, learned)
         self.n_components_ = metric.n_components_
-        self._calibrate_as(metric)
+        self._copy_verdicts(metric)
         self.__dict__.update(verdicts)
         self.learned_from_ = evidence.counts(sample.n_given)
         self._numbers = sample.numbers
@@ -468,7 +468,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = take_host_sample(self._checked(X), evidence, check_random_state(self.random_state))
+        sample = take_host_sample(
+            self._check_rows(X), evidence, check_random_state(self.random_state)
+        )
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         again.__dict__.pop("_importances", None)
@@ -477,15 +479,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
             again.metric_ = clone(self.metric_).fit(seen, pairs=sample.renumbered(pairs))
         return again
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         if self.spread:  # learned from more than was answered
             return []
-        seen = [self._seen_by_metric.apply(self._checked(row)) for row in rows]
-        parts: list[TaughtPart] = self.metric_._taught_parts(seen, share)
+        seen = [self._seen_by_metric.apply(self._check_rows(row)) for row in rows]
+        parts: list[TaughtPart] = self.metric_._find_taught_parts(seen, share)
         numbers = getattr(self, "_numbers", None)
         return [replace(part, numbers=numbers) for part in parts]
 
-    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+    def _refit(self, X: Any, pairs: Pairs) -> Any:
         pairs.check_rows(count_rows(X))
         return self.relearned(X, pairs)
 
@@ -497,8 +499,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
             self.column_scale_, Identity() if axes is None else Affine(axes)
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        X = super()._checked(X, reset=reset)
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        X = super()._check_rows(X, reset=reset)
         # Of few columns the metric was learned from dense rows.
         few = not reset and getattr(self, "axes_", None) is None
         return to_dense(X) if few else X

@@ -356,7 +356,7 @@ class KernelA(MetricMixin, BaseEstimator):
         exact = len(space.rows) == X.shape[0]
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

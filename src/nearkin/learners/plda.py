@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -164,7 +164,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
         total = shrink_to_identity(taught.space.covariance, taught.n_rows)
         if not len(links.must_link) or not total.any():
             return map_by_metric(self, taught, np.eye(len(total)), unit_length=True)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         differences = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
         given = float(links.must_weight.sum())
         imagined = float(len(total) if self.prior_pairs is None else self.prior_pairs)

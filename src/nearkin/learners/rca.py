@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.teachable import axes_of, columns_along
+from nearkin.learners.teachable import find_axes, find_columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows import access, backends
@@ -181,7 +181,7 @@ class RCA(MetricMixin, BaseEstimator):
                 covariance = covariance_in_place(X, rows, chunklet)
         else:
             mean = mean_row(X)
-            axes = axes_of(X, mean, rng)
+            axes = find_axes(X, mean, rng)
             if is_sparse(X):
                 linked = project_along(X[rows], axes)
             else:
@@ -196,7 +196,7 @@ class RCA(MetricMixin, BaseEstimator):
         components: Floats = whitening(covariance, shrinkage)
         if self.n_components is not None:
             if of_all is None:
-                of_all = columns_along(X, mean, axes).covariance
+                of_all = find_columns_along(X, mean, axes).covariance
             kept = min(self.n_components, len(components))
             components = leading_components(components.T @ components, of_all, kept)
         if axes is not None:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from nearkin._types import Floats
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
-from nearkin.learners.teachable import begin_learning, learn_again
+from nearkin.learners.teachable import find_space_only, learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import draw_links, draw_numbers
@@ -241,7 +241,7 @@ def _learn_from_halves(
     scale = find_differing_units(X) is not None
     # A learner that takes milliseconds, for whichever is used in the end.
     stand_in = ITML(kernel="rbf", n_landmarks=_MOST_ROWS, scale=scale, random_state=0)
-    metric = begin_learning(stand_in, X, pairs)
+    metric = find_space_only(stand_in, X, pairs)
     view = LiveView(metric, X)
 
     def learn_distances(part: Pairs) -> Floats:
