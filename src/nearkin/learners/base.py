@@ -944,7 +944,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         late: LateVerdicts | None = vars(self).get("_late_verdicts")
         if late is None:
             return
-        for name, value in late.found().items():  # but what was set meanwhile
+        for name, value in late.compute().items():  # but what was set meanwhile
             self.__dict__.setdefault(name, value)
         self.__dict__.pop("_late_verdicts", None)  # or another thread did it
 

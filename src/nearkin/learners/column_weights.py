@@ -34,7 +34,7 @@ _MOST_EXAMPLES = 10_000
 def weights_objective(
     weights: Floats, level: float, squared: Floats, same: Mask, counts: Floats, pull: float
 ) -> float:
-    r"""How unlikely answers are, and how far weights are from equal ones.
+    r"""Negative log-likelihood of the pairs, and a penalty on weights that are not equal.
 
     .. math::
 
@@ -52,7 +52,7 @@ def weights_objective(
 
 
 def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> tuple[Floats, float]:
-    """Minimise :func:`weights_objective`, which is convex: return weights and level.
+    """Minimise :func:`weights_objective`, which is convex: return weights (r,) and level b.
 
     By L-BFGS-B: O(k r) time for a step, of which some dozens are taken.
     """
@@ -113,9 +113,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         configuration, by decreasing variance.
     mean_ : ndarray of shape (d,)
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     Notes
     -----
@@ -163,7 +161,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> Doubles:
-        """Squared differences of random pairs in each column, in the mean."""
+        """Mean squared difference of random pairs in each column, of shape (r,)."""
         return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
 
     def _learn(
@@ -199,9 +197,12 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, metric, together.attributes(weights))
 
     def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Find which columns share a weight."""
+        """Return the groups of columns that share a weight.
+
+        ``usual`` is the mean squared difference of random pairs in each coordinate.
+        """
         assert isinstance(space, Columns)  # since there is no kernel
-        groups = groups_of_columns(self, len(space.mean))
+        groups = find_column_groups(self, len(space.mean))
         if groups is None:
             return _Groups(usual)
         names, at = np.unique(groups, return_inverse=True)
@@ -213,8 +214,8 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return _Groups(usual, at, names.tolist(), space.axes)
 
 
-def groups_of_columns(learner: Any, n_columns: int) -> NDArray[Any] | None:
-    """Return for each column what it belongs to, by ``groups`` or ``table_``; None if unknown."""
+def find_column_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:
+    """Return the group of each column as text, by ``groups`` or ``table_``; None without these."""
     groups = learner.groups
     if groups is None and hasattr(learner, "table_"):
         groups = getattr(learner.table_, "groups_", None)
@@ -242,7 +243,7 @@ class _Groups:
     axes: Floats | None = None
 
     def squared(self, differences: Floats) -> Floats:
-        """Sum squared differences in each group."""
+        """Squared differences of pairs summed within each group, of shape (k, groups)."""
         if self.at is None:
             return differences**2
         in_columns = differences if self.axes is None else differences @ self.axes
@@ -250,14 +251,14 @@ class _Groups:
         return np.asarray(in_columns**2 @ belongs)
 
     def metric(self, weights: Floats) -> Floats:
-        """Make the matrix of the metric that has these weights."""
+        """Matrix, of shape (r, r), of the metric in which the groups have these weights."""
         of_columns = weights if self.at is None else weights[self.at]
         if self.axes is None:
             return np.diag(of_columns)
         return np.asarray((self.axes * of_columns) @ self.axes.T)
 
     def attributes(self, weights: Floats) -> dict[str, Any]:
-        """Return the fitted attributes that show these weights."""
+        """Return ``weights_`` and, with groups, ``group_weights_``, as fitted attributes."""
         if self.at is None:
             return {"weights_": weights}
         of_groups = dict(zip(self.names, map(float, weights), strict=True))

@@ -46,7 +46,7 @@ def cosine_objective(
     pull: float,
     wrong: float,
 ) -> float:
-    r"""How unlikely answers are by the cosine of mapped rows, and how much the map changes rows.
+    r"""Negative log-likelihood of the pairs by the cosine of mapped rows, and two penalties.
 
     .. math::
 
@@ -70,11 +70,11 @@ def cosine_objective(
 def cosine_matrix(
     F: Floats, links: Ints, same: Mask, counts: Floats, pull: float, wrong: float
 ) -> Floats:
-    """W of :func:`cosine_objective` after at most 25 steps of L-BFGS from the identity.
+    """Find the map W of :func:`cosine_objective`, by 25 steps of L-BFGS from the identity at most.
 
-    F, of shape (p, r), are the rows of the pairs. With p < r W is found in their span, beyond which
-    nothing is learned. O(k q²) time for a step over k pairs, where q is the smaller of p and r. The
-    problem is not convex; descent is what is promised.
+    F, of shape (p, r), are the rows that ``links``, of shape (k, 2), number; W has shape (r, r).
+    With p < r it is the identity outside the span of F. O(k q²) time for a step over k pairs, where
+    q is the smaller of p and r. The problem is not convex; descent is what is promised.
     """
     r = F.shape[1]
     basis = np.linalg.qr(F.T)[0] if len(F) < r else None
@@ -159,9 +159,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     Notes
     -----
@@ -227,7 +225,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Find the matrix of the pairs, whose kinds count the same in sum."""
+        """Find the matrix of the pairs, where must-links and cannot-links weigh the same in sum."""
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()
         if min(sums) == 0:

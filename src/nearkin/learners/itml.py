@@ -46,18 +46,21 @@ _ASYMMETRY, _NO_EIGENVALUE = 1e-8, 1e-13
 
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:
-    """Return the metric to stay near to; ``"covariance"`` inverts :func:`shrink_to_identity`."""
+    """Return the prior metric, of shape (d, d), which the learned one is to stay near to.
+
+    ``"covariance"`` is the inverse of :func:`shrink_to_identity`.
+    """
     d = len(covariance)
     if not isinstance(prior, str):
-        return _checked_prior(prior, d)
+        return _check_prior(prior, d)
     if prior == "identity" or np.trace(covariance) == 0:
         return np.eye(d)
     inverse = np.linalg.inv(shrink_to_identity(covariance, n_rows))
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def _checked_prior(prior: ArrayLike, d: int) -> Floats:
-    """Check that a given prior is a metric on d columns."""
+def _check_prior(prior: ArrayLike, d: int) -> Floats:
+    """Return a given prior as a symmetric matrix; refuse what is no metric on d columns."""
     with raise_input_errors():
         matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
     if matrix.shape != (d, d):
@@ -131,9 +134,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -223,7 +224,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Floats, tuple[float, float]]:
-        """The prior and the bounds."""
+        """Return the prior, of shape (r, r), and the two bounds on distances."""
         if self.kernel is not None:
             self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
         axes = space.axes if isinstance(space, Columns) else None
@@ -232,10 +233,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         if isinstance(self.prior, str) or axes is None:
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
-            prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
+            prior = axes @ _check_prior(self.prior, X.shape[1]) @ axes.T
         bounds = check_distance_bounds(self.bounds)
         if bounds is None:
-            bounds = call_once(_drawn_bounds, space, X, prior, rng)
+            bounds = call_once(_draw_bounds, space, X, prior, rng)
         return prior, bounds
 
     def _learn(
@@ -261,7 +262,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, solution.B, attributes)
 
     def _refuse_array_prior(self, where: str, remedy: str) -> None:
-        """Refuse a prior over columns where there are none."""
+        """Refuse an array as prior where the learner does not work on the columns of X."""
         if not isinstance(self.prior, str):
             raise InputError(
                 f"prior is an array, which has no meaning {where}: use prior='identity' or "
@@ -269,10 +270,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             )
 
 
-def _drawn_bounds(
+def _draw_bounds(
     space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
-    """Bounds by the distances of random pairs of rows."""
+    """Estimate both bounds, not squared, from distances of random pairs of rows."""
     numbers = access.drawable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)

@@ -104,7 +104,7 @@ class UnitDirections:
     rank_tol: float
 
     def coordinates(self, X: Rows) -> Floats:
-        """Return the coordinates of rows in this space, in the rows' own type."""
+        """Coordinates of rows along the directions, of shape (n, q), in the rows' own type."""
         return self.extension.embed(X, self.found.directions)
 
 
@@ -215,9 +215,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         How quickly ``chance_same`` falls with the distance, below and above ``threshold_``; the
         share of pairs that are the same as it supposes; and the median distance of these.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -306,7 +304,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _find_space(
         self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
     ) -> UnitDirections:
-        """Directions of feature space, above the cut-off that suits the weighting."""
+        """Return the directions of feature space above the eigenvalue cut-off."""
         if self.extension == "nystroem" and self.n_iter > 1:
             raise InputError(
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
@@ -324,7 +322,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _prepare_space(
         self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Spread, Spread] | None:
-        """What labels show along the directions."""
+        """Spreads of the pairs that labels imply, same and different; None without labels."""
         if evidence.classes is None:
             return None
         return measure_label_spread(evidence.classes, X, space.coordinates)
@@ -352,7 +350,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(evidence, along, by_labels)
-            weights.append(self._weights(must, cannot, found))
+            weights.append(self._weigh_directions(must, cannot, found))
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
@@ -374,8 +372,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         }
         return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
 
-    def _weights(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
-        """Weights of directions by the learner's ``weighting``."""
+    def _weigh_directions(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
+        """Weights of the directions, of shape (q,), by the learner's ``weighting``."""
         if self.weighting == "paper":
             if must.weight == 0:
                 raise InputError(

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import few
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
-from nearkin.learners.column_weights import groups_of_columns
+from nearkin.learners.column_weights import find_column_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
@@ -56,7 +56,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
-from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weigh_by_trust
+from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weaken_doubtful_pairs
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
@@ -361,7 +361,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         # Many small matrices; blocks of rows are on all cores.
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
-            groups = None if self.axes_ is not None else groups_of_columns(self, X.shape[1])
+            groups = None if self.axes_ is not None else find_column_groups(self, X.shape[1])
             trial = SelectionSample(X, examples, rng, new_classes=self.new_classes, groups=groups)
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
 
@@ -417,7 +417,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> tuple[Pairs, list[Answerer]]:
         """Weigh pairs by how far others bear them out, and tell who answered how well."""
         if answers is None:
-            return weigh_by_trust(given, rank) if self.robust else given, []
+            return weaken_doubtful_pairs(given, rank) if self.robust else given, []
         if not self.robust:
             return given, answers.answerers
         ends = np.concatenate([given.must_link, given.cannot_link])

@@ -94,9 +94,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------

@@ -45,8 +45,13 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     return covariance
 
 
-def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
-    """Compute :func:`within_chunklet_covariance` where the rows are, in two passes."""
+def sum_chunklet_covariance(
+    X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]
+) -> Floats:
+    """Compute :func:`within_chunklet_covariance` of rows on devices or in files, in two passes.
+
+    ``rows`` are the numbers of the rows in chunklets, ``chunklet`` says in which.
+    """
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]
     counts = np.bincount(number[rows])[:, None]
@@ -109,9 +114,7 @@ class RCA(MetricMixin, BaseEstimator):
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -178,7 +181,7 @@ class RCA(MetricMixin, BaseEstimator):
             if evidence.classes is None:
                 linked = backends.widen(access.take_to_host(X, rows))
             else:  # perhaps all rows
-                covariance = covariance_in_place(X, rows, chunklet)
+                covariance = sum_chunklet_covariance(X, rows, chunklet)
         else:
             mean = mean_row(X)
             axes = find_axes(X, mean, rng)

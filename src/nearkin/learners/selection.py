@@ -38,12 +38,12 @@ from nearkin.rows.scaling import column_scales, find_differing_units
 from nearkin.scores.held_out import (
     AucComparison,
     compare_auc,
-    deal_pairs,
+    make_pair_folds,
     rank_among,
-    weigh_by_trust,
+    weaken_doubtful_pairs,
 )
 from nearkin.scores.quality import Quality, estimate_quality
-from nearkin.scores.verdicts import fit_logistic_verdicts, shrink_verdicts, verdict_attributes
+from nearkin.scores.verdicts import fit_logistic_verdicts, name_verdicts, shrink_verdicts
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
 # Shares of learners by name: a blend of their squared distances, each of mean 1.
@@ -536,7 +536,7 @@ def hold_out(
 
     A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
     """
-    folds = deal_pairs(pairs, N_FOLDS, rng, unseen="one")
+    folds = make_pair_folds(pairs, N_FOLDS, rng, unseen="one")
     named = Evidence(_some(pairs, rng), None)
     learned_from = [pairs.subset(learn) for learn, _ in folds]
     n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
@@ -950,7 +950,7 @@ class SelectionSample:
     def _trust(self, rank: Floats) -> Floats:
         """How much each judged pair counts: less where others contradict it."""
         n_pairs = len(_statements(self.pairs))
-        return _weights(weigh_by_trust(self.pairs, rank[:n_pairs]))
+        return _weights(weaken_doubtful_pairs(self.pairs, rank[:n_pairs]))
 
     def judgement(
         self, recipe: Recipe, Z: Floats, usual_threshold: float
@@ -990,7 +990,7 @@ class SelectionSample:
             both = np.concatenate([unseen, seen])
             verdicts = fit_logistic_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
             verdicts = shrink_verdicts(verdicts, unseen[same], unseen[~same])
-            found = verdict_attributes(verdicts, float(np.median(seen[same])))
+            found = name_verdicts(verdicts, float(np.median(seen[same])))
         radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
         return found, estimate_quality(

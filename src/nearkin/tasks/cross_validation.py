@@ -27,7 +27,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.sparse import to_plain
 from nearkin.rows.validation import count_rows
 from nearkin.scores import score_order
-from nearkin.scores.held_out import deal_rows
+from nearkin.scores.held_out import assign_row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 
@@ -107,7 +107,7 @@ class PairKFold(BaseCrossValidator):
         n_rows = count_rows(X)
         pairs.check_rows(n_rows)
         rng = check_random_state(self.random_state) if self.shuffle else None
-        fold = deal_rows(pairs, n_rows, [1.0] * self.n_splits, rng)
+        fold = assign_row_folds(pairs, n_rows, [1.0] * self.n_splits, rng)
         ends = [fold[links] for links in (pairs.must_link, pairs.cannot_link, pairs.closer)]
         for number in range(self.n_splits):
             there = [rows == number for rows in ends]

@@ -209,7 +209,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         Z = rows if self.metric_ is None else _plain(self.metric_.transform(X))
-        margins, members = np.array([self.margin_]), self._members.beside(Z)
+        margins, members = np.array([self.margin_]), self._members.move_beside(Z)
         Z = centre(backends.widen(Z), self._center)
         return energies(Z, members, margins, self.push)[0, :, :]
 
