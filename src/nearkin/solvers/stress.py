@@ -302,7 +302,7 @@ def _pull_rows(
     Y: Any,
     pull: Any,
 ) -> float:
-    """Write weights of Q(Y) for springs of some rows; return their stress, with both ends counted."""
+    """Write weights of Q(Y) for springs of some rows; return their stress, counted at both ends."""
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):
