@@ -211,7 +211,7 @@ class SelectionReport:
 
     def __str__(self) -> str:
         judged = "" if self.quality is None else f"\nOn held-out pairs:\n{self.quality}"
-        judged += f"\n{who.table(self.answerers)}" if self.answerers else ""
+        judged += f"\n{who.format_answerers(self.answerers)}" if self.answerers else ""
         if not self.candidates:
             return self._said + judged
         width = max(len(line.name) for line in self.candidates)
@@ -224,7 +224,7 @@ class SelectionReport:
 
     def _repr_html_(self) -> str:
         judged = "" if self.quality is None else self.quality._repr_html_()
-        judged += who.as_html(self.answerers) if self.answerers else ""
+        judged += who.format_answerers_as_html(self.answerers) if self.answerers else ""
         head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
         body = "".join(
             f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.name)}</td>"

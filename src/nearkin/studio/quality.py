@@ -16,7 +16,7 @@ from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.questions.outlook import STEP, describe_outlook, outlook_between_fits
+from nearkin.questions.outlook import STEP, describe_outlook, predict_outlook
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, split_range
 from nearkin.scores.held_out import (
@@ -257,7 +257,7 @@ def outlook_of_answers(
         ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None where it is too
         early to tell.
     """
-    seen = outlook_between_fits(X, pairs, before_each_fit)
+    seen = predict_outlook(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
     too_early = seen.halves is None
     value, low, high = (None,) * 3 if too_early else astuple(seen.gain_of(n_more))
