@@ -121,7 +121,8 @@ def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
     """
 
     @wraps(method)
-    def fitted(self: Any, *args: Any, **options: Any) -> Any:
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        """Call the method on a copy, then take over its state."""
         attempt = object.__new__(type(self))
         attempt.__dict__.update(
             (name, value)
@@ -134,7 +135,7 @@ def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
         self.__dict__ = attempt.__dict__
         return self
 
-    return cast("_Method", fitted)
+    return cast("_Method", run)
 
 
 def _is_set_by_fit(name: str) -> bool:
@@ -865,12 +866,12 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         ``embedding`` are the mapped rows of X, if the caller has them.
         """
 
-        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
+        def embed_some(X: Any, rows: NDArray[np.integer]) -> Any:
             """Embed the given rows of X."""
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = compose_after_scaling(self.column_scale_, learned)
-        self._calibrate(X, evidence, rng, embedded)
+        self._calibrate(X, evidence, rng, embed_some)
 
     def _measure_pairs(
         self, X: Any, y: Any, pairs: Pairs | None, purpose: str

@@ -60,6 +60,7 @@ def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> t
     r = squared.shape[1]
 
     def value_and_slope(found: Floats) -> tuple[float, Floats]:
+        """Objective and its gradient (r + 1,), level first."""
         level, weights = float(found[0]), found[1:]
         margin = sign * (level - squared @ weights)
         by_margin = -counts * sign * expit(-margin)
@@ -181,7 +182,9 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
             (links.must_link, links.must_weight),
             (links.cannot_link, links.cannot_weight),
         ):
-            given = together.squared(F[ends[:, 0]] - F[ends[:, 1]]) if len(ends) else usual[None]
+            given = (
+                together.sum_squares(F[ends[:, 0]] - F[ends[:, 1]]) if len(ends) else usual[None]
+            )
             weight = weight if len(ends) else np.ones(1)
             squared.append(given / usual.sum())
             counts.append(weight / weight.sum())
@@ -242,7 +245,7 @@ class _Groups:
     names: Sequence[str] = ()
     axes: Floats | None = None
 
-    def squared(self, differences: Floats) -> Floats:
+    def sum_squares(self, differences: Floats) -> Floats:
         """Squared differences of pairs summed within each group, of shape (k, groups)."""
         if self.at is None:
             return differences**2

@@ -581,13 +581,13 @@ def measure_pulls_by_refits(
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     ends = np.searchsorted(points, links)
 
-    def seen(learner: Any) -> tuple[Floats, Floats]:
+    def embed_by(learner: Any) -> tuple[Floats, Floats]:
         """Return embeddings of the points of pairs, and the difference of the two rows'."""
         parts = [access.take(X, points), *rows]
         Z, first, second = (backends.to_host(to_dense(learner._embed(part))) for part in parts)
         return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
 
-    Z, difference = seen(metric)
+    Z, difference = embed_by(metric)
     along = ((Z[ends[:, 0]] - Z[ends[:, 1]]) @ difference) ** 2
     tried = _take_largest(links, along, _LEAST_TRIED)
     found = np.full(len(tried), np.nan)
@@ -597,7 +597,7 @@ def measure_pulls_by_refits(
                 other = clone(metric).fit(X, pairs=pairs.without([tuple(link)]))
             except (ValueError, np.linalg.LinAlgError):
                 continue
-            without = seen(other)[1]
+            without = embed_by(other)[1]
             found[k] = difference @ difference - without @ without
     return tried, found
 
@@ -773,12 +773,12 @@ def find_strongest_pulls(
     told = _choose_strongest(pulls, whole)
     same = {tuple(link) for link in answers.must_link.tolist()}
 
-    def told_of(link: Ints, pull: float) -> Pull:
+    def to_pull(link: Ints, pull: float) -> Pull:
         """Return the pull of one link, in row numbers of X."""
         left, right = (link if numbers is None else numbers[link]).tolist()
         return Pull(left, right, tuple(link.tolist()) in same, float(pull))
 
-    found = [told_of(links[k], pulls[k]) for k in told]
+    found = [to_pull(links[k], pulls[k]) for k in told]
     return found, "" if found else _NONE_ALONE
 
 

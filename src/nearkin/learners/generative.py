@@ -404,6 +404,7 @@ class Generative(MetricMixin, BaseEstimator):
             return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
 
         def by_mixture(Z: Floats) -> Floats:
+            """Density weights by Gaussians of the classes that neighbours vote for."""
             voted = predict_left_out_classes(Z, classes, self.n_neighbors)
             voted = np.unique(voted, return_inverse=True)[1]
             return mixture_density_weights(X, self._fit_models(X, voted))

@@ -187,7 +187,7 @@ def count_gaining_rounds(
     parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
-    def judged(metrics: list[Floats]) -> Floats:
+    def score_folds(metrics: list[Floats]) -> Floats:
         """Average precision of held-out pairs on each fold."""
         return np.array(
             [
@@ -196,12 +196,12 @@ def count_gaining_rounds(
             ]
         )
 
-    before = best = judged([family.prior] * len(folds))
+    before = best = score_folds([family.prior] * len(folds))
     accepted = 0
     while folds and accepted < most:
         solved = [alternate(m, part, n_iter=1) for m, part in zip(members, parts, strict=True)]
         metrics = [found.solution.B for found in solved]
-        after = judged(metrics)
+        after = score_folds(metrics)
         if after.mean() <= best.mean():
             break
         best, accepted = after, accepted + 1
@@ -224,6 +224,7 @@ def _precision(
     """
 
     def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
+        """Distances under B between rows."""
         Z = F[left] - F[right]
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 

@@ -45,6 +45,7 @@ def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0
     """
 
     def squared_distance(P: Floats, Q: Floats) -> float:
+        """Squared geodesic distance of two matrices."""
         return float((np.log(eigvalsh(Q, P)) ** 2).sum())
 
     to_must = squared_distance(A, np.linalg.inv(S))
@@ -113,12 +114,13 @@ def label_scatter(
     between = means - sums.sum(axis=0) / n
     different = different + n * (counts * between.T) @ between
 
-    def weigh_as_labels(total: Floats, n_pairs: float) -> Scatter:
+    def scale_to_labels(total: Floats, n_pairs: float) -> Scatter:
+        """Scatter of ``n_pairs`` pairs, scaled to weigh as much as there are labels."""
         return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
 
     n_same = float((counts * (counts - 1.0)).sum() / 2)
     n_different = n * (n - 1) / 2 - n_same
-    return weigh_as_labels(same, n_same), weigh_as_labels(different, n_different)
+    return scale_to_labels(same, n_same), scale_to_labels(different, n_different)
 
 
 @stored_learner(**KEPT)
@@ -263,6 +265,7 @@ def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scat
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
 
     def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
+        """Weighted scatter of the differences of some links."""
         Z = F[links[:, 0]] - F[links[:, 1]]
         return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 

@@ -88,6 +88,7 @@ def calibrated_weights(
     """
 
     def estimate(spread: Spread) -> Floats:
+        """Spread relative to chance, shrunk towards 1."""
         excess = spread.weight * spread.mean / random_spread + prior_pairs
         return np.asarray(excess / (spread.weight + prior_pairs))
 
@@ -386,6 +387,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         )
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Return X checked as rows for the kernel."""
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

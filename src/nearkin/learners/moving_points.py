@@ -116,7 +116,7 @@ def window_springs(
     n = len(F)
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
 
-    def hold(squared: Floats) -> Floats:
+    def weigh_springs(squared: Floats) -> Floats:
         """Weights of the window's springs whose rest lengths have these squares."""
         if mean_squared == 0:  # all rows coincide
             return np.full_like(squared, regularization)
@@ -134,12 +134,12 @@ def window_springs(
     )
     if n_neighbors is None:
         squared = all_squared_distances(F)
-        weight = hold(squared)
+        weight = weigh_springs(squared)
         np.fill_diagonal(weight, 0.0)
         return CompleteSprings(weight, np.sqrt(squared), join_springs(n, *links))
     edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
-    weight = hold(lengths**2)
+    weight = weigh_springs(lengths**2)
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
     return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
@@ -355,6 +355,7 @@ class KernelA(MetricMixin, BaseEstimator):
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Return X checked as rows for the kernel."""
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

@@ -80,11 +80,12 @@ def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
     order = np.argsort(chosen)
     ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
 
-    def found(numbers: Ints) -> Ints:
+    def look_up(numbers: Ints) -> Ints:
+        """Positions of numbers in ``chosen``, or −1."""
         at = np.searchsorted(ascending[:-1], numbers)
         return np.where(ascending[at] == numbers, positions[at], -1)
 
-    return found
+    return look_up
 
 
 def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:

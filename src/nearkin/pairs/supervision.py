@@ -275,15 +275,15 @@ def draw_example_pairs(
 def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
     """Sample at most ``most`` must-links and cannot-links each, which keep their kind's weight."""
 
-    def drawn(links: Any, weight: Any) -> tuple[Any, Any]:
+    def sample(links: Any, weight: Any) -> tuple[Any, Any]:
         """Sample links of one kind, and scale their weights."""
         if len(links) <= most:
             return links, weight
         some = np.sort(rng.choice(len(links), most, replace=False))
         return links[some], weight[some] * (weight.sum() / weight[some].sum())
 
-    must, must_weight = drawn(pairs.must_link, pairs.must_weight)
-    cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
+    must, must_weight = sample(pairs.must_link, pairs.must_weight)
+    cannot, cannot_weight = sample(pairs.cannot_link, pairs.cannot_weight)
     return Pairs(
         must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
     )

@@ -84,7 +84,7 @@ class Scene:
         return np.asarray(found.reshape(len(groups), len(others)))
 
     def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
-        """Draw n or more open pairs as positions (k, 2), in random order; all where they are few."""
+        """Draw n or more open pairs of positions (k, 2), in random order; all if they are few."""
         m = len(self.Z)
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):

@@ -82,12 +82,13 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     size = rows_per_block(8 * len(number))
     sums = np.zeros((-(-len(number) // size), 2))
 
-    def work(rows: slice) -> None:
+    def sum_block(rows: slice) -> None:
+        """Write the sums of distances within and between classes, for some rows."""
         by_class = np.add.reduceat(distance(Z[rows], Z), starts, axis=1, dtype=np.float64)
         within = by_class[np.arange(len(by_class)), number[rows]].sum()
         sums[rows.start // size] = within, by_class.sum() - within
 
-    run_in_blocks(work, len(number), size)
+    run_in_blocks(sum_block, len(number), size)
     sum_within, sum_between = sums.sum(axis=0)
     return _divide_means(sum_within, sum_between, counts)
 

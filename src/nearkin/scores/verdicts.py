@@ -129,6 +129,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     counted = min(_COUNTED, len(chance))
 
     def slope(share: float) -> float:
+        """Slope of the objective at a share."""
         by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
@@ -181,6 +182,7 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
     terms = np.column_stack([np.ones(len(u)), u])
 
     def loss(curve: Floats) -> tuple[float, Floats]:
+        """Negative log-likelihood and its gradient, for level and slope."""
         odds = terms @ curve
         return (
             float(share @ (np.logaddexp(0.0, odds) - told * odds)),
