@@ -226,7 +226,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Find the matrix of the pairs, where must-links and cannot-links weigh the same in sum."""
+        """Find W by :func:`cosine_matrix`; must-links and cannot-links weigh the same in sum."""
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()
         if min(sums) == 0:

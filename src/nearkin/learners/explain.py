@@ -582,7 +582,7 @@ def measure_pulls_by_refits(
     ends = np.searchsorted(points, links)
 
     def embed_by(learner: Any) -> tuple[Floats, Floats]:
-        """Return embeddings of the points of pairs, and the difference of the two rows'."""
+        """Embeddings of the rows that pairs name, and the difference of the explained rows."""
         parts = [access.take(X, points), *rows]
         Z, first, second = (backends.to_host(to_dense(learner._embed(part))) for part in parts)
         return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)

@@ -54,7 +54,7 @@ class Image(Protocol):
 
     @property
     def matrix(self) -> Floats | None:
-        """The map as a matrix of shape (r, q), if it is linear."""
+        """The map as a matrix of shape (r, q), or None if it is not linear."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Taught:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def reads(self, X: Any) -> Coordinates:
+    def make_reader(self, X: Any) -> Coordinates:
         """Return a function from row numbers of a checked X to coordinates, shape (k, r)."""
         return lambda rows: self.space.coordinates(access.take(X, rows))
 
@@ -196,7 +196,7 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
     taught = call_once(find_space, learner, X, named, rng)
-    learned, _ = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
+    learned, _ = learn_in_space(learner, taught, evidence, taught.make_reader(X), rng, judges=False)
     return np.asarray(learned.map.apply(X))
 
 

@@ -31,10 +31,10 @@ from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
     bound_pairs,
     check_distance_bounds,
+    choose_tolerance,
     draw_random_pairs,
     estimate_bounds,
     project,
-    tolerance_for,
     warn_unless_converged,
 )
 from nearkin.spaces.kernels import KernelFunction
@@ -242,7 +242,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Project the prior onto the bounds of the pairs."""
+        """Find the metric nearest to the prior that keeps the pairs within their bounds."""
         prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
@@ -251,7 +251,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=tolerance_for(self.tol, bounded),
+            tol=choose_tolerance(self.tol, bounded),
         )
         warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
         attributes = {
@@ -273,7 +273,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 def _draw_bounds(
     space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
-    """Estimate both bounds, not squared, from distances of random pairs of rows."""
+    """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
     numbers = access.drawable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)

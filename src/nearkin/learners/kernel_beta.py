@@ -70,7 +70,7 @@ def calibrated_weights(
     eigenvalues: Floats,
     prior_pairs: float,
 ) -> Floats:
-    r"""Weights that move from the kernel's own spectrum as far as the pairs warrant.
+    r"""Weights of directions: the kernel's own spectrum, changed as far as the pairs warrant.
 
     With :math:`D^0` the spread that random pairs show along a unit direction,
     :math:`E_r = D_r / D^0` says how much less (or more) must-links vary than chance. Against κ
@@ -125,7 +125,7 @@ class Weighted:
 
     @property
     def matrix(self) -> Floats | None:
-        """The map as a matrix of shape (q, q), if it is linear."""
+        """The map as a matrix of shape (q, q), or None if it is not linear."""
         return None if self.later else np.diag(self.weight)
 
 
@@ -331,7 +331,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Weigh the directions by the pairs, and again in the learned space for each iteration."""
+        """Weigh the directions by the pairs, ``n_iter`` times, each in the space learned before."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
         extension, by_labels = taught.space.extension, taught.prepared

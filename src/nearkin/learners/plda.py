@@ -33,7 +33,7 @@ _LEAST_WEIGHT, _MOST_BETWEEN = 1e-4, 0.999
 
 
 def discriminant_metric(within: Floats, total: Floats) -> Floats:
-    r"""The metric by which two rows of one class differ less than two of any.
+    r"""Metric (r, r) whose distances tell, as log-odds, whether two rows are of one class.
 
     Rows are the sum of a mean of their class and of a rest, both normal. Along axes in which all
     rows have variance 1 and means of classes :math:`b`, the log-odds that x and y are of one class

@@ -29,7 +29,7 @@ _NO_VARIANCE = 1e-10
 
 
 def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:
-    r"""Pooled covariance of rows around the mean of their chunklet.
+    r"""Pooled covariance (d, d) of rows around the mean of their chunklet, a group of linked rows.
 
     .. math:: C = \frac1p \sum_j \sum_{i \in j} (x_i - m_j)(x_i - m_j)^\top
     """
@@ -50,7 +50,7 @@ def sum_chunklet_covariance(
 ) -> Floats:
     """Compute :func:`within_chunklet_covariance` of rows on devices or in files, in two passes.
 
-    ``rows`` are the numbers of the rows in chunklets, ``chunklet`` says in which.
+    ``rows`` are the numbers of the rows in chunklets, ``chunklet`` the chunklet of each.
     """
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]

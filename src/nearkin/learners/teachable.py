@@ -82,7 +82,7 @@ class TeachableMixin(MetricMixin):
         """Find the space, learn there, and set the fitted attributes."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
-            self._keep_result(*learn_in_space(self, taught, evidence, taught.reads(X), rng))
+            self._keep_result(*learn_in_space(self, taught, evidence, taught.make_reader(X), rng))
 
     @update_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -279,7 +279,7 @@ class Columns:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes of a learner that show this space."""
+        """Fitted attributes of the learner by name: ``mean_``."""
         return {"mean_": self.mean}
 
 
@@ -313,7 +313,7 @@ class Directions:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes of a learner that show this space."""
+        """Fitted attributes of the learner: ``landmarks_``, ``eigenvalues_`` and ``gamma_``."""
         return {"landmarks_": self.rows, "eigenvalues_": self.eigenvalues, "gamma_": self.gamma}
 
 

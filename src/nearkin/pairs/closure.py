@@ -123,7 +123,7 @@ def list_pairs_across(
 
 
 def _split_numbers(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
-    """Split running numbers into the block and the number inside it, by counts of blocks."""
+    """Split running numbers into the block and the number inside it; ``counts`` are block sizes."""
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
@@ -271,7 +271,7 @@ def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
 def infer_pairs(
     groups: PairGroups, must: tuple[Ints, Doubles], cannot: tuple[Ints, Doubles], max_pairs: int
 ) -> tuple[Any, ...]:
-    """Return must-links, their weights, cannot-links and theirs, as given and as inferred.
+    """Return given and inferred must-links, their weights, cannot-links, and their weights.
 
     Weights are as :meth:`nearkin.Pairs.closure` says; more than ``max_pairs`` are refused.
     """

@@ -367,7 +367,7 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
 
 
 def _refuse_unscorable_cut() -> None:
-    """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
+    """Raise if scikit-learn would fit on a part of the pairs, and score without any.
 
     Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
     into NaN.
@@ -787,7 +787,7 @@ class Pairs:
         return [*find_contradictions(self.groups, self.must_link, self.cannot_link), *circles]
 
     def check_rows(self, n_rows: int) -> None:
-        """Raise ValueError unless the pairs can speak of an X with this many rows."""
+        """Raise ValueError unless the pairs can refer to an X with this many rows."""
         if self.n_rows is not None and self.n_rows != n_rows:
             remedy = "for X[rows] use pairs.restrict(rows)"
             if self.n_rows < n_rows:

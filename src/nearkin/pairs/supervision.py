@@ -90,9 +90,9 @@ class Evidence:
 
 
 def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False) -> None:
-    """Raise if ``y`` holds pairs, or ``pairs`` is none, or has triplets without ``triplets``.
+    """Raise if ``y`` is a :class:`Pairs`, if ``pairs`` is none, or has triplets that are not taken.
 
-    ``name`` is what messages call the argument ``pairs``.
+    ``triplets`` is whether they are; ``name`` is what messages call the argument ``pairs``.
     """
     if isinstance(y, Pairs):
         raise InputTypeError(

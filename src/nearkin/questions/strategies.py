@@ -77,7 +77,7 @@ class Scene:
         return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
 
     def find_ruled_out(self, groups: Ints, others: Ints) -> Mask:
-        """Mask (groups, others) of the groups that differ, or about which an answer was unsure."""
+        """Mask (groups, others) of the groups that differ, or that someone was unsure about."""
         both = np.stack(np.broadcast_arrays(groups[:, None], others), axis=-1)
         ruled_out = np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
         found = np.isin(keys_of(both.reshape(-1, 2)), ruled_out)
@@ -203,7 +203,7 @@ def chance_of_new(sizes: Ints) -> float:
 
 
 def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
-    """Estimate by how much the log-odds of "same" fall with a unit of distance."""
+    """Estimate by how much the log-odds of "same" fall for a unit of distance."""
     links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
     return _SHARPNESS / deviation if deviation > 0 else 0.0

@@ -108,7 +108,10 @@ def _sum_on_device(
     counts: NDArray[np.integer],
     distance: Callable[[Any, Any], Any] | None,
 ) -> tuple[float, float]:
-    """Sums of the distances within classes and between them, for rows sorted by class."""
+    """Sums of the distances within classes and between them, for rows sorted by class.
+
+    ``starts`` and ``counts`` are the first row of each class and how many it has.
+    """
     xp = backends.namespace(Z)
     within, total = 0.0, 0.0
     ends = starts + counts

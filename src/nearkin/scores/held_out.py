@@ -65,7 +65,7 @@ _SHARPNESS, _LOGITS = (-4.0, 6.0), (-8.0, 4.0)
 def make_pair_folds(
     pairs: Pairs, n_folds: int, rng: np.random.RandomState, *, unseen: Literal["one", "both"]
 ) -> list[tuple[Mask, Mask]]:
-    """Deal pairs into folds: masks of the pairs to learn from and of those to judge, by fold.
+    """Split pairs into folds: for each, masks of pairs to learn from and of pairs to judge by.
 
     Pairs to learn from name no row of the fold. With ``unseen="one"`` every pair with a row of the
     fold is judged, so that each pair is judged at least once; rows that must-links tie together are

@@ -211,7 +211,10 @@ def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -
 
 
 def _place_pairs(distances: Floats, same: Mask, weight: Floats) -> Floats:
-    """For each pair, the share of the other kind that is on its right side; ties count half."""
+    """For each pair (k,), the share of the other kind that it is in the right order with.
+
+    Must-links are to be nearer than cannot-links; ties count half.
+    """
     out = np.empty(len(distances))
     for kind in (same, ~same):
         order = np.argsort(distances[~kind], kind="stable")

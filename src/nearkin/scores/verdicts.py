@@ -375,5 +375,5 @@ def find_verdicts(
 
 
 def name_verdicts(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
-    """Return verdicts, and the median distance of same pairs, by the names of attributes."""
+    """Return verdicts and the median distance of same pairs as a dict by attribute name."""
     return dict(zip(VERDICTS, (*astuple(verdicts), same_distance), strict=True))

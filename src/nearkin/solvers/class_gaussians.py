@@ -197,12 +197,12 @@ def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) ->
     are copied to the host.
     """
 
-    def sums(block: Any, number: NDArray[np.integer]) -> Parts:
+    def sum_known(block: Any, number: NDArray[np.integer]) -> Parts:
         """Sum of the rows of known class in a block, of shape (d,)."""
         rows = _take_in_float64(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
-    mean = access.reduce_rows(X, sums, classes)[0] / (classes >= 0).sum()
+    mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         """Row numbers of a block and both keys of its rows."""

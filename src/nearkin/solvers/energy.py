@@ -108,7 +108,7 @@ def intrusion_hinges(
 
 @compiled()
 def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
-    """Write squared distances to the nearest rows of each class."""
+    """Write :func:`find_nearest_by_class` for all points."""
     k = out.shape[2]
     for r in range(squared.shape[0]):
         for c in range(out.shape[1]):
@@ -413,7 +413,7 @@ class _FusedSums:
 
 
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
-    """Return rows sorted by class, with neighbours of the same class, and their order (n,)."""
+    """Return rows sorted by class, with their nearest of the same class, and row numbers (n,)."""
     order = np.argsort(number, kind="stable")
     Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])

@@ -36,10 +36,10 @@ from nearkin.solvers.logdet import (
     BoundedPairs,
     LogDetResult,
     bound_pairs,
+    choose_tolerance,
     divergence,
     estimate_bounds,
     project,
-    tolerance_for,
 )
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
@@ -99,11 +99,11 @@ class SpectralFamily:
 
     @property
     def prior(self) -> Floats:
-        """Diagonal matrix of the weights."""
+        """B₀ (r, r) of this member: the diagonal matrix of the weights."""
         return np.diag(self.weights)
 
     def nearest_to(self, B: Floats) -> Self:
-        r"""Take the diagonal of B as weights, put in order.
+        r"""Return the member whose weights are the diagonal of B, made decreasing.
 
         At a fixed product :math:`\sum_i b_i / \alpha_i` is all that counts, and its minimiser is
         the same up to a factor: with μ the multiplier of :math:`\sum_i \log \alpha_i`, pooled
@@ -190,12 +190,12 @@ class DataDependentFamily:
 
     @property
     def prior(self) -> Floats:
-        """Inverse of the identity plus the penalty."""
+        """B₀ (p, p) of this member: the inverse of the identity plus the penalty."""
         inverse = np.linalg.inv(self._precision(self.increments))
         return np.asarray((inverse + inverse.T) / 2)
 
     def nearest_to(self, B: Floats) -> Self:
-        """Find the penalty of least divergence, which is convex: M⁻¹ is linear in δ."""
+        """Return the member of least divergence, by a convex problem: M⁻¹ is linear in δ."""
         # In units that make each R_j of the size of the identity, δ is of the order of one.
         sizes = np.trace(self.roughness, axis1=1, axis2=2) / self.roughness.shape[1]
         units = 1 / np.where(sizes > 0, sizes, 1.0)
@@ -260,7 +260,7 @@ def alternate(
     def project_from(family: SomeFamily) -> LogDetResult:
         """Project from a member onto the pairs' bounds."""
         coordinates, prior = family.coordinates, family.prior
-        tol = tolerance_for(sweep_tol, pairs)
+        tol = choose_tolerance(sweep_tol, pairs)
         return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
 
     solution = project_from(family)
@@ -312,11 +312,11 @@ class RbfFamily:
 
     @property
     def prior(self) -> Floats:
-        """A multiple of the identity."""
+        """B₀ (m − 1, m − 1) of this member: a multiple of the identity."""
         return np.asarray(self.size * np.eye(len(self.squared) - 1))
 
     def nearest_to(self, B: Floats) -> Self:
-        """Find the best width by a line search, and for each width the best size in closed form."""
+        """Return the member of best width, by a line search, and of best size for that width."""
         if not self.moves:
             return replace(self, size=float(np.trace(B)) / len(B))
         factor = self._factor(self.gamma)

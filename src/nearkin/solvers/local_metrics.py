@@ -238,7 +238,7 @@ def log_determinants(matrices: Array) -> Array:
 
 
 def bias_matrices(X: Any, models: ClassModels) -> Any:
-    r"""Φ at every row (n, d, d), up to a positive factor.
+    r"""Bias matrix Φ at every row (n, d, d), up to a positive factor.
 
     With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is :math:`p_c
     (u_c u_c^\top - \Sigma_c^{-1})` (eq. 17). Zero where all densities are equal, and where all of
@@ -295,7 +295,7 @@ def bias_coefficients(log_densities: Any) -> Any:
 
 
 def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
-    r"""Local metrics (n, d, d) by eigenvectors, eq. 8.
+    r"""Local metrics (n, d, d) for bias matrices Φ (n, d, d), by eigenvectors (eq. 8).
 
     .. math::
 

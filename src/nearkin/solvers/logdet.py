@@ -358,7 +358,7 @@ class _Problem:
         B = np.tril(B) + np.tril(B, -1).T
         return np.ascontiguousarray(B), -2 * float(np.log(factor.diagonal()).sum())
 
-    def bounds(
+    def evaluate(
         self, B: Floats, log_det: float, duals: Floats, inverse_slacks: Floats, of_triplets: Floats
     ) -> tuple[float, float, float]:
         """Objective of B, dual value g, and the largest share by which a bound is missed.
@@ -391,7 +391,7 @@ def _solve(
     strict = bool(np.isinf(problem.slack).any())
     rounding = _ROUNDING * (r + k + len(of_triplets))
     order = np.random.default_rng(0)
-    primal, dual, missed = problem.bounds(B, 0.0, duals, inverse_slacks, of_triplets)
+    primal, dual, missed = problem.evaluate(B, 0.0, duals, inverse_slacks, of_triplets)
     history = [primal]
     scratch = np.zeros((2, r))
 
@@ -416,7 +416,7 @@ def _solve(
             duals, inverse_slacks, of_triplets = before
             B, _ = problem.metric(duals, of_triplets)
             break
-        primal, dual, missed = problem.bounds(B, log_det, duals, inverse_slacks, of_triplets)
+        primal, dual, missed = problem.evaluate(B, log_det, duals, inverse_slacks, of_triplets)
         history.append(primal)
     return B, duals, inverse_slacks, of_triplets, history, primal - dual, done()
 
@@ -511,7 +511,7 @@ def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Boun
     )
 
 
-def tolerance_for(tol: float, pairs: BoundedPairs) -> float:
+def choose_tolerance(tol: float, pairs: BoundedPairs) -> float:
     """Return the tolerance to stop at: at least 1e-4 with triplets, whose duals converge slowly."""
     return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
 

@@ -53,19 +53,19 @@ class AnySprings(Protocol):
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
 
     def pull(self, Y: Floats) -> tuple[Any, float]:
-        """Spring weights of Q(Y), in a form that ``force`` takes, and the stress of Y."""
+        """Weights of the majorising Laplacian Q(Y), as ``force`` takes them, and the stress."""
 
     def force(self, pull: Any, Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y`` (n, q), given what ``pull(Y)`` returned."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
 
     def times(self, Y: Floats) -> Floats:
-        """Product ``P Y`` of the weights' Laplacian with points (n, q)."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
 
     def laplacian(self) -> Floats:
-        """Laplacian P of the weights as a dense matrix (n, n)."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Springs:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight_matrix().sum(axis=1), dtype=np.float64).ravel()
 
     def weight_matrix(self) -> Any:
@@ -98,7 +98,7 @@ class Springs:
         return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
 
     def pull(self, Y: Floats) -> tuple[Floats, float]:
-        """Weights of Q(Y), one for each end of a spring, and the stress."""
+        """Weights of the majorising Laplacian Q(Y), one for each spring end, and the stress."""
         pull = np.empty(len(self.others))
         parts = np.zeros(-(-self.n_points // _BLOCK))
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
@@ -111,15 +111,15 @@ class Springs:
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``, from differences: exact zeros where points coincide."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points: exactly zero where all coincide."""
         return self._laplacian_times(pull - self.weight, Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return self._laplacian_times(self.weight, Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
         return np.asarray(np.diag(self.degree) - self.weight_matrix().toarray())
 
     def reorder(self, order: NDArray[np.integer]) -> Springs:
@@ -167,7 +167,7 @@ class CompleteSprings:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight.sum(axis=1) + self.links.degree)
 
     def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
@@ -185,15 +185,15 @@ class CompleteSprings:
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
         return _laplacian_times(pull[0], Y) + self.links.force(pull[1], Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return _laplacian_times(self.weight, Y) + self.links.times(Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
         laplacian = -self.weight
         rows = np.repeat(np.arange(self.n_points), np.diff(self.links.starts))
         np.subtract.at(laplacian, (rows, self.links.others), self.links.weight)
@@ -204,7 +204,10 @@ class CompleteSprings:
 def join_springs(
     n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
 ) -> Springs:
-    """Build springs from their ends (e, 2); two between the same points stay two."""
+    """Build springs from their ends (e, 2), weights and rest lengths.
+
+    ``strut`` marks those that only push. Two between the same points stay two.
+    """
     first = np.concatenate([ends[:, 0], ends[:, 1]])
     order = np.argsort(first, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
@@ -358,7 +361,7 @@ class OrderedSprings:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.springs.degree + self._triplet_weights().sum(axis=1))
 
     def weight_matrix(self) -> Any:
@@ -367,7 +370,7 @@ class OrderedSprings:
         return sp.csr_array(self.springs.weight_matrix() + self._triplet_weights())
 
     def pull(self, Y: Floats) -> tuple[tuple[Any, Floats], float]:
-        """Weights of Q(Y), separately for springs and triplets, and the stress."""
+        """Weights of the majorising Laplacian Q(Y), those of triplets apart, and the stress."""
         others, stress = self.springs.pull(Y)
         lengths = linked_distances(Y, self._ends)
         near, far = np.split(lengths, 2)
@@ -377,16 +380,16 @@ class OrderedSprings:
         return (others, weight * pull), stress + float(weight @ (lengths - wanted) ** 2)
 
     def force(self, pull: tuple[Any, Floats], Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
         excess = pull[1] - np.tile(self.strength, 2)
         return self.springs.force(pull[0], Y) + self._laplacian_times(excess, Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return self.springs.times(Y) + self._laplacian_times(np.tile(self.strength, 2), Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
         own = self._triplet_weights()
         laplacian = self.springs.laplacian() - own.toarray()
         laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
@@ -461,7 +464,7 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         displacement = _solve_by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Move points to where the majorising function is least."""
+        """Move the points to the minimum of the majorising function."""
         return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
@@ -518,7 +521,7 @@ def _descend(
 
 
 def stress(springs: AnySprings, Y: Floats) -> float:
-    """Stress J of a configuration."""
+    """Stress J of the configuration Y (n, q)."""
     return springs.pull(np.ascontiguousarray(Y, dtype=np.float64))[1]
 
 

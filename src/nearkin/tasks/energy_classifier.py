@@ -116,7 +116,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows of each class, and choose the margin.
+        """Store the training rows by class, and choose the margin.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Give the label of least energy.
+        """Predict for each row the label of least energy.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return device_math.look_up_labels(self.classes_, least, found)
 
     def decision_function(self, X: Any) -> Any:
-        """Negative energies: the largest is the predicted label's.
+        """Negative energy of each label for each row: the largest is the predicted label's.
 
         Parameters
         ----------

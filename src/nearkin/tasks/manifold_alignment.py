@@ -205,7 +205,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, sets: Sequence[Any], y: Any = None, *, pairs: Pairs) -> Self:
-        """Learn the common space.
+        """Learn maps of all sets into one space, from links between their rows.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     def retrieve(
         self, X: Any, *, of: int, among: int, n: int = 5
     ) -> tuple[Floats, NDArray[np.integer]]:
-        """Find the nearest rows of another set (or of the same).
+        """Find the nearest rows of another set (or of the same) in the common space.
 
         Parameters
         ----------

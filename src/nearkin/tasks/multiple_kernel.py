@@ -66,7 +66,7 @@ def combine_kernels(
     tol: float,
     start: Floats | None = None,
 ) -> Combination:
-    """Find the weights of kernels by which machines for all problems have the least objective.
+    """Find the kernel weights by which support vector machines have the least summed objective.
 
     ``kernel(m)`` is the m-th kernel matrix, n×n, and a problem the numbers of its rows, with −1 or
     1 for each. With γ the signed dual variables of a machine and K_d = Σ_m d_m K_m, this is
@@ -99,7 +99,7 @@ def _train(
     problems: Sequence[tuple[NDArray[np.integer], Floats]],
     C: float,
 ) -> tuple[float, Floats]:
-    """Train a machine for each problem: return J, and q (M,) of every kernel."""
+    """Train a support vector machine for each problem: return J, and q (M,) of the kernels."""
     combined = weighted_sum(weights, kernel)
     total = 0.0
     duals = np.zeros((len(combined), len(problems)))
@@ -285,7 +285,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the combination and the machines.
+        """Learn the weights of the kernels, and train the support vector machines.
 
         Parameters
         ----------
