@@ -167,18 +167,18 @@ def count_gaining_rounds(
     most: int,
     rng: np.random.RandomState,
 ) -> int:
-    """Count the rounds of :func:`nearkin.solvers.kernel_families.alternate` that pay.
+    """Number of rounds of learning after which held-out pairs are not told apart any better.
 
-    A round is accepted if it raises the average precision of held-out pairs, in the mean over
-    five folds, and the first that does not is the end. If all that was gained then is within its
-    standard error, the start stays: 0 rounds. What is held out has a point each that is in no pair
-    learned from. ``bounds`` are not squared; ``ends``, of shape (2, k), are random pairs of rows
-    that stand for a kind of pair that is missing.
+    A round (:func:`nearkin.solvers.kernel_families.alternate`) is accepted if it raises the average
+    precision of held-out pairs, in the mean over five folds, and the first that does not is the
+    end. If the gain of all accepted rounds is within its standard error, the result is 0. Each
+    held-out pair has a point that is in no pair learned from. ``bounds`` are not squared; ``ends``,
+    of shape (2, k), are random pairs of rows that stand for a kind of pair that is missing.
 
     Average precision looks at the nearest pairs most, as nearest neighbours do: pair AUC goes on
     rising where errors of nearest neighbours have risen long since.
 
-    As much time as ``alternate`` takes for one more round than are accepted, on each of five parts.
+    It takes the time of one more round than are accepted, on each of five parts.
     """
     links = links.as_weak_pairs()
     pairs = np.concatenate([links.must_link, links.cannot_link])

@@ -214,7 +214,7 @@ def estimate_truth_and_errors(
 
 
 def _converge(known: _Known) -> _Belief:
-    """Estimate rates and chances from usual error rates on, until they converge."""
+    """Estimate error rates and chances of the pairs, starting from usual error rates."""
     usual = np.full(len(known.n_answers), _IMAGINED_ANSWERS[0] / sum(_IMAGINED_ANSWERS))
     belief = _Belief(usual, expit(known.odds), np.zeros(known.triangles.shape))
     # Most are right more often than not; only then is it seen who is not.

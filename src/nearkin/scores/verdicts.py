@@ -129,7 +129,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     counted = min(_COUNTED, len(chance))
 
     def slope(share: float) -> float:
-        """Slope of the objective at a share."""
+        """Derivative of the objective with respect to the share of same pairs."""
         by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
