@@ -560,8 +560,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def threshold_for(self, precision: float, prevalence: float | None = None) -> float:
         """Distance up to which two rows are the same with a chance of at least ``precision``.
 
-        So is as large a share of all pairs up to there, if :meth:`chance_same` is right:
-        :meth:`calibrate` by pairs that the metric was not learned from.
+        Of all pairs up to that distance at least this share is the same, if :meth:`chance_same` is
+        right; so :meth:`calibrate` first, by pairs that the metric was not learned from.
 
         Parameters
         ----------
