@@ -140,9 +140,10 @@ class LiveView:
         return taught.image
 
     def _find_learned_moments(self) -> tuple[Columns, Floats, tuple[Any, Floats]]:
-        """Moments of the rows, covariance of their embedding, and the matrix that maps rows to it.
+        """Moments of the rows, covariance of their embedding, and the embedding as rows and matrix.
 
-        Rows come with the matrix, and are mapped already where the map is not linear.
+        The embedding is ``rows @ matrix``. Where the map is not linear, ``rows`` are mapped already
+        and the matrix is the identity; the moments are those of ``rows``.
         """
         image = self._get_image()
         rows, moments, matrix = self._rows, self._moments, image.matrix

@@ -96,10 +96,10 @@ class Outlook:
         return None if self.halves is None else self.gain_of(STEP)
 
     def gain_of(self, n_more: float) -> IntervalEstimate:
-        """Expected gain in pair AUC on new rows from ``n_more`` answers, which are about ten.
+        """Expected gain in pair AUC on new rows from ``n_more`` answers, best about ten.
 
-        Of gains of ``ITML``, nine of ten lie in the interval. The gain of one answer falls as they
-        become more; here each counts as the one in the middle.
+        Nine of ten gains of ``ITML`` lie in the interval. Each further answer gains less than the
+        one before; here all of them count as the one in the middle.
 
         Examples
         --------
@@ -166,15 +166,15 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     pairs : Pairs
         What was answered.
     random_state : int, RandomState or None, default=0
-        Deals the answers into halves, and draws rows to look at.
+        Splits the answers into halves, and draws rows.
 
     Notes
     -----
-    ``ITML`` in a kernel's feature space stands for whatever is learned in the end. It learns from
-    halves of the answers: how far does that move it, and does it tell the other half apart? By how
-    much metrics improve after that was measured on fifteen data sets, see
-    :mod:`nearkin.questions.outlook`. Of more than 300 answers, and of more than 400 rows where
-    answers name fewer, random ones are looked at: it takes a fraction of a second.
+    ``ITML`` in a kernel's feature space stands for the learner that is used in the end. It learns
+    from halves of the answers: how far that changes its distances, and how well they tell pairs of
+    the other half apart, predicts the gain, by measurements on fifteen data sets
+    (:mod:`nearkin.questions.outlook`). At most 300 answers are used, drawn at random, and random
+    rows beside those they name, up to 400: it takes a fraction of a second.
 
     Examples
     --------

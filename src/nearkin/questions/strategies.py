@@ -71,7 +71,7 @@ class Scene:
     closed: Ints  # keys of pairs that are not to be asked about
 
     def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
-        """Mask of the pairs of positions (k, 2) whose answer is neither known nor follows."""
+        """Mask of the pairs of positions (k, 2) whose answer is not known and does not follow."""
         groups = self.group[pairs]
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
         return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
@@ -84,7 +84,10 @@ class Scene:
         return np.asarray(found.reshape(len(groups), len(others)))
 
     def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
-        """Draw n or more open pairs of positions (k, 2), in random order; all if they are few."""
+        """Draw n or more open pairs (:meth:`is_open`) of positions (k, 2), in random order.
+
+        Where they are few, all are returned.
+        """
         m = len(self.Z)
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):
@@ -313,9 +316,9 @@ def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> I
 
 
 def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
-    """Pair groups that are in no neighbourhood with the nearest one that they may belong to.
+    """Pair a row of each group that is in no neighbourhood with the nearest that it may be in.
 
-    Neighbourhoods are groups that all differ from one another. ``choose`` orders the groups.
+    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs.
     """
     neighborhoods = find_neighborhoods(scene)
     if not len(neighborhoods):

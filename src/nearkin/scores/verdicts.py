@@ -198,7 +198,7 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
 
 
 def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
-    """Make verdicts less sure, as far as pairs the metric was not learned from demand.
+    """Lower the sharpness of verdicts to what pairs bear out that the metric was not learned from.
 
     Log-odds are multiplied with :math:`t L / (L + 2)`: t, at most 1, is what makes these pairs most
     likely, both kinds weighing the same, and L twice the logarithm of how much more likely than by

@@ -45,7 +45,7 @@ class PairKFold(BaseCrossValidator):
     ----------
     n_splits : int, default=5
     shuffle : bool, default=False
-        Deal in random order, instead of the order of rows.
+        Assign rows to folds in random order, instead of their own.
     random_state : int, RandomState instance or None, default=None
 
     Examples
