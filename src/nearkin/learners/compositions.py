@@ -172,7 +172,7 @@ class Chain(MetricMixin, BaseEstimator):
             come to.
         """
         self._check_steps()
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         told = pairs.pairs if isinstance(pairs, Answers) else pairs
         gather_evidence(count_rows(X), y, told, triplets=True)  # steps refuse what they do not take
         fitted: list[Any] = []
@@ -228,7 +228,7 @@ class Chain(MetricMixin, BaseEstimator):
         if n_features is not None:  # texts have no columns
             self.n_features_in_ = n_features
         self.n_components_ = fitted[-1].n_components_
-        self._calibrate_as(fitted[-1])
+        self._copy_verdicts(fitted[-1])
         return self
 
     @property
@@ -236,11 +236,11 @@ class Chain(MetricMixin, BaseEstimator):
         """What was learned, the maps of all steps one after the other."""
         return compose(*map(map_of, self.steps_))
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         if reset:
             return seen_first_by(self, X, self.steps[:1], reset=True)
         first, X = self.steps_[0], self._seen_by_first(X)
-        return first._checked(X) if isinstance(first, MetricMixin) else X
+        return first._check_rows(X) if isinstance(first, MetricMixin) else X
 
     def _seen_by_first(self, X: Any) -> Any:
         """Check new rows for the first step: with names, if they were there in fit."""
@@ -255,9 +255,9 @@ class Chain(MetricMixin, BaseEstimator):
             X = passed_on(step.transform(X), following)
         return X
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         """Return those of the last step; what steps before it would learn again is left out."""
-        found: list[TaughtPart] = self.steps_[-1]._taught_parts(
+        found: list[TaughtPart] = self.steps_[-1]._find_taught_parts(
             [self._seen_by_last(row) for row in rows], share
         )
         return found
@@ -280,23 +280,23 @@ class Chain(MetricMixin, BaseEstimator):
         """
         width = len(self.steps_[0].groups_)
         rest = Chain(self.steps[1:])._made_of(self.steps_[1:], width)
-        rest._calibrate_as(self)
+        rest._copy_verdicts(self)
         return rest
 
-    def _checked_columns(self, X: Any) -> Floats:
+    def _check_dense_rows(self, X: Any) -> Floats:
         if self._first_seer is None:
-            return super()._checked_columns(X)
-        return np.asarray(to_dense(to_plain(self._first_seer.transform(self._checked(X)))))
+            return super()._check_dense_rows(X)
+        return np.asarray(to_dense(to_plain(self._first_seer.transform(self._check_rows(X)))))
 
-    def _map_of_columns(self) -> tuple[Map, Any]:
+    def _get_column_map(self) -> tuple[Map, Any]:
         first = self._first_seer
         if first is None:
-            return super()._map_of_columns()
+            return super()._get_column_map()
         rest = compose(*map(map_of, self.steps_[1:]))
         groups = getattr(first, "groups_", None)
         return rest, first.get_feature_names_out() if groups is None else groups
 
-    def _table_of_columns(self) -> Any:
+    def _get_encoder(self) -> Any:
         first = self._first_seer
         return first if hasattr(first, "groups_") else None
 
@@ -406,7 +406,7 @@ class Blend(MetricMixin, BaseEstimator):
         pairs : Pairs, optional
         """
         weights = self._checked_weights()
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         n_rows = count_rows(X)
         evidence = gather_evidence(n_rows, y, pairs, triplets=True)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
@@ -421,7 +421,7 @@ class Blend(MetricMixin, BaseEstimator):
         if n_rows > _MOST_SCALED:
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
             sample = access.take(X, drawn)
-        parts = [learner._embedded(sample) for learner in fitted]
+        parts = [learner._embed(sample) for learner in fitted]
         scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
         scales[(scales == 0) | (len(fitted) == 1)] = 1.0
@@ -450,13 +450,13 @@ class Blend(MetricMixin, BaseEstimator):
             )
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         return seen_first_by(self, X, self.learners, reset=reset)
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         shares = share * self.factors_**2
         parts = [
-            learner._taught_parts(rows, float(part))
+            learner._find_taught_parts(rows, float(part))
             for learner, part in zip(self.learners_, shares, strict=True)
         ]
         return [replace(part, blended=len(parts) > 1) for part in itertools.chain(*parts)]

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import few
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
-from nearkin.learners.column_weights import groups_of_columns
+from nearkin.learners.column_weights import find_column_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
@@ -57,7 +57,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
-from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weigh_by_trust
+from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weaken_doubtful_pairs
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
@@ -346,7 +346,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self
         """
         answers, told = (pairs, pairs.pairs) if isinstance(pairs, Answers) else (None, pairs)
-        X = self._checked(gather_read_once(self, X, y, told), reset=True)
+        X = self._check_rows(gather_read_once(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
         # Answers that contradict each other are what a rate of wrong ones is estimated from.
         with nullcontext() if answers is None else mute_categories(ContradictionWarning):
@@ -368,7 +368,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         # Many small matrices; blocks of rows are on all cores.
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
-            groups = None if self.axes_ is not None else groups_of_columns(self, X.shape[1])
+            groups = None if self.axes_ is not None else find_column_groups(self, X.shape[1])
             trial = SelectionSample(
                 X, examples, rng, for_search=self.goal == "search", groups=groups
             )
@@ -413,7 +413,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         learned = trial.distances(Z, sample.renumbered(given))
         self.suspects_ = find_suspects_of_metric(given, rank, learned)
         self.n_components_ = metric.n_components_
-        self._calibrate_as(metric)
+        self._copy_verdicts(metric)
         self.__dict__.update(verdicts)
         self.learned_from_ = evidence.counts(sample.n_given)
         self._numbers = sample.numbers
@@ -426,7 +426,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> tuple[Pairs, list[Answerer]]:
         """Weigh pairs by how far others bear them out, and tell who answered how well."""
         if answers is None:
-            return weigh_by_trust(given, rank) if self.robust else given, []
+            return weaken_doubtful_pairs(given, rank) if self.robust else given, []
         if not self.robust:
             return given, answers.answerers
         ends = np.concatenate([given.must_link, given.cannot_link])
@@ -477,7 +477,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = take_host_sample(self._checked(X), evidence, check_random_state(self.random_state))
+        sample = take_host_sample(
+            self._check_rows(X), evidence, check_random_state(self.random_state)
+        )
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         for of_before in ("_importances", "map_"):
@@ -487,15 +489,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
             again.metric_ = clone(self.metric_).fit(seen, pairs=sample.renumbered(pairs))
         return again
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         if self.spread:  # learned from more than was answered
             return []
-        seen = [self._seen_by_metric.apply(self._checked(row)) for row in rows]
-        parts: list[TaughtPart] = self.metric_._taught_parts(seen, share)
+        seen = [self._seen_by_metric.apply(self._check_rows(row)) for row in rows]
+        parts: list[TaughtPart] = self.metric_._find_taught_parts(seen, share)
         numbers = getattr(self, "_numbers", None)
         return [replace(part, numbers=numbers) for part in parts]
 
-    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+    def _refit(self, X: Any, pairs: Pairs) -> Any:
         pairs.check_rows(count_rows(X))
         return self.relearned(X, pairs)
 
@@ -507,8 +509,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
             self.column_scale_, Identity() if axes is None else Affine(axes)
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        X = super()._checked(X, reset=reset)
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        X = super()._check_rows(X, reset=reset)
         # Of few columns the metric was learned from dense rows.
         few = not reset and getattr(self, "axes_", None) is None
         return to_dense(X) if few else X

@@ -36,12 +36,12 @@ from nearkin.rows.scaling import column_scales, find_differing_units
 from nearkin.scores.held_out import (
     AucComparison,
     compare_auc,
-    deal_pairs,
+    make_pair_folds,
     rank_among,
-    weigh_by_trust,
+    weaken_doubtful_pairs,
 )
 from nearkin.scores.quality import Quality, estimate_quality
-from nearkin.scores.verdicts import fit_logistic_verdicts, shrink_verdicts, verdict_attributes
+from nearkin.scores.verdicts import fit_logistic_verdicts, name_verdicts, shrink_verdicts
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
 # Shares of learners by name: a blend of their squared distances, each of mean 1.
@@ -209,7 +209,7 @@ class SelectionReport:
 
     def __str__(self) -> str:
         judged = "" if self.quality is None else f"\nOn held-out pairs:\n{self.quality}"
-        judged += f"\n{who.table(self.answerers)}" if self.answerers else ""
+        judged += f"\n{who.format_answerers(self.answerers)}" if self.answerers else ""
         if not self.candidates:
             return self._said + judged
         width = max(len(line.name) for line in self.candidates)
@@ -222,7 +222,7 @@ class SelectionReport:
 
     def _repr_html_(self) -> str:
         judged = "" if self.quality is None else self.quality._repr_html_()
-        judged += who.as_html(self.answerers) if self.answerers else ""
+        judged += who.format_answerers_as_html(self.answerers) if self.answerers else ""
         head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
         body = "".join(
             f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.name)}</td>"
@@ -474,7 +474,7 @@ def hold_out(
 
     A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
     """
-    folds = deal_pairs(pairs, N_FOLDS, rng, unseen="one")
+    folds = make_pair_folds(pairs, N_FOLDS, rng, unseen="one")
     named = Evidence(_some(pairs, rng), None)
     learned_from = [pairs.subset(learn) for learn, _ in folds]
     n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
@@ -883,7 +883,7 @@ class SelectionSample:
     def _trust(self, rank: Floats) -> Floats:
         """How much each judged pair counts: less where others contradict it."""
         n_pairs = len(_statements(self.pairs))
-        return _weights(weigh_by_trust(self.pairs, rank[:n_pairs]))
+        return _weights(weaken_doubtful_pairs(self.pairs, rank[:n_pairs]))
 
     def judgement(
         self, recipe: Recipe, Z: Floats, usual_threshold: float
@@ -923,7 +923,7 @@ class SelectionSample:
             both = np.concatenate([unseen, seen])
             verdicts = fit_logistic_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
             verdicts = shrink_verdicts(verdicts, unseen[same], unseen[~same])
-            found = verdict_attributes(verdicts, float(np.median(seen[same])))
+            found = name_verdicts(verdicts, float(np.median(seen[same])))
         radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
         return found, estimate_quality(

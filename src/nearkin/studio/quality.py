@@ -16,13 +16,13 @@ from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.questions.outlook import STEP, describe_outlook, outlook_between_fits
+from nearkin.questions.outlook import STEP, describe_outlook, predict_outlook
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, split_range
 from nearkin.scores.held_out import (
     Membership,
-    deal_pairs,
     judge_membership,
+    make_pair_folds,
     measure_group_distances,
     rank_among,
     rank_auc,
@@ -99,8 +99,8 @@ def held_out_ranks(
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
-    known of their points (:func:`nearkin.scores.held_out.deal_pairs`). Every part is learned in
-    the space that the metric has already, which takes milliseconds.
+    known of their points (:func:`nearkin.scores.held_out.make_pair_folds`). Every part is learned
+    in the space that the metric has already, which takes milliseconds.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def held_out_ranks(
     called_same = np.zeros(len(links), dtype=bool)
     places = _Places(told, placed_by or {})
     for _ in range(_MOST_DEALS):
-        for learn, judge in deal_pairs(told, N_FOLDS, rng, unseen="both"):
+        for learn, judge in make_pair_folds(told, N_FOLDS, rng, unseen="both"):
             before_each_fit()
             try:
                 with collect_notices():  # what is worth a note is one of the whole
@@ -257,7 +257,7 @@ def outlook_of_answers(
         ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None where it is too
         early to tell.
     """
-    seen = outlook_between_fits(X, pairs, before_each_fit)
+    seen = predict_outlook(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
     too_early = seen.halves is None
     value, low, high = (None,) * 3 if too_early else astuple(seen.gain_of(n_more))
