@@ -453,7 +453,7 @@ def test_fewer_dimensions_than_columns_asked_for_is_a_note(run, files):
 
 def test_a_blend_that_was_worse_than_euclidean_is_not_kept_without_a_word(run, files, monkeypatch):
     worse = [Candidate("blend", 0.5, -0.192, 0.109, chosen=True)]
-    report = SelectionReport("A blend.", worse, 24, 0.6, {"Euclidean": 0.5, "ITML": 0.5})
+    report = SelectionReport("A blend.", worse, 24, 0.6, {"Euclidean": 0.5, "PLDA": 0.5})
     monkeypatch.setattr(SelectionSample, "choice", lambda trial, names: report)
     told = fit(run, "rows.csv", "--columns", "a,b", "-p", "numbered.csv").err
     assert "The chosen blend was worse than the Euclidean distance on 24 held-out pairs" in told

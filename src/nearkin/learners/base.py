@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -25,6 +26,7 @@ from nearkin.learners.explain import (
     mean_shares_by_column,
 )
 from nearkin.pairs.closure import draw_links
+from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs, gather_evidence
 from nearkin.rows import access, backends, device_math, validation
@@ -41,7 +43,7 @@ from nearkin.rows.validation import (
     to_frame,
 )
 from nearkin.scores import score_order
-from nearkin.scores.quality import Quality, estimate_quality
+from nearkin.scores.quality import Quality, compare_neighbors, estimate_quality
 from nearkin.scores.verdicts import (
     ESTIMATED,
     MOST_EXAMPLES,
@@ -614,7 +616,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         -------
         Quality
             Pair AUC, and precision, recall and F1 of :meth:`same`. Intervals account for pairs that
-            share rows. Print it.
+            share rows. Of rows in memory also how many of the ten nearest are of the same class, if
+            there are labels, and nearest by the Euclidean distance too. Print it.
 
         Examples
         --------
@@ -629,7 +632,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         verdicts = read_verdicts(self)
         share = _choose_prevalence(prevalence, verdicts, lambda: self._draw_distances(X))
         known, same, different = self._measure_pairs(X, y, pairs, "quality")[:3]
-        return estimate_quality(
+        found = estimate_quality(
             np.concatenate([same, different]),
             np.repeat([True, False], [len(same), len(different)]),
             np.concatenate([known.must_weight, known.cannot_weight]),
@@ -637,6 +640,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             verdicts.distance_at(0.5, share),
             share,
         )
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            classes = None if y is None else number_classes(y)
+            found = replace(found, neighbors=compare_neighbors(self._embed(X), X, classes))
+        return found
 
     def explain(self, a: Any, b: Any, *, X: Any = None, pairs: Pairs | None = None) -> Explanation:
         """Why two rows are as far apart as the metric says: columns, words and answers.

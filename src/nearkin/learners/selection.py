@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -40,7 +40,7 @@ from nearkin.scores.held_out import (
     rank_among,
     weaken_doubtful_pairs,
 )
-from nearkin.scores.quality import Quality, estimate_quality
+from nearkin.scores.quality import Quality, compare_neighbors, estimate_quality
 from nearkin.scores.verdicts import fit_logistic_verdicts, name_verdicts, shrink_verdicts
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
@@ -63,7 +63,7 @@ _TOLERANCE = 1e-3
 _ROUNDS_ON_GRAPH, _LEAST_ON_GRAPH = 3, 1000
 # Seconds that a candidate takes for a fit to 1000 rows, as seen on a slow core: a fit takes longer
 # by its own time for so many rows, and pairs.
-_SECONDS, _ROWS_OF_A_SECOND, _PAIRS_OF_A_SECOND = 0.1, 1000, 1000
+_SECONDS, _ROWS_OF_A_SECOND, _PAIRS_OF_A_SECOND = 0.03, 1000, 1000
 
 # Below so many pairs there is nothing to choose by; folds that they are dealt into.
 LEAST_PAIRS, N_FOLDS = 10, 5
@@ -208,17 +208,15 @@ class SelectionReport:
         return " ".join(part for part in (self.reason, self.columns) if part)
 
     def __str__(self) -> str:
-        judged = "" if self.quality is None else f"\nOn held-out pairs:\n{self.quality}"
-        judged += f"\n{who.format_answerers(self.answerers)}" if self.answerers else ""
-        if not self.candidates:
-            return self._said + judged
-        width = max(len(line.name) for line in self.candidates)
-        lines = [f"  {'candidate':{width}}  pair AUC  gain over Euclidean"]
-        for line in self.candidates:
-            mark = "→" if line.chosen else " "
-            gain = "" if line.name == EUCLIDEAN else f"{line.gain:+.3f} ± {line.error:.3f}"
-            lines.append(f"{mark} {line.name:{width}}  {line.auc:8.3f}  {gain}".rstrip())
-        return "\n".join([*lines, self._said]) + judged
+        lines = [self._said]
+        if self.candidates:
+            compared = ", ".join(f"{line.name} {line.auc:.3f}" for line in self.candidates)
+            lines.append(f"Pair AUC on held-out pairs: {compared}.")
+        if self.quality is not None:
+            lines += [f"{self.quality.brief}.", self.quality.terms]
+        if self.answerers:
+            lines.append(who.format_answerers(self.answerers))
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         judged = "" if self.quality is None else self.quality._repr_html_()
@@ -582,7 +580,7 @@ def choose(
         reason = _why_euclidean(best, comparison, n_judged, remark)
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
     else:
-        reason = f"{describe_recipe(recipe)}: {_why(comparison, seen)}"
+        reason = f"{describe_recipe(recipe)}. {_why(comparison, seen)}"
         if for_search:
             recipe = blend_in_euclidean(recipe, _SHARE_FOR_SEARCH)
             reason += (
@@ -638,10 +636,10 @@ def is_one_thing(rank: Floats) -> bool:
 def _why(comparison: AucComparison, seen: str) -> str:
     """What a metric is preferred to the Euclidean distance for: what was seen, or belief."""
     if comparison.t >= _SHOWN:
-        return f"better than the Euclidean distance ({seen})."
+        return f"Better than the Euclidean distance ({seen})."
     if comparison.gain > 0:
-        return f"which gains on most data; held-out pairs say so too, but do not prove it ({seen})."
-    return f"which gains on most data, though it was no better on the held-out pairs ({seen})."
+        return f"It gains on most data; held-out pairs say so too, but do not prove it ({seen})."
+    return f"It gains on most data, though it was no better on the held-out pairs ({seen})."
 
 
 def _why_euclidean(best: str, comparison: AucComparison, n_judged: int, remark: str) -> str:
@@ -926,9 +924,10 @@ class SelectionSample:
             found = name_verdicts(verdicts, float(np.median(seen[same])))
         radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
-        return found, estimate_quality(
+        quality = estimate_quality(
             unseen, same, weight, links, radius, 0.5, seen=seen, radius_error=_RADIUS_ERROR
         )
+        return found, replace(quality, neighbors=compare_neighbors(Z, self.X))
 
     def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
         """Rank given pairs by metrics that did not see them.

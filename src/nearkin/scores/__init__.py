@@ -20,7 +20,14 @@ from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import centre, linked_distances, middle
 from nearkin.rows.parallel import rows_per_block, run_in_blocks
 
-__all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability", "triplets_kept"]
+__all__ = [
+    "balanced_rand",
+    "neighbor_precision",
+    "pair_auc",
+    "retrieval_recall",
+    "separability",
+    "triplets_kept",
+]
 
 
 # Shares of a distance by which rounding may change it, and of most others that are nothing at all.
@@ -306,6 +313,58 @@ def _merge_rounded(distances: Floats) -> Floats:
     found = np.empty_like(distances)
     found[order] = ordered[first][np.cumsum(first) - 1]
     return found
+
+
+def neighbor_precision(Z: ArrayLike, y: ArrayLike, n_neighbors: int = 10) -> float:
+    """Share of rows of the same class among the nearest, in the mean over rows.
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        An embedding.
+    y : array of shape (n,)
+        Class labels; rows with an unknown (negative) label are left out.
+    n_neighbors : int, default=10
+        Nearest rows to look at, of each row but itself.
+
+    Returns
+    -------
+    float
+        NaN where fewer than two rows have a label.
+
+    Examples
+    --------
+    >>> from nearkin.scores import neighbor_precision
+    >>> neighbor_precision([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1], n_neighbors=1)
+    1.0
+    """
+    classes = number_classes(y)
+    Z = np.asarray(Z)
+    check_consistent_length(Z, classes)
+    known = classes >= 0
+    Z, classes = Z[known], classes[known]
+    if len(Z) < 2:
+        return float("nan")
+    return float((classes[nearest_rows(Z, n_neighbors)] == classes[:, None]).mean())
+
+
+def nearest_rows(Z: Floats, n_neighbors: int) -> NDArray[np.int64]:
+    """Numbers of the nearest other rows of each row, in no order; all others if there are fewer.
+
+    O(n² q) time, and memory for blocks of distances.
+    """
+    n, k = len(Z), min(n_neighbors, len(Z) - 1)
+    out = np.empty((n, k), dtype=np.int64)
+    Z = centre(Z, middle(Z))
+
+    def work(rows: slice) -> None:
+        squared = euclidean_distances(Z[rows], Z, squared=True)
+        numbers = np.arange(rows.start, rows.stop)
+        squared[numbers - rows.start, numbers] = np.inf
+        out[rows] = np.argpartition(squared, k - 1, axis=1)[:, :k]
+
+    run_in_blocks(work, n, rows_per_block(8 * n))
+    return out
 
 
 def retrieval_recall(distances: ArrayLike, relevant: ArrayLike, n_retrieved: int) -> float:

@@ -12,7 +12,8 @@ from scipy.stats import t as student
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
-from nearkin.storage.schema import a, real, stored, whole
+from nearkin.scores import nearest_rows, neighbor_precision
+from nearkin.storage.schema import a, maybe, real, stored, whole
 
 # Pairs that are imagined beside those judged, half of them within the radius: nothing is certain
 # after a few.
@@ -23,6 +24,66 @@ _IMAGINED = 1.0
 _FROM_SEEN = 1 / 8
 # Radii beside the radius, between which it is seen how quickly pairs become more. Not tuned.
 _NEARBY = 1.1
+# Nearest rows that are looked at, as in results of a search, among so many rows at most.
+_NEAREST, _MOST_COMPARED = 10, 2000
+
+
+@stored(kept=real, precision=maybe(real), plain_precision=maybe(real), n_rows=whole)
+@dataclass(frozen=True)
+class Neighbors:
+    """The ten nearest rows of each row, beside those by the Euclidean distance.
+
+    Attributes
+    ----------
+    kept : float
+        How many of them are the same rows.
+    precision, plain_precision : float or None
+        How many are of the row's own class, by the learned and by the Euclidean distance; None
+        without labels. Pairs cannot tell it: estimates by their distances were wrong by 0.2 in the
+        mean (benchmarks/few_pairs, neighbours).
+    n_rows : int
+        Among which they were looked for.
+    """
+
+    kept: float
+    precision: float | None
+    plain_precision: float | None
+    n_rows: int
+
+    def __str__(self) -> str:
+        said = f"Of the ten nearest rows {self.kept:.0%} are so by the Euclidean distance too"
+        if self.precision is not None:
+            said += (
+                f"; {self.precision:.1%} of them are of the row's own class, by the Euclidean "
+                f"distance {self.plain_precision:.1%}"
+            )
+        return f"{said}."
+
+
+def compare_neighbors(Z: Floats, X: Floats, classes: Ints | None = None) -> Neighbors | None:
+    """Compare the nearest rows in an embedding with those by the Euclidean distance.
+
+    Parameters
+    ----------
+    Z, X : ndarray of shape (n, q) and (n, d)
+        The first 2000 rows are compared; None is returned for fewer than twelve.
+    classes : int ndarray of shape (n,), optional
+        Negative where unknown. None if fewer than twelve are known.
+    """
+    Z, X = Z[:_MOST_COMPARED], X[:_MOST_COMPARED]
+    if len(Z) <= _NEAREST + 1:
+        return None
+    learned, plain = (nearest_rows(rows, _NEAREST) for rows in (Z, X))
+    kept = (learned[:, :, None] == plain[:, None, :]).any(axis=2).mean()
+    precision = plain_precision = None
+    if classes is not None:
+        known = classes[:_MOST_COMPARED] >= 0
+        if known.sum() > _NEAREST + 1:
+            precision, plain_precision = (
+                neighbor_precision(rows[known], classes[:_MOST_COMPARED][known], _NEAREST)
+                for rows in (Z, X)
+            )
+    return Neighbors(float(kept), precision, plain_precision, len(Z))
 
 
 @stored(
@@ -34,6 +95,7 @@ _NEARBY = 1.1
     prevalence=real,
     n_same=whole,
     n_different=whole,
+    neighbors=maybe(a("Neighbors")),
 )
 @dataclass(frozen=True)
 class Quality:
@@ -52,6 +114,8 @@ class Quality:
         Share of pairs that are the same, which precision depends on.
     n_same, n_different : int
         Pairs that it is judged by.
+    neighbors : Neighbors or None
+        How good the nearest rows are; None for few rows, or rows that are not in memory.
     """
 
     auc: IntervalEstimate
@@ -62,6 +126,7 @@ class Quality:
     prevalence: float
     n_same: int
     n_different: int
+    neighbors: Neighbors | None = None
 
     def _format_figures(self) -> list[tuple[str, str]]:
         """Name and text of each figure with its interval."""
@@ -76,6 +141,7 @@ class Quality:
             f"rows are called the same up to a distance of {self.radius:.3g}; precision and F1 are "
             f"those where a share of {self.prevalence:.2g} of all pairs are the same. Intervals "
             f"hold the true figure in {CONFIDENCE:.0%} of cases."
+            + ("" if self.neighbors is None else f" {self.neighbors}")
         )
 
     @property
