@@ -27,7 +27,7 @@ from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.messages import notice
 from nearkin.storage.files import StrPath, is_written_through
-from nearkin.studio.events import check_parts, renamed, rows_in
+from nearkin.studio.events import check_parts, rename_rows, rows_in
 from nearkin.studio.records import MOST_NAMES, RecordIdentity, StudioRecords, told_apart
 
 # Windows locks bytes: one that no file reaches.
@@ -767,7 +767,7 @@ class KeptAnswers:
         check_parts(entry)
         cells = self._new_cells(rows_in(entry))
         beside = {"cells": cells} if cells else {}
-        self._journal.append(renamed(entry, self._keys.name), **beside)
+        self._journal.append(rename_rows(entry, self._keys.name), **beside)
         self._cells |= cells
         self.entries.append(entry)
 
@@ -793,7 +793,7 @@ class KeptAnswers:
             for line in lines:
                 check_parts(line["entry"])
                 self._cells |= line.get("cells", {})
-            self.entries = [renamed(line["entry"], self._row) for line in lines]
+            self.entries = [rename_rows(line["entry"], self._row) for line in lines]
             self._compare(header, {name for line in lines for name in rows_in(line["entry"])})
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             if isinstance(error, JournalError):

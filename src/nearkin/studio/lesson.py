@@ -19,17 +19,17 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio import reports
 from nearkin.studio.answers import AnswerBook, AnswerList
-from nearkin.studio.events import checked_name, pairs_of_groups, sorted_rows
+from nearkin.studio.events import check_name, pairs_of_groups, sort_rows
 from nearkin.studio.find import Finder, Wanted
 from nearkin.studio.groups import (
     ANY_NAME,
     FoundGroups,
+    cluster_rows,
     colours_of_groups,
-    found_groups,
     middle_rows,
     representatives_by_group,
 )
-from nearkin.studio.knowledge import Knowledge, contradictions_of, placed_by, telling_pairs
+from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
 from nearkin.studio.looking import EXPORTS, Looks
 from nearkin.studio.metric import (
     NeighborMaps,
@@ -62,11 +62,11 @@ from nearkin.studio.questions import (
 from nearkin.studio.records import StudioRecords, scaling_of
 from nearkin.studio.reports import NEEDS_RAPIDFUZZ, RecordReview, can_compare, why
 from nearkin.studio.suspects import (
-    answerers_of,
     chances_of,
-    heard,
+    find_suspects,
+    judge_answerers,
+    list_answerers,
     n_disagreements,
-    suspects_of,
 )
 
 # Pairs that a change tells of.
@@ -148,7 +148,7 @@ class Lesson:
         if pairs is not None:
             pairs.check_rows(len(records))
         self.records = records
-        self._by = None if by is None else checked_name(by)
+        self._by = None if by is None else check_name(by)
         self._seed = seed
         self._learner = checked_learner(learner, len(records), seed)
         most_shown = MOST_TEXTS if records.pictures is None else MOST_PICTURES
@@ -169,7 +169,7 @@ class Lesson:
         if journal is not None:
             self._book.open(journal, records)
         try:
-            self._book.go_on_from(entries)
+            self._book.continue_from(entries)
             plane = of_unit_size(PlainView(self._rows).coordinates())
             self._euclidean = plane.astype(np.float32)
             self._pictures = PictureSeries(self._euclidean)
@@ -183,7 +183,7 @@ class Lesson:
             self._looks = Looks(records, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
-                self._book.order(pairs)
+                self._book.add_triplets(pairs)
             refuse_triplets_for(self._learner, len(self._book.known.triplets))
             if self._book.entries:
                 self.place()
@@ -263,7 +263,7 @@ class Lesson:
     def _voiced(self, entry: dict[str, Any], by: str | None) -> dict[str, Any]:
         """An entry with who says it, if that is known."""
         name = self._by if by is None else by
-        return entry if name is None else entry | {"by": checked_name(name)}
+        return entry if name is None else entry | {"by": check_name(name)}
 
     def answer_groups(
         self,
@@ -341,8 +341,8 @@ class Lesson:
         """
         with self._grouping:
             known, seen = self._newest()
-            self._found = found_groups(self._rows, seen.learned, known, self._found, self._seed)
-            return self._found.described(self._book.known)
+            self._found = cluster_rows(self._rows, seen.learned, known, self._found, self._seed)
+            return self._found.describe(self._book.known)
 
     def groups(self) -> dict[str, Any] | None:
         """The groups that were found last, as plain values; None if there are none yet.
@@ -356,13 +356,13 @@ class Lesson:
             ``n_outliers``; ``waiting``, names of groups that are not there now; and ``notes``.
         """
         found = self._found
-        return None if found is None else found.described(self._book.known)
+        return None if found is None else found.describe(self._book.known)
 
     def name_known_group(self, row: int, name: str | None) -> dict[str, Any]:
         """Give the group that answers have put a row in a name, or None to take it away."""
-        row = self.records.checked_row(row)
-        name = None if name is None else checked_name(name)
-        return self._change(self._book.known.groups.naming(row, name))
+        row = self.records.check_row(row)
+        name = None if name is None else check_name(name)
+        return self._change(self._book.known.groups.make_name_entry(row, name))
 
     def name_group(
         self,
@@ -374,7 +374,7 @@ class Lesson:
         """Give a group a name, in place of the one that it has.
 
         Names survive relearning: each goes by the rows that were in the group when it was named,
-        see :func:`nearkin.studio.knowledge.carried`.
+        see :func:`nearkin.studio.knowledge.match_names`.
 
         Parameters
         ----------
@@ -389,7 +389,7 @@ class Lesson:
             if somebody has given it another one meanwhile. Without, whatever it is.
         """
         found = self._meant(number)
-        return self._change(found.naming(group, name, self._book.known, before))
+        return self._change(found.make_name_entry(group, name, self._book.known, before))
 
     def say_one_group(
         self,
@@ -404,7 +404,7 @@ class Lesson:
         ``number`` is as in :meth:`name_group`, all else as in :meth:`answer_groups`.
         """
         found = self._meant(number)
-        some = sorted_rows(rows, len(self.records))
+        some = sort_rows(rows, len(self.records))
         chosen = representatives_by_group(self._seen.learned.view, some, found.labels)
         return self.answer_groups(chosen.tolist(), (), True, before, by)
 
@@ -420,8 +420,8 @@ class Lesson:
         As :meth:`say_one_group`; what the state has beside its own is told by
         :meth:`nearkin.studio.groups.FoundGroups.splitting`.
         """
-        some = sorted_rows(rows, len(self.records))
-        entry, told = self._meant(number).splitting(self._seen.learned.view, some)
+        some = sort_rows(rows, len(self.records))
+        entry, told = self._meant(number).make_split_entry(self._seen.learned.view, some)
         return self._change(self._voiced(entry, by), before=before) | told
 
     def say_of_groups(
@@ -481,7 +481,7 @@ class Lesson:
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
-        return self._book.known.listed()
+        return self._book.known.list_pairs()
 
     def answers(
         self,
@@ -614,16 +614,16 @@ class Lesson:
             known.told,
             self._seed,
             self._sought(),
-            placed_by(known.spoken),
+            find_placers(known.spoken),
             before_each_fit,
         )
         quality = describe_quality(trial)
         self._history.add(known.n_answers, quality)
         telling = telling_pairs(known.spoken, chances_of(trial, known.pairs))
-        found = heard(trial, known, telling)
+        found = judge_answerers(trial, known, telling)
         return {
             "version": known.version,
-            "learner": learned.step.described(self._scaler),
+            "learner": learned.step.describe(self._scaler),
             "quality": quality,
             "course": self._history.listed(),
             "outlook": outlook_of_answers(
@@ -633,7 +633,7 @@ class Lesson:
             "contradictions": contradictions_of(known),
             "suspects": [
                 one | self._said_in(one["left"], one["right"])
-                for one in suspects_of(
+                for one in find_suspects(
                     trial,
                     known.pairs,
                     self.records.ids,
@@ -642,7 +642,7 @@ class Lesson:
                     n_disagreements(known),
                 )
             ],
-            "answerers": answerers_of(found),
+            "answerers": list_answerers(found),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }
@@ -654,7 +654,7 @@ class Lesson:
         """
         sought = self._sought()
         for n in self._history.missing(self._n_resumed):
-            known = self._book.after_entries(n)
+            known = self._book.knowledge_after(n)
             learned = learned_after(self._seen.learned, self._rows, known.told, known.version)
             trial = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
             self._history.fill(known.n_answers, describe_quality(trial))
@@ -772,7 +772,7 @@ class Lesson:
 
     def why(self, left: int, right: int) -> dict[str, Any]:
         """Why two rows are as near as they are, see :func:`nearkin.studio.reports.why`."""
-        ends = np.array([self.records.checked_row(row) for row in (left, right)])
+        ends = np.array([self.records.check_row(row) for row in (left, right)])
         known, seen = self._newest()
         with self._explaining:  # one at a time: each keeps a core busy
             return why(seen.learned, known, self.records, self._rows, self._scaler, ends)

@@ -90,7 +90,7 @@ class MetricStep(NamedTuple):
     told: Pairs
     view: LiveView
 
-    def described(self, scaler: Any) -> str:
+    def describe(self, scaler: Any) -> str:
         """The learner's name, and what else is told of it."""
         landmarks = getattr(self.metric, "landmarks_", None)
         parts = [] if landmarks is None else [f"{len(landmarks)} landmarks"]

@@ -811,8 +811,8 @@ class StudioRecords:
             (and ``marked``, where that is known of so many characters only). Amounts have ``rank``,
             the share of all rows that are below.
         """
-        row = self.checked_row(row)
-        other = None if beside is None else self.checked_row(beside)
+        row = self.check_row(row)
+        other = None if beside is None else self.check_row(beside)
         fields = self.fields.of(row, other, whole)
         name = in_short(self.ids, row)
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
@@ -849,15 +849,15 @@ class StudioRecords:
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
         """Bytes and media type of a picture of at most so many pixels, or None."""
-        row = self.checked_row(row)
+        row = self.check_row(row)
         return None if self.pictures is None else self.pictures.image(row, side)
 
     def picture_problem(self, row: int) -> str:
         """Why a row has no picture."""
-        row = self.checked_row(row)
+        row = self.check_row(row)
         return "There are no pictures." if self.pictures is None else self.pictures.problem(row)
 
-    def checked_row(self, row: int) -> int:
+    def check_row(self, row: int) -> int:
         """A row number that is there, or an error."""
         if not 0 <= row < len(self):
             raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
