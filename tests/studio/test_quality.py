@@ -10,7 +10,7 @@ from nearkin.datasets import make_xor
 from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, build_knowledge
-from nearkin.studio.metric import first_learned
+from nearkin.studio.metric import learn_first
 from nearkin.studio.quality import describe_quality, held_out_ranks, outlook_of_answers
 from nearkin.studio.suspects import find_suspects
 from tests.cases import each
@@ -26,7 +26,7 @@ def known(pairs, **others):
 
 
 def trial(pairs):
-    return held_out_ranks(first_learned(LEARNER, X, pairs), X, pairs)
+    return held_out_ranks(learn_first(LEARNER, X, pairs), X, pairs)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_one_kind_alone_is_not_enough():
 
 def test_rows_that_were_looked_for_are_no_test(pairs):
     rows = pairs.points[:40]
-    learned = first_learned(LEARNER, X, pairs)
+    learned = learn_first(LEARNER, X, pairs)
     found = held_out_ranks(learned, X, pairs, sought=rows)
     assert not np.isin(found.links[found.judged], rows).any()
     assert found.judged.sum() < trial(pairs).judged.sum()

@@ -17,8 +17,8 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.metric import TaughtMetric
-from nearkin.studio.quality import doubtful_rows
-from nearkin.studio.records import StudioRecords, shown_text
+from nearkin.studio.quality import find_doubtful_rows
+from nearkin.studio.records import StudioRecords, format_cell
 
 # Characters that are looked through, of all texts together.
 MOST_CHARACTERS = 200_000_000
@@ -253,7 +253,7 @@ class Finder:
         """Whether the metric is unsure of each row; may add to the notes."""
         with self._doubting:
             if self._doubtful is None or self._doubtful[0] != learned.version:
-                doubtful = doubtful_rows(learned, len(self._records))
+                doubtful = find_doubtful_rows(learned, len(self._records))
                 self._doubtful = learned.version, doubtful
             found = self._doubtful[1]
         if found is None:
@@ -317,7 +317,7 @@ class Finder:
             raise InputError("words are looked for in columns of texts.")
         # No word goes from one column to the next.
         rows = zip(*columns, strict=True)
-        return TextIndex(("\0".join(map(shown_text, row)) for row in rows), len(records))
+        return TextIndex(("\0".join(map(format_cell, row)) for row in rows), len(records))
 
     def _note_long_texts(self, index: TextIndex) -> list[str]:
         """Return a sentence on texts that were not searched to their end, in a list."""

@@ -14,7 +14,7 @@ from nearkin.studio import reports
 from nearkin.studio.groups import FoundGroups
 from nearkin.studio.knowledge import Knowledge, shown_name
 from nearkin.studio.metric import Seen, TaughtMetric, distances_from
-from nearkin.studio.records import MOST_NAMES, StudioRecords, in_file
+from nearkin.studio.records import MOST_NAMES, StudioRecords, format_for_file
 
 _CLUSTERS = 10
 
@@ -152,7 +152,7 @@ class Looks:
         lines = []
         for row in map(records.check_row, rows):
             first = [records.ids[row], int(records.numbers[row])]
-            cells = [in_file(fields.cell(name, row)) for name in names]
+            cells = [format_for_file(fields.cell(name, row)) for name in names]
             if found is not None:
                 label = int(found.labels[row])
                 cells.append("" if label < 0 else told[label])

@@ -28,7 +28,7 @@ from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
-from nearkin.studio.journal import JournalInUse, OtherData, suits
+from nearkin.studio.journal import JournalInUse, OtherData, is_about
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import StudioRecords, records_of
 from nearkin.studio.server.encoding import page_folder, why_no_page
@@ -729,7 +729,7 @@ def _with_the_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
     """A studio whose journal can be gone on with, as when rows or columns were added meanwhile."""
     _, journal = key
     found = next((one for (_, path), one in _open.items() if path and path == journal), None)
-    return found if found is not None and suits(str(journal), shown) else None
+    return found if found is not None and is_about(str(journal), shown) else None
 
 
 def _to_be_kept(key: _Key) -> Studio | None:
