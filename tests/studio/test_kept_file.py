@@ -62,7 +62,7 @@ HARM = {
     "cut short": lambda path: os.truncate(path, 10),
     "replaced by a copy": replaced_by_a_copy,
     "replaced by an older copy": replaced_by_an_older_copy,
-    "folder rename_rows and made anew": folder_renamed_and_made_anew,
+    "folder renamed and made anew": folder_renamed_and_made_anew,
 }
 
 

@@ -44,7 +44,6 @@ class AnswerBook:
 
     Parameters
     ----------
-    n_rows : int
     pairs : Pairs or None
         Pairs known before the first answer; their triplets must go to ``add_triplets``.
 
@@ -158,6 +157,7 @@ class AnswerBook:
         return all(isinstance(row, str) or row < self._n_rows for row in rows)
 
     def _build_known(self, past: Past, version: int) -> Knowledge:
+        """Build the knowledge of a state of answers."""
         return build_knowledge(past, version, self._n_rows, self._weights)
 
     def resume(self) -> None:
@@ -232,6 +232,7 @@ def _to_plain_values(entry: dict[str, Any]) -> dict[str, Any]:
     """Convert NumPy numbers and arrays of an entry to plain Python, so that JSON can hold them."""
 
     def plain(value: Any) -> Any:
+        """Convert one value."""
         if isinstance(value, (np.generic, np.ndarray)):
             return value.tolist()
         return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -249,13 +250,7 @@ _MOST_TEXTS = 200_000
 
 
 class AnswerList:
-    """The answers that still count, as a list that can be searched.
-
-    Parameters
-    ----------
-    records : StudioRecords
-    book : AnswerBook
-    """
+    """The answers that still count, as a list that can be searched."""
 
     def __init__(self, records: StudioRecords, book: AnswerBook) -> None:
         self._records, self._book = records, book

@@ -157,7 +157,6 @@ def pairs_of_groups(
         True links every row of both to the next, in the order in which they are given. False links
         every row of one with every row of the other, or an even choice of 2000 such pairs where
         there are more.
-    n_rows : int
 
     Returns
     -------

@@ -68,12 +68,6 @@ def split_query(text: str) -> list[str]:
 class TextIndex:
     """Texts joined into one long text, in which words are found fast.
 
-    Parameters
-    ----------
-    texts : iterable of str
-    n : int
-        Number of texts.
-
     Attributes
     ----------
     longest : int
@@ -174,12 +168,7 @@ class Wanted:
 
 
 class Finder:
-    """Finds rows that meet conditions; its indexes are made at first use and cached.
-
-    Parameters
-    ----------
-    records : StudioRecords
-    """
+    """Finds rows that meet conditions; its indexes are made at first use and cached."""
 
     def __init__(self, records: StudioRecords) -> None:
         self._records = records
@@ -215,7 +204,6 @@ class Finder:
 
         Parameters
         ----------
-        wanted : Wanted
         learned : TaughtMetric
             Metric by which rows are doubtful.
         groups : int ndarray of shape (n,) or None

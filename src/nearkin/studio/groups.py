@@ -107,9 +107,7 @@ class FoundGroups:
 
         Parameters
         ----------
-        group : int
         name : str or None
-        known : Knowledge
         before : str or None
             Name that the person saw: raise AnswerConflict if the group has another one by now.
         """
@@ -173,12 +171,10 @@ def cluster_rows(
     ----------
     X : ndarray of shape (n, d)
         The rows that the metric was learned from.
-    learned : TaughtMetric
     known : Knowledge
         The knowledge that the metric was learned from.
     before : FoundGroups or None
         The grouping before: groups that are still there keep their numbers.
-    seed : int
     """
     metric = Euclidean().fit(X) if learned.metric is None else learned.metric
     keep = "soft" if known.n_conflicts else "hard"

@@ -416,7 +416,6 @@ class Journal:
 
         Parameters
         ----------
-        entry : dict
         **beside
             Further parts of its line, beside the entry.
 
@@ -513,10 +512,7 @@ class Journal:
 
 
 def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
-    """Encode a line of the journal; returns its bytes and its check.
-
-    ``before`` is the check of the line before, or 0 for the first.
-    """
+    """Encode a line; returns its bytes and its check, given that of the line ``before`` (or 0)."""
     text = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
     check = zlib.crc32(text, before)
     return b"%s%08x%s%s%s" % (_START, check, _MIDDLE, text, _END), check
@@ -731,7 +727,6 @@ class KeptAnswers:
     ----------
     path : path
         File of the journal, created if it does not exist.
-    records : StudioRecords
 
     Attributes
     ----------

@@ -41,7 +41,6 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
 
     Parameters
     ----------
-    names : sequence of str
     before : sequence of int ndarray
         The rows that each name was given to; they may overlap.
     after : int ndarray of shape (n,)
@@ -257,7 +256,6 @@ def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dic
 
     Parameters
     ----------
-    spoken : sequence of Spoken
     chance : mapping
         From pairs to the chance that they are the same; 0.5 is assumed for pairs left out.
 
@@ -501,8 +499,6 @@ def build_knowledge(
 
     Parameters
     ----------
-    past : Past
-    version : int
     n_rows : int
         Answers about rows with larger numbers, which are missing from the data, do not count.
     weights : mapping
@@ -529,6 +525,7 @@ def build_knowledge(
                 kinds[None if said is None else bool(said)].append((left, right))
 
     def weighted(said: bool) -> list[float]:
+        """Weights of the must-links (True) or cannot-links (False)."""
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
         return [weight if same is said else 1.0 for same, weight in given]
 
@@ -704,12 +701,6 @@ Entry = Mapping[str, Any]
 
 def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """List the entries whose answers about pairs still count, the newest first.
-
-    Parameters
-    ----------
-    past : Past
-    entries : sequence of dict
-        All entries, in their order.
 
     Returns
     -------

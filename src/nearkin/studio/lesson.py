@@ -670,9 +670,9 @@ class Lesson:
         return np.array(sorted(rows), dtype=np.int64)
 
     def review(self) -> dict[str, Any] | None:
-        """Doubtful pairs of records, and how good the groups are; None if there are no records.
+        """Review records, see :meth:`nearkin.studio.reports.RecordReview.pairs_to_review`.
 
-        See :meth:`nearkin.studio.reports.RecordReview.pairs_to_review`.
+        None if rows are no records.
         """
         return None if self._review is None else self._review.pairs_to_review(self._book.known)
 

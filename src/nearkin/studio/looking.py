@@ -27,7 +27,6 @@ class Looks:
 
     Parameters
     ----------
-    records : StudioRecords
     notes : sequence of str
         Further sentences for the user on the data.
     seed : int

@@ -139,7 +139,6 @@ def check_learner(learner: Any, n_rows: int, seed: int) -> Any:
     ----------
     learner : KernelBeta, ITML, GMML or None
         None for ITML with an RBF kernel.
-    n_rows : int
     seed : int
         Random state of a learner that has none of its own, so that it learns the same each time.
     """
@@ -189,9 +188,7 @@ def learn_again_from(before: TaughtMetric, X: Floats, told: Pairs, version: int)
 
     Parameters
     ----------
-    before : TaughtMetric
     X : ndarray of shape (n, d)
-    told : Pairs
     version : int
         Version of the knowledge that ``told`` comes from.
     """
@@ -236,8 +233,6 @@ def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any
 
     Parameters
     ----------
-    learned : TaughtMetric
-    records : StudioRecords
     scaler : StandardScaler, Normalizer or None
         Transformation of rows before learning, which becomes part of the metric.
     """
@@ -287,9 +282,7 @@ Plane = NDArray[np.float32]
 
 
 def scale_to_unit_size(coordinates: Floats) -> NDArray[np.float64]:
-    """Centre points and scale them to a mean squared distance of 1 from the centre.
-
-    All are zero if all points coincide.
+    """Centre points and scale them to a mean squared norm of 1; zeros if all points coincide.
 
     Parameters
     ----------
@@ -461,7 +454,6 @@ def run_epochs(layout: Layout, edges: Edges, first: int, last: int, seed: int) -
     ----------
     layout : float32 ndarray of shape (n, 2)
         Coordinates of the rows, of the order of 10.
-    edges : Edges
     first, last : int
         First epoch, and the one after the last, at most :data:`EPOCHS`.
     seed : int
@@ -626,7 +618,6 @@ def lay_out(
         Coordinates at which a new map begins.
     before : NeighborMap, optional
         An earlier map, finished or not, from which to go on.
-    seed : int
 
     Yields
     ------
@@ -737,12 +728,7 @@ def _run_schedule(
 
 
 class NeighborMaps:
-    """Maps of neighbours of successive metrics, each begun from the last; for one thread at a time.
-
-    Parameters
-    ----------
-    seed : int
-    """
+    """Maps of neighbours of successive metrics, each begun from the last; not thread-safe."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -36,8 +36,6 @@ def bytes_to_open(picture: Any, path: Path, side: int) -> int:
     ----------
     picture : PIL.Image.Image
         Only its header has been read.
-    path : Path
-        The picture's file.
     side : int
         Pixels of the longer side of the thumbnail.
     """
@@ -101,10 +99,7 @@ class Pictures(Protocol):
     """Pictures of records, by row number."""
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture, its longer side at most ``side`` pixels.
-
-        None if there is no picture.
-        """
+        """Bytes and media type of a row's picture of at most ``side`` pixels, or None if none."""
 
     def problem(self, row: int) -> str:
         """Explain in a sentence why a row has no picture."""
@@ -248,10 +243,7 @@ def _shrink(picture: Any, side: int, kind: str) -> Image:
 
 
 def _convert_to_grey(picture: Any) -> Any:
-    """Scale a picture of numbers, from smallest to largest, to 256 greys.
-
-    Pillow itself would cut values off at 255.
-    """
+    """Scale a picture of numbers to 256 greys; Pillow itself would cut them off at 255."""
     numbers = np.nan_to_num(np.asarray(picture, dtype=np.float64))
     low, high = numbers.min(), numbers.max()
     greys = 255 * (numbers - low) / ((high - low) or 1.0)

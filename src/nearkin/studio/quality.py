@@ -104,11 +104,9 @@ def held_out_ranks(
 
     Parameters
     ----------
-    learned : TaughtMetric
     X : ndarray of shape (n, d)
     told : Pairs
         Answered pairs and those that follow.
-    seed : int
     sought : int ndarray, optional
         Rows that were chosen because they are far from others or near: they are no fair test.
     placed_by : mapping, optional
@@ -351,8 +349,6 @@ def find_doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> Mas
 
     Parameters
     ----------
-    learned : TaughtMetric
-    n_rows : int
     seed : int
         Seed of the sample of 2000 rows that neighbours are searched in beyond 20 000 rows.
 

@@ -55,10 +55,7 @@ _LOOKED_AT = 20
 
 
 def strategies_by_goal(strategy: str) -> dict[str, str]:
-    """Map each goal of questions, ``"distance"`` or ``"clusters"``, to its strategy's name.
-
-    ``strategy`` is what the user chose; the other goal has a strategy of its own.
-    """
+    """Map each goal, ``"distance"`` or ``"clusters"``, to a strategy; one is the user's."""
     find_strategy(strategy)
     found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
     if _FOR_GROUPS in STRATEGIES:
@@ -175,13 +172,10 @@ def choose_questions(
     known : Knowledge
         Pairs that are answered, implied or "unsure" are not asked, but for an implied one now and
         then as a check.
-    learned : TaughtMetric
     n : int
         Questions at most; there are fewer if fewer are open.
-    strategy : str
     most_shown : int
         Groups that are shown beside a row at most.
-    seed : int
     """
     rng = np.random.RandomState(seed)
     rows = draw_candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
@@ -207,10 +201,7 @@ def _is_due(known: Knowledge) -> bool:
 
 
 def _find_likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[WhichQuestion]:
-    """Find a row that is likely in one of the groups, or else a pair that is likely the same.
-
-    Returns one question, or none.
-    """
+    """Find a question about a row's likely group, or else a pair that is likely the same."""
     near = pick_which_questions(scene, 1, rng, "near", most_shown)
     if near and np.linalg.norm(scene.Z[near[0].row] - scene.Z[near[0].shown[0]]) < scene.threshold:
         return near
@@ -308,7 +299,6 @@ class QuestionChooser:
     ----------
     strategy : str
         Name of the strategy by which questions are chosen at first.
-    seed : int
     most_shown : int
         Groups that are shown beside a row at most.
 
@@ -357,10 +347,7 @@ class QuestionChooser:
 
 
 def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, Any] | None:
-    """Return the "which is it like?" question that an entry answered, to be asked again.
-
-    None if the entry answered another kind of question, or if its groups are not there any more.
-    """
+    """Return the question beside groups that an entry answered; None if that or groups are gone."""
     if entry is None or entry["do"] != "which":
         return None
     n_rows = int(known.pairs.n_rows or 0)

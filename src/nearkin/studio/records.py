@@ -67,10 +67,6 @@ class Fields:
 
     Features without names, such as components of vectors, are left out if there is anything else
     to show.
-
-    Parameters
-    ----------
-    records : StudioRecords
     """
 
     def __init__(self, records: StudioRecords) -> None:
@@ -275,7 +271,6 @@ def identity_of(
         Cells by the names of columns; empty with a matrix.
     kinds : mapping
         Kinds of the columns.
-    n_rows : int
     ids : sequence or str, optional
         Ids of the rows, or the column of ids.
     matrix : ndarray of shape (n, d), optional
@@ -459,10 +454,7 @@ class Frame:
         }
 
     def are_numbers(self, names: Sequence[str], gaps: bool = False) -> bool:
-        """Whether columns make a matrix as they are: one of vectors, or numbers without gaps.
-
-        ``gaps`` allows missing numbers.
-        """
+        """Whether columns make a matrix: one of vectors, or numbers, with ``gaps`` if allowed."""
         kinds = {self.kinds[name] for name in names}
         if kinds == {"vector"}:
             return len(names) == 1
@@ -812,7 +804,6 @@ class StudioRecords:
 
         Parameters
         ----------
-        row : int
         beside : int, optional
             Another row that is shown beside it: differences are marked.
         whole : bool, default=False
@@ -920,9 +911,6 @@ def sample_numbers(
 
     Parameters
     ----------
-    n_rows : int
-    most : int
-    seed : int
     keep : row numbers
         Rows that are added in any case.
 
@@ -997,8 +985,7 @@ def records_of(
         Number of rows that are shown at most; of more, a sample is shown.
     keep : row numbers
         Rows that are in the sample in any case, such as those of given pairs.
-    seed : int, default=0
-        Seed of the sample.
+
 
     Returns
     -------
@@ -1220,7 +1207,6 @@ def choose_scaling(records: StudioRecords, wished: bool | None) -> Scaling:
 
     Parameters
     ----------
-    records : StudioRecords
     wished : bool or None
         Whether to standardise columns; None to decide by their units.
 

@@ -280,10 +280,6 @@ def why(
 
     Parameters
     ----------
-    learned : TaughtMetric
-    known : Knowledge
-        The knowledge that the metric was learned from.
-    records : StudioRecords
     X : ndarray of shape (n, d)
         The rows that the metric was learned from.
     scaler : StandardScaler, Normalizer or None
@@ -488,11 +484,6 @@ class RecordReview:
 
     Records are compared at the first call, which takes about a second for a thousand of them;
     after that, learning from new answers takes less.
-
-    Parameters
-    ----------
-    records : StudioRecords
-    seed : int
     """
 
     def __init__(self, records: StudioRecords, seed: int) -> None:

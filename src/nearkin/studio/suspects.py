@@ -38,7 +38,6 @@ def find_suspects(
 
     Parameters
     ----------
-    trial : HeldOutRanks
     pairs : Pairs
         The answered pairs: other pairs of the trial are not listed.
     ids : sequence
@@ -166,8 +165,6 @@ def judge_answerers(
 
     Parameters
     ----------
-    trial : HeldOutRanks
-    known : Knowledge
     telling : mapping
         From the numbers of answers to the one pair by which each is judged.
     """
@@ -238,10 +235,7 @@ def n_disagreements(known: Knowledge) -> int:
 
 
 def list_answerers(found: Reliability | None) -> dict[str, Any]:
-    """List people with their error rates, the most reliable first, as plain values.
-
-    Returns a dict with ``listed`` and with ``said``, a sentence of advice.
-    """
+    """List people with error rates, the best first (``listed``), and advice on them (``said``)."""
     answerers = [] if found is None else found.agreement.answerers
     told = [one._replace(n_answers=found.n_answers[one.name]) for one in answerers if found]
     listed = [
