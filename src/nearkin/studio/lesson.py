@@ -611,7 +611,7 @@ class Lesson:
         known, seen = self._learn_newest()
         learned = seen.learned
         questions = self._chooser.choose(known, learned)
-        trial = held_out_ranks(
+        held_out = held_out_ranks(
             learned,
             self._rows,
             known.told,
@@ -620,10 +620,10 @@ class Lesson:
             find_placers(known.spoken),
             before_each_fit,
         )
-        quality = describe_quality(trial)
+        quality = describe_quality(held_out)
         self._history.add(known.n_answers, quality)
-        telling = telling_pairs(known.spoken, chances_of(trial, known.pairs))
-        found = judge_answerers(trial, known, telling)
+        telling = telling_pairs(known.spoken, chances_of(held_out, known.pairs))
+        found = judge_answerers(held_out, known, telling)
         return {
             "version": known.version,
             "learner": learned.step.describe(self._scaler),
@@ -637,7 +637,7 @@ class Lesson:
             "suspects": [
                 one | self._trace_answer(one["left"], one["right"])
                 for one in find_suspects(
-                    trial,
+                    held_out,
                     known.pairs,
                     self.records.ids,
                     known.spoken,
@@ -659,8 +659,8 @@ class Lesson:
         for n in self._history.missing(self._n_resumed):
             known = self._book.knowledge_after(n)
             learned = learn_again_from(self._seen.learned, self._rows, known.told, known.version)
-            trial = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
-            self._history.fill(known.n_answers, describe_quality(trial))
+            held_out = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
+            self._history.fill(known.n_answers, describe_quality(held_out))
             yield self._history.list_points()
 
     def _sought_rows(self) -> Ints:

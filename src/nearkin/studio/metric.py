@@ -184,7 +184,7 @@ def learn_first(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
 
 
 def learn_again_from(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
-    """Learn a metric from other pairs, in the space of an earlier metric.
+    """Learn a metric from the pairs ``told``, in the space of an earlier metric.
 
     Parameters
     ----------

@@ -447,7 +447,7 @@ class Studio:
 
     @property
     def url(self) -> str:
-        """Where the page is, for a browser on this machine."""
+        """Address of the page, for a browser on this machine."""
         self._refuse_if_closed()
         return self._serving.url
 

@@ -176,7 +176,7 @@ class _GroupDistances:
         self._distance[out] = found / (scale or 1.0)
 
     def chances(self) -> Membership:
-        """Estimate the chances that each row is in its group; NaN for rows alone."""
+        """Estimate the chances that each row is in its group; NaN for groups of one row."""
         alone = np.bincount(self._group, minlength=1)[self._group] == 1
         distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
         distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
@@ -184,7 +184,7 @@ class _GroupDistances:
         return Membership(*(np.where(alone, np.nan, one) for one in found))
 
 
-def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
+def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
     """Compare the metric's pair AUC with the Euclidean one, as plain numbers and a sentence.
 
     ``error`` is the standard error of the difference: groups of rows are left out in turn, since
@@ -193,9 +193,9 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
     different were equally frequent. ``n_records`` is the number of rows of the judged pairs. With
     too few pairs ``enough`` is False, and there are no figures.
     """
-    judged = trial.judged
-    rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
-    links = trial.links[judged]
+    judged = held_out.judged
+    rank, plain, same = held_out.strict[judged], held_out.plain[judged], held_out.same[judged]
+    links = held_out.links[judged]
     n_records = len(np.unique(links))
     if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
         return {
@@ -208,7 +208,7 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
             "said": "There are not enough answers yet to tell how good the metric is: "
             f"{_explain_lack(same)}.",
         }
-    figures = _estimate_figures(trial)
+    figures = _estimate_figures(held_out)
     (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
     error = _error_of_gain(rank, plain, same, links)
     gain = auc - euclidean
@@ -275,32 +275,35 @@ def _explain_lack(same: Mask) -> str:
     return "too few records can be held out"
 
 
-def ranks_of(trial: HeldOutRanks, pairs: Pairs) -> Floats:
-    """Look up the loose ranks of pairs, must-links first; NaN for pairs that have none."""
+def ranks_of(held_out: HeldOutRanks, pairs: Pairs) -> Floats:
+    """Look up the mean ranks of pairs under metrics learned without one row at least.
+
+    Returns an array of shape (k,), must-links first; NaN for pairs that have no such rank.
+    """
     n_must = len(pairs.must_link)
     answered = np.concatenate([pairs.must_link, pairs.cannot_link])
     rank = np.full(len(answered), np.nan)
     for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
-        of_kind = np.flatnonzero(trial.same == kind)
-        keys = keys_of(trial.links[of_kind])  # sorted, as Pairs are
+        of_kind = np.flatnonzero(held_out.same == kind)
+        keys = keys_of(held_out.links[of_kind])  # sorted, as Pairs are
         if len(keys):
             wanted = keys_of(answered[part])
             place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = trial.loose[of_kind[place]]
+            found = held_out.loose[of_kind[place]]
             rank[part] = np.where(keys[place] == wanted, found, np.nan)
     return rank
 
 
-def _estimate_figures(trial: HeldOutRanks) -> dict[str, list[float]]:
+def _estimate_figures(held_out: HeldOutRanks) -> dict[str, list[float]]:
     """Estimate pair AUC, precision, recall and F1: value, low and high end of each by name."""
-    judged = trial.judged
-    same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
+    judged = held_out.judged
+    same, links, weight = held_out.same[judged], held_out.links[judged], np.ones(int(judged.sum()))
     # The metric has learned from more than those that are judged, and is not far from between.
     by_rank = estimates_of(
-        trial.strict[judged], same, weight, links, 1.0, 0.5, seen=trial.seen[judged]
+        held_out.strict[judged], same, weight, links, 1.0, 0.5, seen=held_out.seen[judged]
     )
-    by_plain = estimates_of(trial.plain[judged], same, weight, links, 1.0, 0.5)
-    apart = np.where(trial.called_same[judged], 0.0, 1.0)
+    by_plain = estimates_of(held_out.plain[judged], same, weight, links, 1.0, 0.5)
+    apart = np.where(held_out.called_same[judged], 0.0, 1.0)
     by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
     found = {"auc": by_rank.auc, "euclidean_auc": by_plain.auc}
     found |= {name: getattr(by_verdict, name) for name in ("precision", "recall", "f1")}

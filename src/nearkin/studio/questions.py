@@ -55,7 +55,7 @@ _LOOKED_AT = 20
 
 
 def strategies_by_goal(strategy: str) -> dict[str, str]:
-    """Map each goal, ``"distance"`` or ``"clusters"``, to a strategy; one is the user's."""
+    """Map each goal, ``"distance"`` or ``"clusters"``, to ``strategy`` or else its usual one."""
     find_strategy(strategy)
     found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
     if _FOR_GROUPS in STRATEGIES:

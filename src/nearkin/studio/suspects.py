@@ -24,7 +24,7 @@ LEAST_MEAN, LEAST_CHANCE, LEAST_ALONE = 0.65, 0.2, 0.5
 
 
 def find_suspects(
-    trial: HeldOutRanks,
+    held_out: HeldOutRanks,
     pairs: Pairs,
     ids: Any,
     spoken: Sequence[Spoken] = (),
@@ -39,7 +39,7 @@ def find_suspects(
     Parameters
     ----------
     pairs : Pairs
-        The answered pairs: other pairs of the trial are not listed.
+        The answered pairs: other pairs of ``held_out`` are not listed.
     ids : sequence
         Id of each row.
     spoken : sequence of Spoken, optional
@@ -50,8 +50,8 @@ def find_suspects(
     n_found : int
         Number of wrong answers found otherwise: the more they are, the more may be listed.
     """
-    misplaced, told = find_misplaced(trial, pairs)
-    others = find_wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
+    misplaced, told = find_misplaced(held_out, pairs)
+    others = find_wrong_answers(pairs, ranks_of(held_out, pairs), LEAST_CHANCE)
     found = [*misplaced, *(one for one in others if one.pair not in told)]
     if telling is not None:
         n_pairs = {telling[one.number]: len(one.said) for one in spoken if one.number in telling}
@@ -96,15 +96,14 @@ def least_chance(n_found: int) -> float:
     return LEAST_CHANCE if n_found else LEAST_ALONE
 
 
-def find_misplaced(trial: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
-    """Judge must-links by the chances that their rows are in wrong groups.
+def find_misplaced(held_out: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
+    """Return must-links with the chance that one of their rows, not both, is in a wrong group.
 
-    Returns the must-links as suspects, and the set of all pairs, cannot-links too, whose rows have
-    such chances: a cannot-link is wrong only if one of its rows is in a wrong group, and then a
-    must-link of that row is wrong.
+    Also returns the set of all pairs, cannot-links too, whose rows have such chances: a cannot-link
+    is wrong only if a row is in a wrong group, and then a must-link of that row is wrong.
     """
-    chance = np.full(int(trial.points.max(initial=-1)) + 2, np.nan)
-    chance[trial.points] = trial.placed.misplaced
+    chance = np.full(int(held_out.points.max(initial=-1)) + 2, np.nan)
+    chance[held_out.points] = held_out.placed.misplaced
     told = {
         (i, j)
         for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
@@ -156,7 +155,7 @@ class Reliability(NamedTuple):
 
 
 def judge_answerers(
-    trial: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]
+    held_out: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]
 ) -> Reliability | None:
     """Estimate how often each person is right; None if no answer has a person's name.
 
@@ -170,7 +169,7 @@ def judge_answerers(
     """
     if all(spoken.by == UNNAMED for spoken in known.spoken):
         return None
-    by_metric = chances_of(trial, known.pairs)
+    by_metric = chances_of(held_out, known.pairs)
     judged = set(telling.values())
     voices = [
         (pair, said, spoken.by)
@@ -185,22 +184,22 @@ def judge_answerers(
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
     agreement = answers.agreed(before)
     n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
-    return Reliability(agreement, telling, _doubts(trial, agreement, telling, known), n_answers)
+    return Reliability(agreement, telling, _doubts(held_out, agreement, telling, known), n_answers)
 
 
-def chances_of(trial: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
+def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
     """Map answered pairs to their chance to be the same, by metrics learned without them."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-    chance = estimate_chances(pairs, ranks_of(trial, pairs)).tolist()
+    chance = estimate_chances(pairs, ranks_of(held_out, pairs)).tolist()
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
 
 
 def _doubts(
-    trial: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
+    held_out: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
 ) -> dict[int, float]:
     """Map the numbers of answers that count to the chance that they are wrong."""
     chance_same = _chances_same(agreement)
-    misplaced, _ = find_misplaced(trial, known.pairs)
+    misplaced, _ = find_misplaced(held_out, known.pairs)
     by_groups = {one.pair: one.chance_opposite for one in misplaced}
     counts = dict.fromkeys(map(tuple, known.pairs.must_link.tolist()), True)
     counts |= dict.fromkeys(map(tuple, known.pairs.cannot_link.tolist()), False)

@@ -58,7 +58,7 @@ from nearkin.studio.server.schemas import (
     WithdrawalBody,
 )
 from nearkin.studio.server.security import SUBPROTOCOL, Access, Guard, Hosts, log_few_errors
-from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
+from nearkin.studio.server.session import Mailbox, Message, Replaceable, Room
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
@@ -82,7 +82,7 @@ class _Asking:
 
     mailbox: Mailbox
     number: int = 0
-    told: Told = ""
+    told: Message = ""
     asked_at: float = field(default_factory=time.monotonic)
 
 

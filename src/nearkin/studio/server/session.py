@@ -227,7 +227,7 @@ class Refits:
 
 
 # Text goes out as text, bytes as bytes.
-Told = str | bytes
+Message = str | bytes
 
 
 class Mailbox:
@@ -244,22 +244,22 @@ class Mailbox:
 
     def __init__(self) -> None:
         self.follows = "axes"
-        self._waiting: dict[str, Told | None] = {}
+        self._waiting: dict[str, Message | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
 
-    def put(self, kind: str, told: Told | None) -> None:
+    def put(self, kind: str, message: Message | None) -> None:
         """Queue a message in place of an older one of its kind; None disconnects the tab."""
-        self._waiting[kind] = told
+        self._waiting[kind] = message
         self._kinds.add(kind)
         self._filled.set()
 
-    def greet(self, kind: str, told: Told) -> None:
+    def greet(self, kind: str, message: Message) -> None:
         """Queue a message that may be outdated, unless one of its kind was queued before."""
         if kind not in self._kinds:
-            self.put(kind, told)
+            self.put(kind, message)
 
-    async def next(self) -> Told | None:
+    async def next(self) -> Message | None:
         """Wait for and return the oldest message; None if the tab is to be disconnected."""
         while not self._waiting:
             self._filled.clear()
@@ -308,20 +308,20 @@ class Live:
         for mailbox in self._mailboxes:
             mailbox.put("end", None)
 
-    def tell(self, kind: str, told: Told, to: str | None = None) -> None:
+    def tell(self, kind: str, message: Message, to: str | None = None) -> None:
         """Send a message to all tabs, or those that show the map ``to``; from any thread."""
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, kind, told, to)
+                loop.call_soon_threadsafe(self._tell, kind, message, to)
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told, to: str | None) -> None:
+    def _tell(self, kind: str, message: Message, to: str | None) -> None:
         """Put a message in the mailboxes, on the event loop."""
         for mailbox in self._mailboxes:
             if to is None or mailbox.follows == to:
-                mailbox.put(kind, told)
+                mailbox.put(kind, message)
 
 
 _LONGEST_ID = 40
