@@ -223,7 +223,7 @@ def _note_absent_records(past: Past, n_rows: int) -> list[str]:
 
 
 def _zip_weights(entry: Mapping[str, Any]) -> list[tuple[tuple[int, ...], float]]:
-    """Zip the triplets of an entry with their weights."""
+    """List the triplets of an entry, each with its weight."""
     weights = entry.get("weights") or [1.0] * len(entry["triplets"])
     return list(zip(map(tuple, entry["triplets"]), weights, strict=True))
 

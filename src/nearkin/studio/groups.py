@@ -17,7 +17,7 @@ from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import collect_notices, mute_third_party
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.studio.events import AnswerConflict, check_name, pairs_of_split
-from nearkin.studio.knowledge import Knowledge, match_names, renumber_groups, shown_name
+from nearkin.studio.knowledge import Knowledge, group_name, match_names, renumber_groups
 from nearkin.studio.metric import RowsView, TaughtMetric
 
 # Whatever a group is called; no name is empty.
@@ -88,7 +88,7 @@ class FoundGroups:
             "reason": self.reason,
             "groups": [
                 {
-                    "name": shown_name(name, k),
+                    "name": group_name(name, k),
                     "named": name is not None,
                     "size": size,
                     "medoid": row,
@@ -212,7 +212,7 @@ def colours_of_groups(found: FoundGroups | None, known: Knowledge, n_rows: int) 
     return {
         "number": 0 if found is None else found.number,
         "kind": "categories",
-        "categories": [shown_name(name, k) for k, name in enumerate(names)],
+        "categories": [group_name(name, k) for k, name in enumerate(names)],
         "range": None,
         "values": np.where(labels < 0, np.nan, labels).astype(np.float32),
     }

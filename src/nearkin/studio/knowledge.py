@@ -60,7 +60,7 @@ def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> li
     >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
     """
-    found: list[str | None] = [None] * _count(after)
+    found: list[str | None] = [None] * _count_groups(after)
     for name, group in zip(names, match_groups(before, after).tolist(), strict=True):
         if group >= 0:
             found[group] = name
@@ -89,7 +89,7 @@ def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
     -----
     For b groups before and a after, O(n + a b min(a, b)) time and a b numbers of memory.
     """
-    n_after = _count(after)
+    n_after = _count_groups(after)
     sizes = np.bincount(after[after >= 0], minlength=n_after)
     shared = np.zeros((len(before), n_after), dtype=np.int64)
     for k, rows in enumerate(before):
@@ -120,7 +120,7 @@ def renumber_groups(before: Ints, after: Ints) -> Ints:
     int ndarray of shape (n,)
         The groups of ``after``, numbered from 0 without a gap.
     """
-    n_groups, n_before = _count(after), _count(before)
+    n_groups, n_before = _count_groups(after), _count_groups(before)
     old = np.empty(0, dtype=np.int64)
     if max(n_groups, n_before) <= _MOST_MATCHED:
         order = np.argsort(before, kind="stable")
@@ -137,7 +137,7 @@ def renumber_groups(before: Ints, after: Ints) -> Ints:
     return np.append(number, -1)[after]
 
 
-def _count(labels: Ints) -> int:
+def _count_groups(labels: Ints) -> int:
     """Count the groups of labels from 0; −1 is no group."""
     return int(labels.max(initial=-1)) + 1
 
@@ -191,13 +191,13 @@ def count_answers(past: Past, n_rows: int) -> Counts:
     for k, (rows, said) in enumerate(past.answers.items()):
         if is_pair(rows) and max(rows) < n_rows:
             answers.setdefault(past.sources.get(rows) or -k - 1, []).append(said)
-    kinds = [_kind(said) for said in answers.values()]
-    latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
+    kinds = [_sum_up(said) for said in answers.values()]
+    latest = [_sum_up(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
     return Counts(kinds.count(True), kinds.count(False), kinds.count(None), run)
 
 
-def _kind(said: Iterable[Said]) -> Said:
+def _sum_up(said: Iterable[Said]) -> Said:
     """Sum up what one answer says of its pairs: same if of any, else different, else unsure."""
     told = set(said)
     return next(kind for kind in (True, False, None) if kind in told)
@@ -597,7 +597,7 @@ def _pick_by_hash(numbers: Ints, most: int) -> Ints:
     return np.sort(np.argpartition(mixed, most)[:most])
 
 
-def shown_name(name: str | None, group: int) -> str:
+def group_name(name: str | None, group: int) -> str:
     """Return a group's name, or "group k" by its number, counted from 1, if it has none."""
     return f"group {group + 1}" if name is None else name
 
@@ -637,14 +637,14 @@ class KnownGroups:
         if number < 0:
             return None
         name = self.names[number]
-        named = {"name": shown_name(name, number), "named": name is not None}
+        named = {"name": group_name(name, number), "named": name is not None}
         return {"number": number, **named, "size": int((self.labels == number).sum())}
 
     def colours(self) -> dict[str, Any]:
         """Colour values of all rows by their groups, NaN for rows of none, with the legend."""
         values = np.where(self.labels < 0, np.nan, self.labels).astype(np.float32)
         names = [
-            f"{shown_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
+            f"{group_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
             for k, (name, size) in enumerate(zip(self.names, self.sizes, strict=True))
         ]
         return {"kind": "categories", "categories": names, "range": None, "values": values}
@@ -673,7 +673,7 @@ def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
     """
     groups = known.pairs.groups
     size = np.bincount(groups.number, minlength=groups.count)
-    order = _by_age(known, groups)
+    order = _order_by_age(known, groups)
     apart = set(all_different(order, size, groups.differing).tolist())
     alone = [group for group in order.tolist() if size[group] == 1 and group in apart]
     kept = set(alone[:_MOST_ALONE]) if len(apart) > 1 else set()
@@ -689,7 +689,7 @@ def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
     return KnownGroups(labels, names)
 
 
-def _by_age(known: Knowledge, groups: PairGroups) -> Ints:
+def _order_by_age(known: Knowledge, groups: PairGroups) -> Ints:
     """Numbers of the groups in the order in which one of their rows was first answered about."""
     number = groups.of(known.mentioned)
     _, first = np.unique(number[number >= 0], return_index=True)
@@ -728,16 +728,16 @@ def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
         elif is_pair(rows):
             by_entry[source].append((rows, word_of(said)))
     items = [
-        _item(number, said_of, entries, voices)
+        _describe_entry(number, said_of, entries, voices)
         for number, said_of in by_entry.items()
         if number > 0
     ]
     items.sort(key=lambda item: -item["number"])
-    given = [_item(0, [one], entries, voices) for one in by_entry.get(0, ())]
+    given = [_describe_entry(0, [one], entries, voices) for one in by_entry.get(0, ())]
     return [*items, *given]
 
 
-def _item(
+def _describe_entry(
     number: int,
     said_of: list[tuple[Pair, str]],
     entries: Sequence[Entry],
@@ -749,7 +749,7 @@ def _item(
     liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
     pair, word = min(liked or said_of)
     single = len(said_of) == 1
-    left, right = _shown(pair, entry)
+    left, right = _orient_pair(pair, entry)
     several = not liked and len({said for _, said in said_of}) > 1
     return {
         "number": number,
@@ -768,7 +768,7 @@ def _item(
     }
 
 
-def _shown(pair: Pair, entry: Entry) -> Pair:
+def _orient_pair(pair: Pair, entry: Entry) -> Pair:
     """Return a pair in the order in which its rows were shown, if its entry tells that."""
     left, right = pair
     return (right, left) if (entry.get("left"), entry.get("right")) == (right, left) else pair
@@ -782,5 +782,5 @@ def orient_changes(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]
     change = changes[0]
     number = {"undo": past.redo, "redo": past.undo}.get(entries[-1]["do"], ())[-1:]
     entry = entries[number[0].number - 1] if number else entries[-1]
-    change["left"], change["right"] = _shown((change["left"], change["right"]), entry)
+    change["left"], change["right"] = _orient_pair((change["left"], change["right"]), entry)
     return changes

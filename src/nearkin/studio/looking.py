@@ -12,7 +12,7 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.groups import FoundGroups
-from nearkin.studio.knowledge import Knowledge, shown_name
+from nearkin.studio.knowledge import Knowledge, group_name
 from nearkin.studio.metric import Seen, TaughtMetric, distances_from
 from nearkin.studio.records import MOST_NAMES, StudioRecords, format_for_file
 
@@ -147,7 +147,7 @@ class Looks:
         records, fields = self._records, self._records.fields
         names = list(fields.all_names)
         group = "group" if "group" not in names else "group (found)"
-        told = [] if found is None else [shown_name(n, k) for k, n in enumerate(found.names(known))]
+        told = [] if found is None else [group_name(n, k) for k, n in enumerate(found.names(known))]
         lines = []
         for row in map(records.check_row, rows):
             first = [records.ids[row], int(records.numbers[row])]
@@ -165,7 +165,7 @@ class Looks:
 
     def grouping_file(self, found: FoundGroups, known: Knowledge) -> tuple[str, bytes]:
         """Name and bytes of a file with each row's group in a clustering, by name."""
-        named = [shown_name(name, k) for k, name in enumerate(found.names(known))]
+        named = [group_name(name, k) for k, name in enumerate(found.names(known))]
         return reports.grouping_file(found.labels, named, *self._ids)
 
     def export(

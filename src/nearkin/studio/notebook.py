@@ -391,7 +391,7 @@ _NOT_THE_USERS = re.compile(r"_.*|In|Out|exit|quit")
 def journals_beside(
     shell: Any, X: Any, fingerprint: str, environ: Mapping[str, str] = os.environ
 ) -> Iterator[Path]:
-    """Yield files for the answers about X, to be tried in turn until one is free or about X.
+    """Yield files for the answers about X, to be tried in turn until one has no other data.
 
     They are beside the notebook, or in the working directory if its file is unknown, and are named
     after notebook and variable, so that a cell that is run again finds its answers.

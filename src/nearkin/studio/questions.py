@@ -347,7 +347,10 @@ class QuestionChooser:
 
 
 def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, Any] | None:
-    """Return the question beside groups that an entry answered; None if that or groups are gone."""
+    """Return the question which group a row belongs to that an entry answered.
+
+    None if the entry answered another kind of question, or if its groups are gone.
+    """
     if entry is None or entry["do"] != "which":
         return None
     n_rows = int(known.pairs.n_rows or 0)

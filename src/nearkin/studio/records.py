@@ -102,7 +102,9 @@ class Fields:
             return self._records.columns[name][row]
         return self._records.X[row, self._features[name]].item()
 
-    def of(self, row: int, beside: int | None = None, whole: bool = False) -> list[dict[str, Any]]:
+    def describe(
+        self, row: int, beside: int | None = None, whole: bool = False
+    ) -> list[dict[str, Any]]:
         """Describe the fields of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
         marked = {*self._records.columns, *self._records.compared}
         most = MOST_OF_ALL if whole else MOST_CHARACTERS
@@ -445,7 +447,7 @@ class Frame:
         rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
         return {name: list_cells(of[rows]) for name, of in shown.items()}
 
-    def list_columns(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
+    def cells_to_show(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
         """Cells of all columns to show: all but vectors and the ``learned`` ones."""
         return {
             name: list_cells(column)
@@ -590,7 +592,7 @@ def _split_frame(
         cells = {name: of for name, of in frame.sample_cells().items() if name not in aside}
         are_things = learn_from is None and are_records(cells)
         return TableParts(
-            None, [], False, frame.list_columns(), roles, tuple(roles.learned), are_things
+            None, [], False, frame.cells_to_show(), roles, tuple(roles.learned), are_things
         )
     is_vector = kinds[roles.learned[0]] == "vector"
     if is_vector:
@@ -600,7 +602,7 @@ def _split_frame(
         X, features = _stack_columns([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
             X, features, roles = drop_counters(X, features, roles)
-    return TableParts(X, features, not is_vector, frame.list_columns(roles.learned), roles)
+    return TableParts(X, features, not is_vector, frame.cells_to_show(roles.learned), roles)
 
 
 def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TableParts:
@@ -617,7 +619,7 @@ def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TablePa
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
-    return TableParts(None, [], False, frame.list_columns(), roles, words, are_things=True)
+    return TableParts(None, [], False, frame.cells_to_show(), roles, words, are_things=True)
 
 
 def encode(
@@ -820,7 +822,7 @@ class StudioRecords:
         """
         row = self.check_row(row)
         other = None if beside is None else self.check_row(beside)
-        fields = self.fields.of(row, other, whole)
+        fields = self.fields.describe(row, other, whole)
         name = shorten_cell(self.ids, row)
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
 

@@ -184,7 +184,8 @@ def judge_answerers(
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
     agreement = answers.agreed(before)
     n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
-    return Reliability(agreement, telling, _doubts(held_out, agreement, telling, known), n_answers)
+    doubts = _estimate_doubts(held_out, agreement, telling, known)
+    return Reliability(agreement, telling, doubts, n_answers)
 
 
 def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
@@ -194,11 +195,11 @@ def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
 
 
-def _doubts(
+def _estimate_doubts(
     held_out: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
 ) -> dict[int, float]:
     """Map the numbers of answers that count to the chance that they are wrong."""
-    chance_same = _chances_same(agreement)
+    chance_same = _read_chances(agreement)
     misplaced, _ = find_misplaced(held_out, known.pairs)
     by_groups = {one.pair: one.chance_opposite for one in misplaced}
     counts = dict.fromkeys(map(tuple, known.pairs.must_link.tolist()), True)
@@ -212,7 +213,7 @@ def _doubts(
     return found
 
 
-def _chances_same(agreement: Agreement) -> dict[Pair, float]:
+def _read_chances(agreement: Agreement) -> dict[Pair, float]:
     """Map pairs to their chance to be the same, read from the weights of the agreement's pairs."""
     pairs, found = agreement.pairs, {}
     kinds = ((pairs.must_link, pairs.must_weight), (pairs.cannot_link, pairs.cannot_weight))

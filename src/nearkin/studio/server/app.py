@@ -26,10 +26,10 @@ from nearkin.studio.find import Wanted, Where
 from nearkin.studio.pictures import LONGEST_SIDE
 from nearkin.studio.server.encoding import (
     as_json,
-    layout_bytes,
-    numbers_bytes,
+    encode_layout,
+    encode_numbers,
+    make_missing_page,
     page_folder,
-    page_is_missing,
 )
 from nearkin.studio.server.schemas import (
     LARGEST_ROW,
@@ -171,7 +171,7 @@ class PlainJSON(Response):
         return as_json(content).encode("ascii")
 
 
-def binary(content: bytes) -> Response:
+def reply_bytes(content: bytes) -> Response:
     """Make a reply of bytes."""
     return Response(content, media_type="application/octet-stream")
 
@@ -275,10 +275,10 @@ def add_finding(app: FastAPI, room: Room) -> None:
         """Reply which rows meet the conditions of a search."""
         check_rows(n_rows, *body.groups)
         try:
-            found = lesson.find(_wanted(body))
+            found = lesson.find(_convert_search(body))
         except ValueError as error:
             raise HTTPException(422, explain(error)) from None
-        return binary(matches_bytes(found))
+        return reply_bytes(encode_matches(found))
 
     @app.post("/api/rows")
     def rows(body: RowsBody) -> Response:
@@ -297,20 +297,20 @@ def add_finding(app: FastAPI, room: Room) -> None:
         return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def matches_bytes(found: dict[str, Any]) -> bytes:
+def encode_matches(found: dict[str, Any]) -> bytes:
     """Encode found rows: length of a JSON text, that text (without matches), a bit for each row."""
     head = as_json({name: part for name, part in found.items() if name != "matches"}).encode()
     bits = np.packbits(found["matches"], bitorder="little").tobytes()
     return struct.pack("<I", len(head)) + head + bits
 
 
-def _wanted(body: SearchBody) -> Wanted:
+def _convert_search(body: SearchBody) -> Wanted:
     """Convert a request's search."""
-    where = tuple(_where(one) for one in body.where)
+    where = tuple(_convert_condition(one) for one in body.where)
     return Wanted(body.text, where, tuple(body.groups), body.doubtful)
 
 
-def _where(body: WhereBody) -> Where:
+def _convert_condition(body: WhereBody) -> Where:
     """Convert a request's condition on a column."""
     kinds = None if body.kinds is None else tuple(body.kinds)
     return Where(body.key, kinds, body.low, body.high, body.text)
@@ -419,10 +419,10 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
     access : Access
         Holds the token that every request must have.
     """
-    return Replaceable(partial(_app_of, access=access, hosts=hosts), lesson)
+    return Replaceable(partial(_make_lesson_app, access=access, hosts=hosts), lesson)
 
 
-def _app_of(
+def _make_lesson_app(
     lesson: Lesson, place: Replaceable, access: Access, hosts: Hosts
 ) -> tuple[FastAPI, Room]:
     """Make the app of one lesson; returns it and its room."""
@@ -476,10 +476,10 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         """Reply the first error of an invalid request."""
-        return PlainJSON({"message": _sentence(error)}, 422)
+        return PlainJSON({"message": _describe_error(error)}, 422)
 
 
-def _sentence(error: RequestValidationError) -> str:
+def _describe_error(error: RequestValidationError) -> str:
     """Describe the first error of a request, without the value that it sent."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
@@ -507,7 +507,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
         """Reply the coordinates of all rows."""
-        return binary(layout_bytes(lesson.layout(name)))
+        return reply_bytes(encode_layout(lesson.layout(name)))
 
     @app.get("/api/known")
     def known() -> Response:
@@ -554,7 +554,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         key: Key, clusters: Clusters = None, grouping: Grouping = None
     ) -> Response:
         """Reply the colour values of all rows."""
-        return binary(numbers_bytes(colour_rows(key, clusters, grouping)["values"]))
+        return reply_bytes(encode_numbers(colour_rows(key, clusters, grouping)["values"]))
 
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
@@ -651,7 +651,7 @@ def _add_page(app: FastAPI) -> None:
     def page() -> Response:
         """Reply the page, or why there is none."""
         if folder is None:
-            return HTMLResponse(page_is_missing(), 503)
+            return HTMLResponse(make_missing_page(), 503)
         return FileResponse(folder / "index.html", media_type="text/html")
 
     if folder is not None and (folder / "assets").is_dir():

@@ -49,7 +49,7 @@ def _to_plain_values(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def layout_bytes(layout: Mapping[str, Any]) -> bytes:
+def encode_layout(layout: Mapping[str, Any]) -> bytes:
     """Encode a layout: a header of eight bytes, then x0 y0 x1 y1 ... as float32, little endian.
 
     The header holds its version as uint32; a byte that is 1 for a map of neighbours; a byte with
@@ -58,10 +58,10 @@ def layout_bytes(layout: Mapping[str, Any]) -> bytes:
     share = layout.get("share")
     percent = 100 if share is None else int(100 * share)
     head = struct.pack("<IBBxx", layout["version"], share is not None, percent)
-    return head + numbers_bytes(layout["coordinates"])
+    return head + encode_numbers(layout["coordinates"])
 
 
-def numbers_bytes(numbers: Any) -> bytes:
+def encode_numbers(numbers: Any) -> bytes:
     """Encode numbers as float32, little endian."""
     return np.ascontiguousarray(numbers, dtype="<f4").tobytes()
 
@@ -87,17 +87,17 @@ def plain_page(*sentences: str) -> str:
     )
 
 
-def page_is_missing() -> str:
+def make_missing_page() -> str:
     """Make the HTML that is shown if the page has not been built."""
     return plain_page(*why_no_page(), "Then start the studio again.")
 
 
 def why_no_page() -> tuple[str, str]:
     """Return two sentences: the page has not been built, and how to build it for this install."""
-    return "The page of the studio has not been built.", f"{_remedy()}."
+    return "The page of the studio has not been built.", f"{_choose_command()}."
 
 
-def _remedy() -> str:
+def _choose_command() -> str:
     """Return the command that builds or installs the page."""
     root = FOLDER.parents[4]
     if (root / "page" / "package.json").is_file():

@@ -245,7 +245,7 @@ _FRAMES = (
 )
 
 
-def protecting_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
+def make_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
     """Make the security headers of every answer.
 
     Parameters
@@ -506,7 +506,7 @@ class Guard:
         self._app = app
         self._access = access
         self._hosts = hosts
-        self._headers = protecting_headers(hosts.allowed)
+        self._headers = make_headers(hosts.allowed)
         self._most_bytes = most_bytes
         self._patience = patience
 

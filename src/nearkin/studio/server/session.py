@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 
 from nearkin.studio.events import LONGEST_NAME
-from nearkin.studio.server.encoding import as_json, layout_bytes
+from nearkin.studio.server.encoding import as_json, encode_layout
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
@@ -486,7 +486,7 @@ class Room:
             return
         mailbox.follows = choice
         if choice == "axes":
-            mailbox.put("layout", layout_bytes(self.lesson.layout("learned")))
+            mailbox.put("layout", encode_layout(self.lesson.layout("learned")))
         elif self._map is not None:
             mailbox.put("map", self._map)
         self._refits.want_maps(self.live.are_there("neighbors"))
@@ -521,7 +521,7 @@ class Room:
     def _current_messages(self) -> tuple[str, bytes]:
         """Encode the state and the layout of this moment."""
         state = _encode_message("state", self.lesson.state())
-        return state, layout_bytes(self.lesson.layout("learned"))
+        return state, encode_layout(self.lesson.layout("learned"))
 
     def look_again(self) -> None:
         """Tell all tabs the state and learn again, since another lesson may have added answers."""
@@ -535,11 +535,11 @@ class Room:
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
         """Send tabs a layout."""
         # Until there is a map of neighbours, the axes are shown in its place.
-        self.live.tell("layout", layout_bytes(layout), None if self._map is None else "axes")
+        self.live.tell("layout", encode_layout(layout), None if self._map is None else "axes")
 
     def _tell_map(self, picture: Mapping[str, Any]) -> None:
         """Send a picture of the map of neighbours to the tabs that show it."""
-        self._map = layout_bytes(picture)
+        self._map = encode_layout(picture)
         self.live.tell("map", self._map, "neighbors")
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
