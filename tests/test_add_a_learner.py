@@ -54,7 +54,7 @@ class Toy(MetricMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Find means and reaches."""
         self._validate_params()
-        X = self._validated(gather_read_once(self, X, y, pairs), reset=True)
+        X = self._check_and_scale(gather_read_once(self, X, y, pairs), reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs)
         mean, covariance = access.moments(X)
         self.n_components_ = X.shape[1]

@@ -27,8 +27,8 @@ from nearkin.scores import pair_auc, separability
 from nearkin.solvers import local_metrics as local
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import (
-    _foreign_metrics,
-    _mostly_single_metrics,
+    _compute_mostly_in_float32,
+    _compute_on_device,
     bias_matrices,
     local_metrics,
     mean_local_metric,
@@ -552,7 +552,7 @@ def test_local_metrics_of_singular_and_nearly_singular_bias(place, dtype):
     Phi = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
     Phi = (Phi + Phi.transpose(0, 2, 1)) / 2
     expected = local_metrics(Phi)
-    found = home(_foreign_metrics(place.put(Phi), getattr(place.xp, dtype)))
+    found = home(_compute_on_device(place.put(Phi), getattr(place.xp, dtype)))
     tolerance = {"float64": 1e-9, "float32": 1e-4}[dtype] * np.abs(expected).max(axis=(1, 2))
     assert (np.abs(found - expected).max(axis=(1, 2)) <= tolerance).all()
 
@@ -717,7 +717,7 @@ def test_local_metrics_mostly_in_single_precision(place):
     Phi[3] = 0
     Phi[4] = np.outer(X[4], X[4])  # of rank one: in doubt
     expected = local_metrics(Phi)
-    found = home(_mostly_single_metrics(place.put(Phi)))
+    found = home(_compute_mostly_in_float32(place.put(Phi)))
     assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 

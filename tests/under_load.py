@@ -45,7 +45,6 @@ CONCURRENT = (
     "tests/learners/test_memo.py",
     "tests/rows/test_parallel.py",
     "tests/rows/test_streams.py::test_a_process_that_ends_leaves_the_old_file",
-    "tests/storage/test_silence.py",
     "tests/storage/test_whole_file.py",
     "tests/test_messages.py",
 )

@@ -188,13 +188,13 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
     def _keep_some_rows(self, X: Any) -> None:
         """Keep nothing more: the local learner has seen the rows."""
 
-    def _embedded(self, X: Any) -> Floats:
+    def _embed(self, X: Any) -> Floats:
         if is_dask(X):
             raise InputTypeError(
                 "distance and kernel_matrix make an array of all pairs of rows, from arrays only: "
                 "give some rows, for example X[:100].compute(), or use pair_distance."
             )
-        return super()._embedded(X)
+        return super()._embed(X)
 
     def __sklearn_clone__(self) -> Self:
         # A client is a connection: the clone uses the same.

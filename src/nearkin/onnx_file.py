@@ -41,9 +41,9 @@ from nearkin.spaces.maps import (
     Composed,
     Displaced,
     Identity,
-    Joined,
     Map,
     Scaled,
+    Summed,
     ThroughLandmarks,
     Transformed,
     UnitLength,
@@ -368,12 +368,11 @@ def _embed(learned: Map, X: Tensor) -> Tensor:
             for one in learned.maps:
                 X = _embed(one, X)
             return X
-        case Joined():
-            first, *others = (
-                _embed(one, X) * factor
-                for one, factor in zip(learned.maps, learned.factors, strict=True)
-            )
-            return first.beside(*others, axis=1)
+        case Summed():
+            first, *others = (_embed(one, X) for one in learned.maps)
+            for Z in others:
+                first = first + Z
+            return first
     raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 

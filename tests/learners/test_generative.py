@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from nearkin import Generative, Pairs
 from nearkin.datasets import make_three_normal
-from nearkin.learners.generative import told_classes
+from nearkin.learners.generative import infer_classes
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers import local_metrics as local
 from nearkin.solvers.class_gaussians import fit_class_models
@@ -37,7 +37,7 @@ X[:, 0] += 1.2 * Y
 
 
 def groups(evidence):
-    rows, classes = told_classes(evidence)
+    rows, classes = infer_classes(evidence)
     return {frozenset(rows[classes == c].tolist()) for c in np.unique(classes)}
 
 
@@ -51,12 +51,12 @@ def test_must_links_make_classes_of_their_groups_where_labels_do_not():
 def test_must_links_spread_labels_which_win_against_them():
     y = np.array([0, 1, 1, -1, -1, -1, -1, -1])
     pairs = Pairs([(0, 3), (3, 4), (6, 7)])
-    rows, classes = told_classes(gather_evidence(8, y, pairs))
+    rows, classes = infer_classes(gather_evidence(8, y, pairs))
     assert_array_equal(rows, [0, 1, 2, 3, 4])  # rows 6 and 7 may be of either class
     assert_array_equal(classes, [0, 1, 1, 0, 0])
     with pytest.warns(UserWarning, match="pairs contradict the labels"):
         evidence = gather_evidence(5, np.array([0, 1, 1, 0, -1]), Pairs([(0, 1), (1, 4)]))
-    rows, classes = told_classes(evidence)
+    rows, classes = infer_classes(evidence)
     assert_array_equal(rows, [0, 1, 2, 3])
     assert_array_equal(classes, [0, 1, 1, 0])
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs, load
-from nearkin.learners.geometry_aware import FewRowsWarning, rounds_that_gain, warn_of_few_rows
+from nearkin.learners.geometry_aware import FewRowsWarning, count_gaining_rounds, warn_of_few_rows
 from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.scores import pair_auc
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
@@ -278,7 +278,7 @@ class Told:
 
     def rounds(self, links=None, most=10):
         links, rng = self.links if links is None else links, np.random.RandomState(0)
-        return rounds_that_gain(
+        return count_gaining_rounds(
             self.family, links, self.bounds, SLACK, self.ends, most=most, rng=rng
         )
 

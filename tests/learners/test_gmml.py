@@ -15,7 +15,7 @@ from nearkin.learners.gmml import (
     label_scatter,
     pair_scatters,
 )
-from nearkin.learners.teachable import columns_as_space, shrink_to_identity
+from nearkin.learners.teachable import find_columns, shrink_to_identity
 from tests import oracles
 from tests.cases import each
 
@@ -123,7 +123,7 @@ def test_scatter_of_labels_is_that_of_all_pairs_they_imply(y, seed):
 
 
 def test_labels_and_pairs_add_up():
-    random_scatter = 2 * shrink_to_identity(columns_as_space(X).covariance, 90)
+    random_scatter = 2 * shrink_to_identity(find_columns(X).covariance, 90)
     implied = label_scatter(X[:30], Y[:30])
     listed = pair_scatters(PAIRS, lambda rows: X[rows])
     assert [scatter.weight for scatter in (*implied, *listed)] == [30, 30, 20, 20]

@@ -48,14 +48,14 @@ def plain_objective(L, X, targets, unlike, margin, push):
 def test_objective_is_the_plain_sum(q):
     problem, y = random_problem()
     L = np.random.RandomState(q).standard_normal((q, 4))
-    value, _ = problem.objective(L, problem.rivals(L))
+    value, _ = problem.objective(L, problem.find_rivals(L))
     expected = plain_objective(
         L, problem.X, problem.targets, lambda i, j: y[i] != y[j], problem.margin, problem.push
     )
     assert_allclose(value, expected)
     # Watching more pairs than needed changes nothing.
-    assert_allclose(problem.objective(L, problem.rivals(L, ahead=2.0))[0], expected)
-    rivals = problem.rivals(L, ahead=0.1)
+    assert_allclose(problem.objective(L, problem.find_rivals(L, ahead=2.0))[0], expected)
+    rivals = problem.find_rivals(L, ahead=0.1)
     error = check_grad(
         lambda flat: problem.objective(flat.reshape(L.shape), rivals)[0],
         lambda flat: problem.objective(flat.reshape(L.shape), rivals)[1].ravel(),
@@ -67,7 +67,7 @@ def test_objective_is_the_plain_sum(q):
 def test_objective_in_parts_is_the_same(monkeypatch):
     problem, _ = random_problem(n=120)
     L = np.eye(4)
-    rivals = problem.rivals(L)
+    rivals = problem.find_rivals(L)
     whole = problem.objective(L, rivals)
     monkeypatch.setattr(large_margin, "_FEW_TERMS", 10)
     parts = problem.objective(L, rivals)
@@ -86,7 +86,7 @@ def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
     reach = problem.margin + np.take_along_axis(squared, problem.targets, axis=1).max(axis=1)
     near = (squared < np.maximum(reach[:, None], reach)) & (y[:, None] != y)
     expected = set(zip(*np.nonzero(np.triu(near)), strict=True))
-    left, right = problem.rivals(L)
+    left, right = problem.find_rivals(L)
     assert (left < right).all()
     found = list(zip(left, right, strict=True))
     assert len(set(found)) == len(found)
@@ -129,7 +129,7 @@ def test_rivals_that_come_near_meanwhile_do_not_raise_the_objective(monkeypatch)
     start = np.diag([1.0, 0.5, 2.0, 1.0])
     solution = minimize_margin_objective(problem, start, max_iter=2000, tol=1e-6)
     assert (np.diff(solution.objective) <= 0).all()
-    exact, _ = problem.objective(solution.L, problem.rivals(solution.L))
+    exact, _ = problem.objective(solution.L, problem.find_rivals(solution.L))
     assert_allclose(solution.objective[-1], exact)
 
 
@@ -211,7 +211,7 @@ def test_only_components_with_a_cannot_link_are_pushed_apart():
     pairs = Pairs([(0, 1), (2, 3), (4, 5)], [(1, 2)])
     classes = find_known_classes(6, gather_evidence(6, None, pairs))
     problem = MarginProblem(X, find_nearest_alike(X, classes.number, 3), classes, 100.0, 0.5)
-    found = {frozenset(pair) for pair in zip(*problem.rivals(np.eye(1)), strict=True)}
+    found = {frozenset(pair) for pair in zip(*problem.find_rivals(np.eye(1)), strict=True)}
     assert found == {frozenset(pair) for pair in [(0, 2), (0, 3), (1, 2), (1, 3)]}
 
 

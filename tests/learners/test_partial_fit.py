@@ -229,7 +229,7 @@ def test_the_space_is_not_found_again(learner, monkeypatch):
         (feature_space, "leading_eigenpairs"),
         (feature_space, "bind_kernel"),
         (feature_space, "choose_landmarks"),
-        (_linear_in_space, "columns_as_space"),
+        (_linear_in_space, "find_columns"),
     ):
         monkeypatch.setattr(module, name, None)
     metric.partial_fit(X, pairs=PAIRS)

@@ -21,7 +21,7 @@ from nearkin.learners.selection import (
     report_uncompared,
 )
 from nearkin.rows.distances import linked_distances
-from nearkin.scores.held_out import compare_auc, deal_pairs, rank_among
+from nearkin.scores.held_out import compare_auc, make_pair_folds, rank_among
 from tests.cases import each
 
 
@@ -36,7 +36,7 @@ def test_held_out_ranks_are_those_of_metrics_that_did_not_see_the_pairs(data):
     learners = [(EUCLIDEAN, Euclidean(), X), ("beta", KernelBeta(random_state=0), X)]
     found = hold_out(learners, len(X), pairs, np.random.RandomState(3))
     rng = np.random.RandomState(3)
-    folds = deal_pairs(pairs, 5, rng, unseen="one")
+    folds = make_pair_folds(pairs, 5, rng, unseen="one")
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     random_links = rng.randint(len(X), size=(1000, 2))
     random_links = random_links[random_links[:, 0] != random_links[:, 1]]

@@ -19,7 +19,7 @@ from nearkin import (
     registry,
 )
 from nearkin.pairs.supervision import TAKE_TRIPLETS
-from nearkin.scores.held_out import deal_pairs
+from nearkin.scores.held_out import make_pair_folds
 from tests.cases import each
 
 N = 60
@@ -197,7 +197,7 @@ def test_pairs_are_spread_and_triplets_are_not():
 def test_folds_of_triplets_share_no_point():
     _, triplets = hidden_metric(n_triplets=200)
     pairs = Pairs([(0, 1)], [(2, 3)], closer=triplets)
-    folds = deal_pairs(pairs, 4, np.random.RandomState(0), unseen="both")
+    folds = make_pair_folds(pairs, 4, np.random.RandomState(0), unseen="both")
     assert folds
     for learn, judge in folds:
         taught, judged = pairs.subset(learn), pairs.subset(judge)

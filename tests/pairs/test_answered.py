@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from nearkin import ITML, Answers, MetricLearner, Pairs, load
 from nearkin.learners.selection import SelectionReport, SelectionWarning
 from nearkin.pairs.answers import _IMAGINED_ANSWERS as IMAGINED
-from nearkin.pairs.answers import Answerer, IntervalEstimate, judge
+from nearkin.pairs.answers import Answerer, IntervalEstimate, estimate_truth_and_errors
 from tests.cases import each
 
 
@@ -64,7 +64,9 @@ def test_where_truth_is_certain_a_rate_is_that_of_counts():
     links = np.column_stack([np.arange(40), np.arange(40) + 40])
     true = np.arange(40) % 2 == 0
     said = true ^ (np.arange(40) < 7)
-    found = judge(np.arange(40), said, np.zeros(40, dtype=int), links, true * 1.0)
+    found = estimate_truth_and_errors(
+        np.arange(40), said, np.zeros(40, dtype=int), links, true * 1.0
+    )
     expected = beta.ppf([0.5, 0.05, 0.95], 7 + IMAGINED[0], 33 + IMAGINED[1])
     (rate,) = found.wrong
     assert_allclose([rate.value, rate.low, rate.high], expected, atol=0.003)
@@ -76,7 +78,9 @@ def test_a_rate_follows_the_likelihood_with_all_others_at_their_best():
     true = rng.rand(n) < 0.5
     said = true ^ (rng.rand(3, n) < rates[:, None])
     links = np.column_stack([np.arange(n), np.arange(n) + n])
-    found = judge(np.tile(np.arange(n), 3), said.ravel(), np.repeat(np.arange(3), n), links)
+    found = estimate_truth_and_errors(
+        np.tile(np.arange(n), 3), said.ravel(), np.repeat(np.arange(3), n), links
+    )
     # By the sum over both truths of every pair, on a grid of all rates.
     grid = np.linspace(0.0025, 0.6, 80)
     wrong = np.meshgrid(grid, grid, grid, indexing="ij")
@@ -161,8 +165,10 @@ def test_what_else_is_known_counts_as_evidence():
     links = np.array([[0, 1], [2, 3]])
     pair, who = np.array([0, 1]), np.array([0, 0])
     said = np.array([True, True])
-    plain = judge(pair, said, who, links).chance_same
-    doubted = judge(pair, said, who, links, np.array([np.nan, 0.01])).chance_same
+    plain = estimate_truth_and_errors(pair, said, who, links).chance_same
+    doubted = estimate_truth_and_errors(
+        pair, said, who, links, np.array([np.nan, 0.01])
+    ).chance_same
     assert doubted[1] < 0.5 < plain[1]
     assert (plain > 0.5).all()
 

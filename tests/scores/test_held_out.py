@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
-from nearkin.scores.held_out import deal_pairs, deal_rows
+from nearkin.scores.held_out import assign_row_folds, make_pair_folds
 from tests.cases import each
 
 
@@ -22,7 +22,7 @@ def some_pairs(n_points, n_pairs, seed):
 @given(st.integers(4, 60), st.integers(2, 80), st.integers(2, 6), st.integers(0, 1000))
 def test_judged_pairs_do_not_follow_from_those_learned_from(n_points, n_pairs, n_folds, seed):
     pairs = some_pairs(n_points, n_pairs, seed)
-    for learn, judge in deal_pairs(pairs, n_folds, np.random.RandomState(seed), unseen="both"):
+    for learn, judge in make_pair_folds(pairs, n_folds, np.random.RandomState(seed), unseen="both"):
         assert learn.any()
         assert judge.any()
         known, asked = pairs.subset(learn), pairs.subset(judge)
@@ -39,7 +39,7 @@ def test_pairs_without_common_points_are_all_judged_once():
     pairs = Pairs(
         [(2 * i, 2 * i + 1) for i in range(20)], [(50 + 2 * i, 51 + 2 * i) for i in range(20)]
     )
-    folds = deal_pairs(pairs, 5, np.random.RandomState(0), unseen="both")
+    folds = make_pair_folds(pairs, 5, np.random.RandomState(0), unseen="both")
     assert len(folds) == 5
     assert (np.sum([judge for _, judge in folds], axis=0) == 1).all()
     assert all((learn == ~judge).all() for learn, judge in folds)
@@ -48,7 +48,7 @@ def test_pairs_without_common_points_are_all_judged_once():
 
 def test_a_group_of_nearly_all_points_is_dealt_out():
     chain = Pairs([(i, i + 1) for i in range(40)], [(i, i + 5) for i in range(36)])
-    folds = deal_pairs(chain, 2, np.random.RandomState(0), unseen="both")
+    folds = make_pair_folds(chain, 2, np.random.RandomState(0), unseen="both")
     assert len(folds) == 2
     for learn, judge in folds:
         assert learn.sum() > 5
@@ -57,7 +57,9 @@ def test_a_group_of_nearly_all_points_is_dealt_out():
 
 def test_same_seed_same_folds():
     pairs = some_pairs(40, 50, 0)
-    one, two = (deal_pairs(pairs, 4, np.random.RandomState(3), unseen="both") for _ in range(2))
+    one, two = (
+        make_pair_folds(pairs, 4, np.random.RandomState(3), unseen="both") for _ in range(2)
+    )
     for (learn, judge), (learn_again, judge_again) in zip(one, two, strict=True):
         np.testing.assert_array_equal(learn, learn_again)
         np.testing.assert_array_equal(judge, judge_again)
@@ -66,7 +68,7 @@ def test_same_seed_same_folds():
 @each("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
 def test_too_little_for_two_sides_gives_no_fold(pairs):
     for unseen in ("both", "one") if len(pairs) < 2 else ("both",):
-        assert deal_pairs(pairs, 5, np.random.RandomState(0), unseen=unseen) == []
+        assert make_pair_folds(pairs, 5, np.random.RandomState(0), unseen=unseen) == []
 
 
 @each("kind", ["both", "must", "cannot"])
@@ -74,7 +76,7 @@ def test_every_pair_that_is_judged_has_a_new_point(kind):
     y = np.repeat([0, 1, 2], [20, 20, 10])
     pairs = Pairs.from_labels(y, 150, kind=kind, random_state=0)
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
-    folds = deal_pairs(pairs, 5, np.random.RandomState(0), unseen="one")
+    folds = make_pair_folds(pairs, 5, np.random.RandomState(0), unseen="one")
     assert len(folds) == 5
     for learn, judge in folds:
         assert (learn != judge).all()
@@ -86,7 +88,7 @@ def test_new_points_are_of_every_class():
     y = np.arange(50) % 5
     pairs = Pairs.from_labels(y, 1200, random_state=0)  # ties all of a class together
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
-    for learn, judge in deal_pairs(pairs, 5, np.random.RandomState(0), unseen="one"):
+    for learn, judge in make_pair_folds(pairs, 5, np.random.RandomState(0), unseen="one"):
         new = np.setdiff1d(links[judge], links[learn])
         assert sorted(y[new]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
@@ -94,7 +96,8 @@ def test_new_points_are_of_every_class():
 def test_a_part_of_the_rows_has_its_share_of_all_and_depends_on_the_seed():
     pairs = some_pairs(120, 40, 0)
     parts = [
-        deal_rows(pairs, 150, (0.7, 0.3), np.random.RandomState(seed), largest_first=False) == 1
+        assign_row_folds(pairs, 150, (0.7, 0.3), np.random.RandomState(seed), largest_first=False)
+        == 1
         for seed in (0, 1)
     ]
     assert (parts[0] != parts[1]).any()

@@ -12,7 +12,7 @@ from nearkin.scores.held_out import (
     measure_group_distances,
     model_answers,
     rank_within,
-    weigh_by_trust,
+    weaken_doubtful_pairs,
 )
 
 LINKS = np.arange(400).reshape(200, 2)
@@ -47,7 +47,7 @@ def test_pairs_that_rank_as_the_other_kind_are_suspects():
 def test_trust_is_how_much_likelier_right_is_than_wrong():
     rank = ranks_with_mistakes()
     rank[[5, 150]] = np.nan  # not judged: trusted
-    told = weigh_by_trust(PAIRS, rank)
+    told = weaken_doubtful_pairs(PAIRS, rank)
     place = rank_within(rank, SAME)
     wrong = model_answers(place, SAME).chance_wrong(place, SAME)
     expected = np.maximum(1 - 2 * np.where(np.isnan(wrong), 0, wrong), 1e-3)
@@ -62,9 +62,9 @@ def test_one_kind_of_pair_says_nothing_of_mistakes():
     pairs = Pairs(LINKS)
     rank = np.random.RandomState(0).rand(200)
     assert find_suspects(pairs, rank) == []
-    assert weigh_by_trust(pairs, rank) == pairs
+    assert weaken_doubtful_pairs(pairs, rank) == pairs
     assert find_suspects(PAIRS, np.full(200, np.nan)) == []
-    assert weigh_by_trust(Pairs(), np.empty(0)) == Pairs()
+    assert weaken_doubtful_pairs(Pairs(), np.empty(0)) == Pairs()
 
 
 def test_a_metric_orders_suspects_and_pairs_held_out_say_how_many():

@@ -17,12 +17,13 @@ from nearkin.spaces.maps import (
     Composed,
     Displaced,
     Identity,
-    Joined,
     Scaled,
+    Summed,
     ThroughLandmarks,
     Transformed,
     compose,
     compose_after_scaling,
+    follow_by_matrix,
 )
 from nearkin.storage.schema import pack, unpack
 from tests.cases import each
@@ -61,9 +62,9 @@ KINDS = {
         Composed((Scaled(SCALE), Affine(MATRIX, ORIGIN), Scaled(SCALE[:2]))),
         lambda X: (X / SCALE - ORIGIN) @ MATRIX.T / SCALE[:2],
     ),
-    "Joined": (
-        Joined((Affine(MATRIX), Scaled(SCALE)), np.array([2.0, 0.5])),
-        lambda X: np.hstack([2 * X @ MATRIX.T, 0.5 * X / SCALE]),
+    "Summed": (
+        Summed((Identity(), Scaled(SCALE))),
+        lambda X: X + X / SCALE,
     ),
     "Transformed": (
         Transformed(StandardScaler().fit(X)),
@@ -74,7 +75,7 @@ X_MEAN, X_DEVIATION = X.mean(axis=0), X.std(axis=0)
 each_kind = each(("learned", "formula"), KINDS.values(), ids=KINDS)
 each_stored = each(
     "learned",
-    [learned for name, (learned, _) in KINDS.items() if name not in ("Joined", "Transformed")],
+    [learned for name, (learned, _) in KINDS.items() if name not in ("Summed", "Transformed")],
 )
 
 
@@ -86,12 +87,12 @@ def test_a_map_is_its_formula_in_the_type_of_the_rows(learned, formula, dtype):
     assert_allclose(found, formula(X), atol=1e-12 if dtype == np.float64 else 1e-5)
 
 
-@each("name", ["Identity", "Scaled", "Affine", "linear", "ThroughLandmarks", "Composed", "Joined"])
+@each("name", ["Identity", "Scaled", "Affine", "linear", "ThroughLandmarks", "Composed", "Summed"])
 def test_sparse_rows_have_the_same_images(name):
     learned, formula = KINDS[name]
     rows = np.where(np.abs(X) < 1.5, 0, X)
     found = learned.apply(sp.csr_array(rows))
-    assert sp.issparse(found) == (name in ("Identity", "Scaled", "Joined"))
+    assert sp.issparse(found) == (name in ("Identity", "Scaled", "Summed"))
     assert_allclose(found.toarray() if sp.issparse(found) else found, formula(rows), atol=1e-12)
 
 
@@ -120,8 +121,8 @@ def test_maps_say_what_they_are_in_a_line():
     assert repr(learned) == "Composed(Scaled(3 columns), ThroughLandmarks(6 landmarks to 2))"
     assert compose_after_scaling(None, learned) is learned
     assert compose(learned) is learned
-    beside = Joined((Identity(), Displaced(ANCHORS, MOVES, ORIGIN, WIDTH)), np.ones(2))
-    assert repr(beside) == "Joined(Identity(), Displaced(4 anchors))"
+    both = Summed((Identity(), Displaced(ANCHORS, MOVES, ORIGIN, WIDTH)))
+    assert repr(both) == "Summed(Identity(), Displaced(4 anchors))"
     assert repr(Composed((Affine(MATRIX), Transformed(PCA(1))))) == (
         "Composed(Affine(3 to 2), Transformed(PCA(n_components=1)))"
     )
@@ -149,9 +150,19 @@ def test_numbers_beyond_all_squares_are_refused_between_maps():
 def test_transformers_see_rows_as_they_are_and_others_their_numbers():
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.arange(40)})
     shown = FunctionTransformer(lambda rows: rows[["b", "c"]]).fit(frame)
-    both = Joined((compose(Transformed(shown), Affine(np.ones((1, 2)))), Scaled(SCALE)), np.ones(2))
-    expected = np.column_stack([frame["b"] + frame["c"], frame / SCALE])
-    assert_allclose(both.apply(frame), expected)
+    both = Summed((compose(Transformed(shown), Affine(np.ones((1, 2)))), Affine(np.ones((1, 3)))))
+    expected = frame["b"] + frame["c"] + frame.sum(axis=1)
+    assert_allclose(both.apply(frame)[:, 0], expected)
+
+
+@each_kind
+def test_a_matrix_after_a_map_goes_into_its_last_step(learned, formula):
+    turn = np.array([[2.0, -1.0, 0.5], [0.0, 3.0, 1.0]])[:, : formula(X).shape[1]]
+    after = follow_by_matrix(learned, turn)
+    assert_allclose(after.apply(X), formula(X) @ turn.T, atol=1e-12)
+    as_long = getattr(after, "maps", (after,))
+    folds = isinstance(learned, Identity | Scaled | Affine | ThroughLandmarks | Composed | Summed)
+    assert len(as_long) == len(getattr(learned, "maps", (learned,))) + (not folds)
 
 
 def test_a_transformer_after_a_map_has_the_names_that_it_knows():

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin import KernelBeta, Pairs, outlook
 from nearkin.datasets import make_xor
-from nearkin.scores.held_out import deal_pairs, rank_among, rank_auc
+from nearkin.scores.held_out import make_pair_folds, rank_among, rank_auc
 from nearkin.studio.events import Past
 from nearkin.studio.knowledge import MOST_TOLD, build_knowledge
 from nearkin.studio.metric import learn_first
@@ -56,7 +56,7 @@ def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):
     among = among[among[:, 0] != among[:, 1]]
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     strict, loose = np.full(len(links), np.nan), [[] for _ in links]
-    for learn, judge in deal_pairs(pairs, 5, rng, unseen="both"):
+    for learn, judge in make_pair_folds(pairs, 5, rng, unseen="both"):
         D = clone(LEARNER).fit(X, pairs=pairs.subset(learn)).distance(X)
         rank = rank_among(D[*links.T], D[*among.T])
         strict[judge] = rank[judge]

@@ -25,7 +25,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.resume import Job
 from nearkin import GeometryAware, Pairs
-from nearkin.learners.geometry_aware import rounds_that_gain
+from nearkin.learners.geometry_aware import count_gaining_rounds
 from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
@@ -229,7 +229,7 @@ def by_held_out_pairs(task: Task, n_labels: int, seed: int) -> list[dict[str, An
     for graph, spectrum in task.graphs.items():
         V = spectrum.V[:, :N_VECTORS]
         problem = Problem.of(spectrum.eigenvalues[:N_VECTORS], V, known, seed)
-        n_rounds = rounds_that_gain(
+        n_rounds = count_gaining_rounds(
             problem.family,
             problem.links,
             problem.bounds,

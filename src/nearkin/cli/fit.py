@@ -184,7 +184,7 @@ def _say_what_was_learned(
         if report.quality is not None:
             say(f"On held-out pairs, with 90 % intervals: {report.quality.brief}")
         if report.answerers:
-            say(answers.table(report.answerers))
+            say(answers.format_answerers(report.answerers))
     n_pairs, n_triplets = (_count(kind, learn.pairs) for kind in ("pair", "triplet"))
     knowledge = [counted(n_pairs, "pair")] if n_pairs or not (n_triplets or labels) else []
     knowledge += [counted(n_triplets, "triplet")] if n_triplets else []
@@ -360,7 +360,7 @@ def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     shares = (1 - share, share)
     for _ in range(_MOST_DRAWS):
         pairs = whole.pairs or nk.Pairs()
-        fold = folds.deal_rows(pairs, len(whole.rows), shares, rng, largest_first=False)
+        fold = folds.assign_row_folds(pairs, len(whole.rows), shares, rng, largest_first=False)
         drawn = fold == 1
         test = whole.restrict(drawn)
         by_pairs = [kind(test.pairs) for kind in (_has_both, _has_triplets) if kind(whole.pairs)]

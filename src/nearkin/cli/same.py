@@ -228,7 +228,7 @@ class Reasons:
             if not len(pairs):
                 raise UserError(f"{taught} has no answers: --taught takes those that were learned.")
             X = table.rows.take(np.arange(table.n_rows))
-            self._told = (self._metric._taught_again(X, pairs), X, pairs)
+            self._told = (self._metric._refit(X, pairs), X, pairs)
 
     def explain(self, left: int, right: int) -> Explanation:
         """Why two rows are as far apart as they are, by their numbers."""
@@ -240,7 +240,9 @@ class Reasons:
         found = replace(found, chance=chance, threshold=self._radius)
         if self._told and found.distance:
             metric, X, pairs = self._told
-            answers, remark = explain.strongest_pulls(metric, rows, found.distance**2, X, pairs)
+            answers, remark = explain.find_strongest_pulls(
+                metric, rows, found.distance**2, X, pairs
+            )
             found = replace(found, answers=answers, remark=remark)
         elif not self._told:
             found = replace(found, remark="Which answers pull them: --taught ANSWERS says it.")

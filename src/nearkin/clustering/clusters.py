@@ -53,7 +53,7 @@ from nearkin.pairs.supervision import Evidence, check_roles, draw_example_pairs,
 from nearkin.rows import access
 from nearkin.rows.parallel import one_thread
 from nearkin.rows.validation import count_rows
-from nearkin.scores.held_out import deal_pairs
+from nearkin.scores.held_out import make_pair_folds
 
 # Numbers by which candidates are compared were chosen by hand on the sets that settings are tuned
 # on (``benchmarks/few_pairs/data.py``), with ``benchmarks/clusters``, but for those said otherwise.
@@ -360,7 +360,7 @@ def make_folds(
     rows = np.arange(n)
     folds = []
     pairs = draw_of_each_kind(pairs, _MOST_PAIRS, rng)
-    for learn, judge in deal_pairs(pairs, _N_FOLDS, rng, unseen="one"):
+    for learn, judge in make_pair_folds(pairs, _N_FOLDS, rng, unseen="one"):
         told = pairs.subset(learn)
         without = fit_metric_again(metric, given, X, told)
         there = Z if without is metric else embed_rows(without, X, whole.seed)

@@ -97,26 +97,37 @@ class ParameterError(NearkinError, InvalidParameterError):
 
 
 def replace_state(fit: _Method) -> _Method:
-    """Let ``fit`` work on a copy that has the parameters alone, and takes the estimator's place.
+    """Decorate ``fit`` so that it runs on a copy that has the estimator's parameters alone.
 
-    So nothing of an earlier fit is left, and one that fails changes nothing.
+    The copy's state replaces the estimator's at the end. So nothing of an earlier fit is left, and
+    a fit that fails changes nothing.
     """
-    return _on_a_copy(fit, anew=True)
+    return _run_on_copy(fit, anew=True)
 
 
 def update_state(partial_fit: _Method) -> _Method:
-    """Let ``partial_fit`` work on a copy of the estimator, whose arrays it must not write into."""
-    return _on_a_copy(partial_fit, anew=False)
+    """Decorate ``partial_fit`` so that it runs on a copy of the fitted estimator.
+
+    The copy's state replaces the estimator's at the end. It shares arrays with it, which the method
+    must not write into.
+    """
+    return _run_on_copy(partial_fit, anew=False)
 
 
-def _on_a_copy(method: _Method, *, anew: bool) -> _Method:
-    """Wrap a method so that the estimator takes over its changes only if it ends well."""
+def _run_on_copy(method: _Method, *, anew: bool) -> _Method:
+    """Wrap a method to run on a copy, whose state the estimator takes over if there is no error.
+
+    With ``anew`` the copy lacks all that an earlier ``fit`` has set.
+    """
 
     @wraps(method)
-    def fitted(self: Any, *args: Any, **options: Any) -> Any:
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        """Call the method on a copy, then take over its state."""
         attempt = object.__new__(type(self))
         attempt.__dict__.update(
-            (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
+            (name, value)
+            for name, value in vars(self).items()
+            if not (anew and _is_set_by_fit(name))
         )
         method(attempt, *args, **options)
         if anew:
@@ -124,11 +135,11 @@ def _on_a_copy(method: _Method, *, anew: bool) -> _Method:
         self.__dict__ = attempt.__dict__
         return self
 
-    return cast("_Method", fitted)
+    return cast("_Method", run)
 
 
-def _is_learned(name: str) -> bool:
-    """Whether ``fit`` sets an attribute, rather than the user or scikit-learn."""
+def _is_set_by_fit(name: str) -> bool:
+    """Whether an attribute is set by ``fit``, rather than by the user or scikit-learn."""
     if name.startswith("_"):
         return not name.startswith(_OF_SCIKIT_LEARN)
     return name.endswith("_")
@@ -141,9 +152,10 @@ class WholeState:
     """
 
     def _keep_some_rows(self, X: Any) -> None:
-        """Keep what later questions need of the rows that were given to ``fit``: nothing here."""
+        """Keep a sample of X, the argument of ``fit``, for later calls: here nothing is kept."""
 
     def _validate_params(self) -> None:
+        """Check parameters as scikit-learn does, but raise :class:`ParameterError`."""
         try:
             super()._validate_params()  # type: ignore[misc]
         except InvalidParameterError as error:
@@ -169,7 +181,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
     distance between their images under ``transform``. A learner has ``_learn_from(X, evidence,
     rng)``, which sets its attributes and ends with :meth:`_keep`; one that takes rows that others
-    do not has a ``_checked`` of its own.
+    do not has a ``_check_rows`` of its own.
 
     Attributes
     ----------
@@ -200,27 +212,27 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     @cached_property
     def threshold_(self) -> float:
         """Distance that best tells same from different, if both are equally frequent."""
-        return cast("float", self._verdict("threshold_"))
+        return cast("float", self._get_verdict("threshold_"))
 
     @cached_property
     def sharpness_(self) -> float | None:
-        """How quickly :meth:`chance_same` falls with the distance, below the threshold."""
-        return self._verdict("sharpness_")
+        """Steepness of the curve of :meth:`chance_same` below the threshold, None if unknown."""
+        return self._get_verdict("sharpness_")
 
     @cached_property
     def far_sharpness_(self) -> float | None:
-        """How quickly :meth:`chance_same` falls with the distance, above the threshold."""
-        return self._verdict("far_sharpness_")
+        """Steepness of the curve of :meth:`chance_same` above the threshold, None if unknown."""
+        return self._get_verdict("far_sharpness_")
 
     @cached_property
     def prevalence_(self) -> float | None:
-        """Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``."""
-        return self._verdict("prevalence_")
+        """Share of pairs that :meth:`same` assumes to be the same: ½ after ``fit``."""
+        return self._get_verdict("prevalence_")
 
     @cached_property
     def same_distance_(self) -> float | None:
-        """Median distance of the pairs known to be the same."""
-        return self._verdict("same_distance_")
+        """Median distance of the pairs known to be the same; None if there are none."""
+        return self._get_verdict("same_distance_")
 
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -246,13 +258,13 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         if self._remote:
             X = gather_read_once(self, X, y, pairs)
-        X = self._validated(X, reset=True)
+        X = self._check_and_scale(X, reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
         self._learn_from(X, evidence, check_random_state(self.random_state))
         return self
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
-        """Learn from rows that are checked and scaled, set attributes, and end with `_keep`."""
+        """Set the fitted attributes from checked and scaled rows, and end with :meth:`_keep`."""
 
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
@@ -282,7 +294,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         (4, 2)
         """
         check_is_fitted(self)
-        X = self._checked(X)
+        X = self._check_rows(X)
         if not backends.is_remote(X):
             found: Floats = self.map_.apply(X)
             return found
@@ -322,8 +334,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> float(metric.distance(X[0], X[1]))
         5.0
         """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
-        return _in_their_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
+        Z_a, Z_b = self._embed_both(X_a, X_b)
+        return _cast_to_common_type(device_math.exact_distances(Z_a, Z_b), Z_a, Z_b)
 
     @row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
@@ -347,13 +359,13 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         >>> metric.pair_distance(X[:2], X[1:])
         array([5.        , 4.24264069])
         """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        Z_a, Z_b = self._embed_both(X_a, X_b)
         if Z_a.shape[0] != Z_b.shape[0]:
             raise InputError(
                 f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
-        return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
+        return _cast_to_common_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
 
     @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
@@ -376,7 +388,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         array([[1., 1.],
                [1., 5.]])
         """
-        Z_a, Z_b = self._embedded_both(X_a, X_b)
+        Z_a, Z_b = self._embed_both(X_a, X_b)
         product: Any = Z_a @ Z_b.T
         found: Floats = product.toarray() if is_sparse(product) else product
         return found
@@ -423,8 +435,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             pairs.check_rows(count_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            return score_order(self._embedded_rows(X, rows), pairs=pairs)
-        return score_order(self._embedded(X), y, pairs=pairs)
+            return score_order(self._embed_rows(X, rows), pairs=pairs)
+        return score_order(self._embed(X), y, pairs=pairs)
 
     def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
         """Whether two rows are the same kind of thing, row by row.
@@ -489,14 +501,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         0.5
         """
         verdicts, distances = read_verdicts(self), self.pair_distance(X_a, X_b)
-        share = _share(prevalence, verdicts, lambda: backends.to_numpy(distances))
+        share = _choose_prevalence(prevalence, verdicts, lambda: backends.to_numpy(distances))
         found: Floats = verdicts.chance(distances, share)
         return found
 
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
     ) -> Self:
-        """Judge by other pairs than the metric was learned from. Distances stay as they are.
+        """Find threshold and chances anew from other pairs than those of ``fit``; distances stay.
 
         Parameters
         ----------
@@ -536,20 +548,20 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         if not (prevalence is None or prevalence == ESTIMATED):
             check_share(prevalence, "prevalence")
         if y is not None or pairs is not None or prevalence is None:
-            known, same, different, evidence = self._judged(X, y, pairs, "calibrate")
+            known, same, different, evidence = self._measure_pairs(X, y, pairs, "calibrate")
             if prevalence is None:
                 prevalence = evidence.share_of_same()
             weights = known.must_weight, known.cannot_weight
             self.__dict__.update(find_verdicts(same, different, weights=weights))
             verdicts = read_verdicts(self)
-        self.prevalence_ = _share(prevalence, verdicts, lambda: self._random_distances(X))
+        self.prevalence_ = _choose_prevalence(prevalence, verdicts, lambda: self._draw_distances(X))
         return self
 
     def threshold_for(self, precision: float, prevalence: float | None = None) -> float:
         """Distance up to which two rows are the same with a chance of at least ``precision``.
 
-        So is as large a share of all pairs up to there, if :meth:`chance_same` is right:
-        :meth:`calibrate` by pairs that the metric was not learned from.
+        Of all pairs up to that distance at least this share is the same, if :meth:`chance_same` is
+        right; so :meth:`calibrate` first, by pairs that the metric was not learned from.
 
         Parameters
         ----------
@@ -615,8 +627,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         check_is_fitted(self)
         verdicts = read_verdicts(self)
-        share = _share(prevalence, verdicts, lambda: self._random_distances(X))
-        known, same, different = self._judged(X, y, pairs, "quality")[:3]
+        share = _choose_prevalence(prevalence, verdicts, lambda: self._draw_distances(X))
+        known, same, different = self._measure_pairs(X, y, pairs, "quality")[:3]
         return estimate_quality(
             np.concatenate([same, different]),
             np.repeat([True, False], [len(same), len(different)]),
@@ -757,8 +769,12 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         model_file.save(self, path, forget_names=forget_names)
 
-    def _encoded(self, X: Any, *, reset: bool) -> Any:
-        """Encode a table by ``table_``, which ``fit`` makes if there are words or a ``table``."""
+    def _encode_table(self, X: Any, *, reset: bool) -> Any:
+        """Return a data frame with words as numbers, by ``table_``; other rows as they are.
+
+        ``fit`` (``reset``) makes ``table_`` if a column has words or there is a parameter
+        ``table``.
+        """
         if reset:
             given = getattr(self, "table", None)
             if to_frame(X) is None or (given is None and not find_word_columns(X)):
@@ -781,8 +797,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         return X
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        """Check rows as they are given, and refuse those that the learner cannot take."""
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        """Return X as checked rows of numbers; refuse rows that the learner cannot take."""
         return validation.validate_rows(
             self,
             X,
@@ -792,20 +808,20 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             ensure_min_samples=2 if reset else 1,
         )
 
-    def _validated(self, X: Any, *, reset: bool) -> Any:
-        """Check rows and divide their columns, which is how the learner sees them."""
-        return scale_rows(self, self._checked(X, reset=reset), reset=reset)
+    def _check_and_scale(self, X: Any, *, reset: bool) -> Any:
+        """Return X checked, its columns divided by ``column_scale_``, which ``reset`` finds."""
+        return scale_rows(self, self._check_rows(X, reset=reset), reset=reset)
 
-    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
-        """Embed some rows of an X that is not checked yet, as a plain array."""
+    def _embed_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+        """Embed the rows of these numbers of an unchecked X, as an array of shape (k, q)."""
         if backends.is_remote(X):  # whose names of columns the rows alone would not have
-            return self.map_.apply(self._checked(X).take(rows))
-        return self._embedded(access.take(X, rows))
+            return self.map_.apply(self._check_rows(X).take(rows))
+        return self._embed(access.take(X, rows))
 
-    def _embedded(self, X: Any) -> Floats:
+    def _embed(self, X: Any) -> Floats:
         """Embed rows as a plain array, whatever ``set_output`` asks ``transform`` for."""
         check_is_fitted(self)
-        X = self._checked(X)
+        X = self._check_rows(X)
         if backends.is_remote(X):
             raise InputTypeError(
                 "distances and scores take arrays, not rows that are read block by block: give "
@@ -815,10 +831,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         found: Floats = Z if backends.is_foreign(Z) else to_plain(Z)
         return found
 
-    def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
-        """Embed two sets of rows that are in one place; the first again if X_b is None."""
-        Z_a = self._embedded(X_a)
-        Z_b = Z_a if X_b is None else self._embedded(X_b)
+    def _embed_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
+        """Embed two sets of rows, which must be on one device; the first twice if X_b is None."""
+        Z_a = self._embed(X_a)
+        Z_b = Z_a if X_b is None else self._embed(X_b)
         if backends.describe_place(Z_a) != backends.describe_place(Z_b):
             raise InputError(
                 f"X_a is an array of {backends.describe_place(Z_a) or 'NumPy'} and X_b one of "
@@ -828,6 +844,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
     @property
     def _n_features_out(self) -> int:
+        """Number of columns of ``transform``, for scikit-learn's names of these."""
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Tags:
@@ -844,18 +861,26 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedding: Any = None,
     ) -> None:
-        """Keep the map learned from scaled X, and find its verdicts; all rows may be embedded."""
+        """Set ``map_`` and the threshold from a map of scaled rows, at the end of a fit.
 
-        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
+        ``embedding`` are the mapped rows of X, if the caller has them.
+        """
+
+        def embed_some(X: Any, rows: NDArray[np.integer]) -> Any:
+            """Embed the given rows of X."""
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = compose_after_scaling(self.column_scale_, learned)
-        self._calibrate(X, evidence, rng, embedded)
+        self._calibrate(X, evidence, rng, embed_some)
 
-    def _judged(
+    def _measure_pairs(
         self, X: Any, y: Any, pairs: Pairs | None, purpose: str
     ) -> tuple[Pairs, Floats, Floats, Evidence]:
-        """Return pairs of both kinds, numbered among their rows, and the distances of each kind."""
+        """Return pairs to judge by, distances of must-links and of cannot-links, and the evidence.
+
+        Pairs are numbered among the rows they name. Labels stand for pairs drawn from them.
+        ``purpose`` names the caller in the error that is raised where either kind is missing.
+        """
         evidence = gather_evidence(count_rows(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
@@ -865,7 +890,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 f"{len(known.cannot_link)} that are different: {purpose} needs both."
             )
         rows = known.points
-        Z = self._embedded_rows(X, rows)
+        Z = self._embed_rows(X, rows)
         known = known.restrict(rows)
         same, different = (
             np.asarray(backends.to_numpy(linked_distances(Z, links)), dtype=np.float64)
@@ -873,14 +898,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         )
         return known, same, different, evidence
 
-    def _random_distances(self, X: Any) -> Floats:
-        """Learned distances of random pairs of rows of X."""
+    def _draw_distances(self, X: Any) -> Floats:
+        """Learned distances of 2000 random pairs of rows of X, to estimate prevalence from."""
         rng = check_random_state(getattr(self, "random_state", None))
         links = draw_links(count_rows(X), rng, _RANDOM_PAIRS)
         rows, places = np.unique(links, return_inverse=True)
         if not len(rows):
             return np.empty(0)
-        Z = self._embedded_rows(X, rows)
+        Z = self._embed_rows(X, rows)
         return backends.to_numpy(linked_distances(Z, places.reshape(links.shape)))
 
     def _calibrate(
@@ -890,9 +915,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedded: Callable[[Any, NDArray[np.integer]], Any],
     ) -> None:
-        """Set ``learned_from_`` and the verdicts, given ``embedded(X, rows)``.
+        """Set ``learned_from_``, the threshold and the other attributes in ``VERDICTS``.
 
-        Of few rows these are found when somebody asks, unless the user's own generator is to draw.
+        ``embedded(X, rows)`` maps rows of X. For small X the attributes are found at first access,
+        unless ``random_state`` is a generator, which has to draw now.
         """
         for name in VERDICTS:
             self.__dict__.pop(name, None)
@@ -906,8 +932,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         examples = draw_examples(drawable, evidence, rng)
         self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
 
-    def _verdict(self, name: str) -> float | None:
-        """Return a verdict that ``fit`` left to be found when it is asked for."""
+    def _get_verdict(self, name: str) -> float | None:
+        """Return an attribute such as ``threshold_``, computed now if ``fit`` deferred it."""
         self._find_late_verdicts()
         if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -915,11 +941,11 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         return found
 
     def _find_late_verdicts(self) -> None:
-        """Find the verdicts that ``fit`` left, if it left them."""
+        """Compute the threshold and the other ``VERDICTS`` if ``fit`` deferred them."""
         late: LateVerdicts | None = vars(self).get("_late_verdicts")
         if late is None:
             return
-        for name, value in late.found().items():  # but what was set meanwhile
+        for name, value in late.compute().items():  # but what was set meanwhile
             self.__dict__.setdefault(name, value)
         self.__dict__.pop("_late_verdicts", None)  # or another thread did it
 
@@ -927,14 +953,14 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self._find_late_verdicts()
         return super().__getstate__()
 
-    def _calibrate_as(self, metric: Any) -> None:
-        """Take over the verdicts of a metric with the same distances."""
+    def _copy_verdicts(self, metric: Any) -> None:
+        """Copy the threshold and the other ``VERDICTS`` of a metric with the same distances."""
         for name in VERDICTS:
             setattr(self, name, getattr(metric, name, None))
         self.learned_from_ = metric.learned_from_
 
     def _keep_some_rows(self, X: Any) -> None:
-        """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
+        """Keep 60 evenly spaced rows of X for :meth:`importances`, if X is on the host."""
         if backends.is_remote(X) or backends.is_foreign(X) or getattr(X, "is_read_once", False):
             return
         if hasattr(X, "__array__") and to_frame(X) is None:  # it may have no rows to take
@@ -942,40 +968,47 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         n = count_rows(X)
         self._some_rows = access.take(X, backends.evenly_spaced(n, _ROWS_FOR_IMPORTANCES))
 
-    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
-        """Return a copy that was learned from these rows and pairs."""
+    def _refit(self, X: Any, pairs: Pairs) -> Any:
+        """Return a copy fitted to these rows and pairs."""
         pairs.check_rows(count_rows(X))
         with one_blas_thread():
             return clone(self).fit(X, pairs=pairs)
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
-        """Return the parts of the metric that can be learned again in milliseconds, for two rows.
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        """Return the parts of the metric that can learn again in milliseconds, for :meth:`explain`.
 
-        There are none where ``fit`` keeps no space, or after loading from a file.
+        ``rows`` are the two rows explained, ``share`` is the weight of this metric's squared
+        distances in those of the whole. The list is empty where ``fit`` keeps no space, or after
+        loading from a file.
         """
         del rows, share
         return []
 
-    def _checked_columns(self, X: Any) -> Floats:
-        """Check rows, and return them dense, as ``_map_of_columns`` takes them."""
-        return backends.to_numpy(to_dense(self._checked(X)))
+    def _check_dense_rows(self, X: Any) -> Floats:
+        """Return X checked, as a dense host array that the map of :meth:`_get_column_map` takes."""
+        return backends.to_numpy(to_dense(self._check_rows(X)))
 
-    def _map_of_columns(self) -> tuple[Map, Any]:
-        """Return the map of rows of numbers, and for each number the column that it is of."""
+    def _get_column_map(self) -> tuple[Map, Any]:
+        """Return the map of rows of numbers, and for each number the name of its column."""
         groups = self.__dict__.get("_names_of_columns")  # where others know them
         if groups is None:
-            groups = getattr(self._table_of_columns(), "groups_", None)
+            groups = getattr(self._get_encoder(), "groups_", None)
         if groups is None:
             groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return self.map_, groups
 
-    def _table_of_columns(self) -> Any:
-        """What makes numbers of a table, or None."""
+    def _get_encoder(self) -> Any:
+        """Return the TableEncoder that turns tables into rows of numbers, or None."""
         return getattr(self, "table_", None)
 
 
-def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]) -> float:
-    """Return the prevalence: as given, by default that of the verdicts, or estimated."""
+def _choose_prevalence(
+    prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]
+) -> float:
+    """Return the prevalence as given; by default that of the verdicts; or one estimated.
+
+    ``distances`` is called for learned distances only where the prevalence is ``"estimated"``.
+    """
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:
@@ -984,7 +1017,10 @@ def _share(prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], F
 
 
 def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
-    """Gather pairs' points and random rows of blocks that can be read once; else return X."""
+    """Gather the rows that pairs name, and random ones, from blocks that can be read only once.
+
+    Any other X is returned unchanged.
+    """
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:
@@ -999,7 +1035,7 @@ def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     return X.gathered(points, random_state=learner.random_state)
 
 
-def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
+def _cast_to_common_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
     """Cast distances to the common type of both embeddings."""
     dtype = backends.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
     found: Floats = backends.as_type(distances, dtype)
@@ -1007,7 +1043,7 @@ def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
 
 
 def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Register what a metric stores in files: fields of all metrics, and its own."""
+    """Decorate a metric class with what its files store: fields of all metrics, and its own."""
     return stored(
         n_features_in_=size("d"),
         feature_names_in_=maybe(words("d")),
@@ -1027,5 +1063,5 @@ def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
 
 
 def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
-    """The same for a learner whose map is its own, not made of other learners' maps."""
+    """Decorate a learner class like :func:`stored_metric`, with its own ``map_`` as a field."""
     return stored_metric(**fields, map_=MAP)

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from nearkin._types import Doubles, Floats, Ints, Mask
 from nearkin.errors import InputError
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, LinearSpace, map_by_metric
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
@@ -34,7 +34,7 @@ _MOST_EXAMPLES = 10_000
 def weights_objective(
     weights: Floats, level: float, squared: Floats, same: Mask, counts: Floats, pull: float
 ) -> float:
-    r"""How unlikely answers are, and how far weights are from equal ones.
+    r"""Negative log-likelihood of the pairs, and a penalty on weights that are not equal.
 
     .. math::
 
@@ -52,7 +52,7 @@ def weights_objective(
 
 
 def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> tuple[Floats, float]:
-    """Minimise :func:`weights_objective`, which is convex: return weights and level.
+    """Minimise :func:`weights_objective`, which is convex: return weights (r,) and level b.
 
     By L-BFGS-B: O(k r) time for a step, of which some dozens are taken.
     """
@@ -60,6 +60,7 @@ def weigh_columns(squared: Floats, same: Mask, counts: Floats, pull: float) -> t
     r = squared.shape[1]
 
     def value_and_slope(found: Floats) -> tuple[float, Floats]:
+        """Objective and its gradient (r + 1,), level first."""
         level, weights = float(found[0]), found[1:]
         margin = sign * (level - squared @ weights)
         by_margin = -counts * sign * expit(-margin)
@@ -113,9 +114,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         configuration, by decreasing variance.
     mean_ : ndarray of shape (d,)
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     Notes
     -----
@@ -160,30 +159,32 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
 
     kernel: ClassVar[None] = None  # columns alone have weights
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> Doubles:
-        """Squared differences of random pairs in each column, in the mean."""
+        """Mean squared difference of random pairs in each column, of shape (r,)."""
         return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         """Weigh columns, or groups of them, by logistic regression of the pairs."""
-        usual = taught.settled
+        usual = taught.prepared
         together = self._group_columns(taught.space, usual)
         if not usual.any():
             equal = together.attributes(np.ones(len(together.usual)))
             return map_by_metric(self, taught, np.eye(len(usual)), equal)
         usual = together.usual
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         squared, counts = [], []
         for ends, weight in (
             (links.must_link, links.must_weight),
             (links.cannot_link, links.cannot_weight),
         ):
-            given = together.squared(F[ends[:, 0]] - F[ends[:, 1]]) if len(ends) else usual[None]
+            given = (
+                together.sum_squares(F[ends[:, 0]] - F[ends[:, 1]]) if len(ends) else usual[None]
+            )
             weight = weight if len(ends) else np.ones(1)
             squared.append(given / usual.sum())
             counts.append(weight / weight.sum())
@@ -199,9 +200,12 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, metric, together.attributes(weights))
 
     def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Find which columns share a weight."""
+        """Return the groups of columns that share a weight.
+
+        ``usual`` is the mean squared difference of random pairs in each coordinate.
+        """
         assert isinstance(space, Columns)  # since there is no kernel
-        groups = groups_of_columns(self, len(space.mean))
+        groups = find_column_groups(self, len(space.mean))
         if groups is None:
             return _Groups(usual)
         names, at = np.unique(groups, return_inverse=True)
@@ -213,8 +217,8 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return _Groups(usual, at, names.tolist(), space.axes)
 
 
-def groups_of_columns(learner: Any, n_columns: int) -> NDArray[Any] | None:
-    """Return for each column what it belongs to, by ``groups`` or ``table_``; None if unknown."""
+def find_column_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:
+    """Return the group of each column as text, by ``groups`` or ``table_``; None without these."""
     groups = learner.groups
     if groups is None and hasattr(learner, "table_"):
         groups = getattr(learner.table_, "groups_", None)
@@ -241,8 +245,8 @@ class _Groups:
     names: Sequence[str] = ()
     axes: Floats | None = None
 
-    def squared(self, differences: Floats) -> Floats:
-        """Sum squared differences in each group."""
+    def sum_squares(self, differences: Floats) -> Floats:
+        """Squared differences of pairs summed within each group, of shape (k, groups)."""
         if self.at is None:
             return differences**2
         in_columns = differences if self.axes is None else differences @ self.axes
@@ -250,14 +254,14 @@ class _Groups:
         return np.asarray(in_columns**2 @ belongs)
 
     def metric(self, weights: Floats) -> Floats:
-        """Make the matrix of the metric that has these weights."""
+        """Matrix, of shape (r, r), of the metric in which the groups have these weights."""
         of_columns = weights if self.at is None else weights[self.at]
         if self.axes is None:
             return np.diag(of_columns)
         return np.asarray((self.axes * of_columns) @ self.axes.T)
 
     def attributes(self, weights: Floats) -> dict[str, Any]:
-        """Return the fitted attributes that show these weights."""
+        """Return ``weights_`` and, with groups, ``group_weights_``, as fitted attributes."""
         if self.at is None:
             return {"weights_": weights}
         of_groups = dict(zip(self.names, map(float, weights), strict=True))

@@ -6,13 +6,19 @@ import itertools
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
@@ -28,16 +34,23 @@ from nearkin.rows import access, backends, validation
 from nearkin.rows.scaling import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
-from nearkin.spaces.maps import Joined, Map, Transformed, compose
+from nearkin.spaces.linalg import fix_signs, largest_entry
+from nearkin.spaces.maps import Affine, Map, Summed, Transformed, compose, follow_by_matrix
 from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of
 
 # Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
 # a hundredth.
 _MOST_SCALED = 10_000
+# Principal axes of a blend: the share of the variance that a limited number of them holds at most,
+# which costs no accuracy (benchmarks/few_pairs), what is no variance but rounding, and the rows and
+# columns beyond which fewer rows tell the axes, for time.
+_KEPT_VARIANCE, _NO_VARIANCE, _MOST_TURNED = 0.9999, 1e-12, 2000
 
 
 def map_of(fitted: Any) -> Map:
     """Return the map of a fitted learner, or of another transformer, for rows as it takes them."""
+    if isinstance(fitted, PCA) and not fitted.whiten:
+        return Affine(fitted.components_, fitted.mean_)
     if not isinstance(fitted, MetricMixin):
         return Transformed(fitted)
     table = getattr(fitted, "table_", None)
@@ -159,7 +172,7 @@ class Chain(MetricMixin, BaseEstimator):
             come to.
         """
         self._check_steps()
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         told = pairs.pairs if isinstance(pairs, Answers) else pairs
         gather_evidence(count_rows(X), y, told, triplets=True)  # steps refuse what they do not take
         fitted: list[Any] = []
@@ -215,7 +228,7 @@ class Chain(MetricMixin, BaseEstimator):
         if n_features is not None:  # texts have no columns
             self.n_features_in_ = n_features
         self.n_components_ = fitted[-1].n_components_
-        self._calibrate_as(fitted[-1])
+        self._copy_verdicts(fitted[-1])
         return self
 
     @property
@@ -223,11 +236,11 @@ class Chain(MetricMixin, BaseEstimator):
         """What was learned, the maps of all steps one after the other."""
         return compose(*map(map_of, self.steps_))
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         if reset:
             return seen_first_by(self, X, self.steps[:1], reset=True)
         first, X = self.steps_[0], self._seen_by_first(X)
-        return first._checked(X) if isinstance(first, MetricMixin) else X
+        return first._check_rows(X) if isinstance(first, MetricMixin) else X
 
     def _seen_by_first(self, X: Any) -> Any:
         """Check new rows for the first step: with names, if they were there in fit."""
@@ -242,9 +255,9 @@ class Chain(MetricMixin, BaseEstimator):
             X = passed_on(step.transform(X), following)
         return X
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         """Return those of the last step; what steps before it would learn again is left out."""
-        found: list[TaughtPart] = self.steps_[-1]._taught_parts(
+        found: list[TaughtPart] = self.steps_[-1]._find_taught_parts(
             [self._seen_by_last(row) for row in rows], share
         )
         return found
@@ -267,23 +280,23 @@ class Chain(MetricMixin, BaseEstimator):
         """
         width = len(self.steps_[0].groups_)
         rest = Chain(self.steps[1:])._made_of(self.steps_[1:], width)
-        rest._calibrate_as(self)
+        rest._copy_verdicts(self)
         return rest
 
-    def _checked_columns(self, X: Any) -> Floats:
+    def _check_dense_rows(self, X: Any) -> Floats:
         if self._first_seer is None:
-            return super()._checked_columns(X)
-        return np.asarray(to_dense(to_plain(self._first_seer.transform(self._checked(X)))))
+            return super()._check_dense_rows(X)
+        return np.asarray(to_dense(to_plain(self._first_seer.transform(self._check_rows(X)))))
 
-    def _map_of_columns(self) -> tuple[Map, Any]:
+    def _get_column_map(self) -> tuple[Map, Any]:
         first = self._first_seer
         if first is None:
-            return super()._map_of_columns()
+            return super()._get_column_map()
         rest = compose(*map(map_of, self.steps_[1:]))
         groups = getattr(first, "groups_", None)
         return rest, first.get_feature_names_out() if groups is None else groups
 
-    def _table_of_columns(self) -> Any:
+    def _get_encoder(self) -> Any:
         first = self._first_seer
         return first if hasattr(first, "groups_") else None
 
@@ -304,13 +317,13 @@ class Chain(MetricMixin, BaseEstimator):
         return with_input_tags(super().__sklearn_tags__(), self.steps[:1])
 
 
-@stored_metric(learners_=list_of(estimator), factors_=floats("l"))
+@stored_metric(learners_=list_of(estimator), factors_=floats("l"), axes_=floats("q p"))
 class Blend(MetricMixin, BaseEstimator):
     r"""Combine several learners by a weighted mean of their squared distances.
 
-    Each learner's distances are brought to the same scale first: the mean squared distance between
-    training rows is 1. Mistakes of different learners average out, which makes a blend of good ones
-    better than most of its parts when pairs are few.
+    Each of several learners' distances are brought to the same scale first: the mean squared
+    distance between training rows is 1. Mistakes of different learners average out, which makes a
+    blend of good ones better than most of its parts when pairs are few.
 
     Parameters
     ----------
@@ -318,9 +331,12 @@ class Blend(MetricMixin, BaseEstimator):
         Learners of this library. They are cloned, not changed.
     weights : array of shape (len(learners),) or None, default=None
         How much each counts, not negative; equal by default. One without weight is not fitted.
+    n_components : int or None, default=None
+        Keep this many principal axes of the joined coordinates at most, and no more than hold
+        0.9999 of their variance. By default all axes along which rows differ, without loss.
     random_state : int, RandomState or None, default=None
-        Draws the rows that tell the scales, if there are more than 10 000, and the random pairs
-        that ``threshold_`` is compared with when no two rows are known to differ.
+        Draws the rows that tell scales and axes, if there are more than 10 000, and the random
+        pairs that ``threshold_`` is compared with when no two rows are known to differ.
 
     Attributes
     ----------
@@ -328,6 +344,9 @@ class Blend(MetricMixin, BaseEstimator):
         Fitted; those with a weight.
     factors_ : ndarray of shape (len(learners_),)
         What each embedding is multiplied with.
+    axes_ : ndarray of shape (n_components_, p)
+        Orthonormal: principal axes of all learners' embeddings side by side, p columns in all, each
+        times its factor.
     map_, n_components_, learned_from_, n_features_in_, feature_names_in_
         Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
         are, counts of rows, pairs and labels, and the columns of X.
@@ -336,8 +355,12 @@ class Blend(MetricMixin, BaseEstimator):
     -----
     With weights w that sum to 1 and embeddings :math:`z^l`, the squared distance is
     :math:`\sum_l w_l \|z^l_i - z^l_j\|^2 / s_l`, where :math:`s_l` is the mean of
-    :math:`\|z^l_i - z^l_j\|^2` over training rows, twice the total variance. The embedding has
-    all learners' columns.
+    :math:`\|z^l_i - z^l_j\|^2` over training rows, twice the total variance. The axes are turned
+    into the last step of each learner's map, so that the embedding is a sum,
+    :math:`z = \sum_l A_l z^l`: ``map_`` is a :class:`nearkin.maps.Summed`.
+
+    The axes take O(n p² + p³) time for n rows, 10 000 at most, and n p numbers; of more than 2000
+    columns p, those of 2000 rows.
 
     Examples
     --------
@@ -355,15 +378,18 @@ class Blend(MetricMixin, BaseEstimator):
         learners: Sequence[Any],
         *,
         weights: ArrayLike | None = None,
+        n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.learners = learners
         self.weights = weights
+        self.n_components = n_components
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "learners": [list, tuple],
         "weights": ["array-like", None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -380,7 +406,7 @@ class Blend(MetricMixin, BaseEstimator):
         pairs : Pairs, optional
         """
         weights = self._checked_weights()
-        X = self._checked(X, reset=True)
+        X = self._check_rows(X, reset=True)
         n_rows = count_rows(X)
         evidence = gather_evidence(n_rows, y, pairs, triplets=True)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
@@ -395,32 +421,45 @@ class Blend(MetricMixin, BaseEstimator):
         if n_rows > _MOST_SCALED:
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
             sample = access.take(X, drawn)
-        parts = [learner._embedded(sample) for learner in fitted]
+        parts = [learner._embed(sample) for learner in fitted]
         scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
-        scales[scales == 0] = 1.0
+        scales[(scales == 0) | (len(fitted) == 1)] = 1.0
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
-        self.n_components_ = sum(part.shape[1] for part in parts)
-        joined = self.map_
-        self._calibrate(X, evidence, rng, lambda X, rows: joined.apply(access.take(X, rows)))
+        scaled = [factor * part for factor, part in zip(self.factors_, parts, strict=True)]
+        self.axes_ = _principal_axes(
+            scaled, self.n_components, getattr(self, "n_features_in_", 0), rng
+        )
+        self.n_components_ = len(self.axes_)
+        learned = self.map_
+        self._calibrate(X, evidence, rng, lambda X, rows: learned.apply(access.take(X, rows)))
         return self
 
-    @property
+    @cached_property
     def map_(self) -> Map:  # type: ignore[override]
-        """What was learned, the maps of all learners side by side."""
-        return Joined(tuple(map(map_of, self.learners_)), self.factors_)
+        """What was learned, the sum of the learners' maps."""
+        widths = [learner.n_components_ for learner in self.learners_]
+        blocks = np.split(self.axes_, np.cumsum(widths)[:-1], axis=1)
+        return Summed(
+            tuple(
+                follow_by_matrix(map_of(learner), factor * block)
+                for learner, factor, block in zip(
+                    self.learners_, self.factors_, blocks, strict=True
+                )
+            )
+        )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
         return seen_first_by(self, X, self.learners, reset=reset)
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         shares = share * self.factors_**2
         parts = [
-            learner._taught_parts(rows, float(part))
+            learner._find_taught_parts(rows, float(part))
             for learner, part in zip(self.learners_, shares, strict=True)
         ]
-        return [replace(part, blended=True) for part in itertools.chain(*parts)]
+        return [replace(part, blended=len(parts) > 1) for part in itertools.chain(*parts)]
 
     def _checked_weights(self) -> Floats:
         """Check the learners and return their weights."""
@@ -456,6 +495,39 @@ def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
         else getattr(one, "scale", True) is False and getattr(one, "kernel", "") != "precomputed"
         for one in learners
     )
+
+
+def _principal_axes(
+    parts: list[Any], most: int | None, n_columns: int, rng: np.random.RandomState
+) -> Floats:
+    """Find the principal axes of embeddings side by side, as rows of shape (q, p).
+
+    With ``most``, q is at most that, and no larger than :data:`_KEPT_VARIANCE` needs; without, q is
+    p. Fewer rows than the ``n_columns`` of X cannot tell all directions in which new rows differ:
+    of these, the axes that are left have a random projection, which keeps lengths in the mean.
+    """
+    Z = sp.hstack(parts, format="csr") if any(map(is_sparse, parts)) else np.hstack(parts)
+    if min(Z.shape) > _MOST_TURNED:
+        Z = Z[np.sort(rng.choice(Z.shape[0], _MOST_TURNED, replace=False))]
+    Z = to_dense(Z).astype(np.float64)
+    rounding = np.finfo(float).eps * largest_entry(Z)
+    Z -= Z.mean(axis=0)
+    n, p = Z.shape
+    gram = Z @ Z.T if n < p else Z.T @ Z
+    values, vectors = eigh(gram)
+    seen = values[::-1] > max(_NO_VARIANCE * values[-1], n * p * rounding**2)
+    values, vectors = values[::-1][seen], vectors[:, ::-1][:, seen]
+    axes = fix_signs(Z.T @ (vectors / np.sqrt(values)) if n < p else vectors).T
+    wanted = min(most or p, p)
+    needed = np.cumsum(values) - values < (1.0 if most is None else _KEPT_VARIANCE) * values.sum()
+    kept = axes[needed][:wanted]
+    n_unseen = p - len(axes)
+    n_left = min(wanted - len(kept), n_unseen)
+    if n_left == 0 or (most is not None and n > n_columns and len(axes)):
+        return np.ascontiguousarray(kept)
+    unseen = rng.standard_normal((n_left, p))
+    unseen = np.linalg.qr((unseen - (unseen @ axes.T) @ axes).T)[0].T
+    return np.concatenate([kept, unseen * np.sqrt(n_unseen / n_left)])
 
 
 def _total_variance(Z: Any) -> float:

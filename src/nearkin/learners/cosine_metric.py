@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import KEPT, SPACE_CONSTRAINTS, LinearInSpaceMixin, map_by_metric
 from nearkin.pairs.supervision import draw_example_pairs
 from nearkin.spaces.kernels import KernelFunction
@@ -46,7 +46,7 @@ def cosine_objective(
     pull: float,
     wrong: float,
 ) -> float:
-    r"""How unlikely answers are by the cosine of mapped rows, and how much the map changes rows.
+    r"""Negative log-likelihood of the pairs by the cosine of mapped rows, and two penalties.
 
     .. math::
 
@@ -70,11 +70,11 @@ def cosine_objective(
 def cosine_matrix(
     F: Floats, links: Ints, same: Mask, counts: Floats, pull: float, wrong: float
 ) -> Floats:
-    """W of :func:`cosine_objective` after at most 25 steps of L-BFGS from the identity.
+    """Find the map W of :func:`cosine_objective`, by 25 steps of L-BFGS from the identity at most.
 
-    F, of shape (p, r), are the rows of the pairs. With p < r W is found in their span, beyond which
-    nothing is learned. O(k q²) time for a step over k pairs, where q is the smaller of p and r. The
-    problem is not convex; descent is what is promised.
+    F, of shape (p, r), are the rows that ``links``, of shape (k, 2), number; W has shape (r, r).
+    With p < r it is the identity outside the span of F. O(k q²) time for a step over k pairs, where
+    q is the smaller of p and r. The problem is not convex; descent is what is promised.
     """
     r = F.shape[1]
     basis = np.linalg.qr(F.T)[0] if len(F) < r else None
@@ -88,6 +88,7 @@ def cosine_matrix(
     identity = np.eye(q)
 
     def value_and_slope(found: Floats) -> tuple[float, Floats]:
+        """Objective and its gradient, for W, level and slope in one array."""
         W, level, slope = found[:-2].reshape(q, q), found[-2], found[-1]
         U, V = A @ W.T, B @ W.T
         u, v = (np.linalg.norm(part, axis=1, keepdims=True) + _NO_LENGTH for part in (U, V))
@@ -159,9 +160,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     Notes
     -----
@@ -227,13 +226,13 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Find the matrix of the pairs, whose kinds count the same in sum."""
+        """Find W by :func:`cosine_matrix`; must-links and cannot-links weigh the same in sum."""
         links = draw_example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
         sums = links.must_weight.sum(), links.cannot_weight.sum()
         if min(sums) == 0:
             identity = np.eye(len(taught.space.covariance))
             return map_by_metric(self, taught, identity, unit_length=True)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         W = cosine_matrix(
             F,
             np.concatenate([links.must_link, links.cannot_link]),

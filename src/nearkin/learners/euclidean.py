@@ -59,6 +59,6 @@ class Euclidean(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
-        """Keep the rows as they are."""
+        """Set the identity as the map; only the threshold is found from the evidence."""
         self.n_components_ = X.shape[1]
         self._keep(Identity(), X, evidence, rng)

@@ -24,7 +24,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_blas_thread, one_core, split_range
 from nearkin.rows.sparse import to_dense
 from nearkin.rows.validation import count_rows, to_rows
-from nearkin.spaces.maps import Affine, Composed, Identity, Joined, Map, Scaled, compose
+from nearkin.spaces.maps import Affine, Composed, Identity, Map, Scaled, Summed, compose
 
 # What is printed, chosen by hand so that it fits a terminal: columns, words of a column, answers of
 # a kind, characters of a cell, and characters of the longest bar.
@@ -147,7 +147,7 @@ class Explanation:
     remark: str = ""
 
     def named(self, n: int = 3) -> list[str]:
-        """The columns that matter most, by the size of their parts."""
+        """Names of the n columns with the largest parts, by absolute value; no column of part 0."""
         parts = self.contributions
         largest = sorted(parts, key=lambda name: -abs(parts[name]))
         return [name for name in largest if parts[name]][:n]
@@ -169,11 +169,11 @@ class Explanation:
         return [answer for answer in self.answers if answer.pull > 0]
 
     def change_without(self, answer: Pull) -> float:
-        """By how many per cent the distance would grow without an answer; below 0 it would fall."""
+        """By how many per cent the distance would change without an answer; positive is farther."""
         return float(100 * (np.sqrt(max(1 - answer.pull / self.distance**2, 0.0)) - 1))
 
     def pixels(self, shape: tuple[int, int]) -> Floats:
-        """Contributions as a picture of this height and width, whose pixels are the columns."""
+        """Contributions as an array of shape (height, width), for columns that are pixels."""
         n = len(self.contributions)
         if np.shape(shape) != (2,) or int(shape[0]) * int(shape[1]) != n:
             raise InputError(
@@ -182,7 +182,7 @@ class Explanation:
         return np.array(list(self.contributions.values())).reshape(shape)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
+        """The whole explanation as plain values, for JSON."""
         return {
             "distance": self.distance,
             "chance": self.chance,
@@ -196,7 +196,7 @@ class Explanation:
 
     @property
     def sentence(self) -> str:
-        """How far apart the two are, and what that says."""
+        """The distance, the threshold and the chance of being the same, in words."""
         said = f"They are {self.distance:.3g} apart"
         if self.threshold is not None:
             said += f"; up to {self.threshold:.3g} two rows are called the same"
@@ -214,22 +214,25 @@ class Explanation:
         return self.text()
 
     def text(self, names: Sequence[Any] | None = None) -> str:
-        """All of it in sentences and a table; ``names`` are what rows of X are called."""
-        pulls = self._pulls(names)
-        lines = [self.sentence, "", *self._columns(), *self._words(), "", *pulls]
+        """The whole explanation in sentences and a table, for print.
+
+        ``names[i]`` is what row i of the X learned from is called; by default its number.
+        """
+        pulls = self._format_answers(names)
+        lines = [self.sentence, "", *self._format_columns(), *self._format_words(), "", *pulls]
         return "\n".join(lines).rstrip()
 
     @property
     def brief(self) -> str:
-        """The columns that matter most, in one line."""
+        """The three columns with the largest parts and their shares, in one line."""
         shares = self.shares
         return ", ".join(f"{name} {shares[name]:.0%}" for name in self.named())
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
-    def _columns(self) -> list[str]:
-        """Lines about the columns with the largest parts."""
+    def _format_columns(self) -> list[str]:
+        """Lines of text about the columns with the largest parts."""
         if not self.distance:
             return ["No column sets them apart."]
         named = self.named(_MOST_COLUMNS)
@@ -237,12 +240,12 @@ class Explanation:
             named = named[:_OF_A_VECTOR]
         shares = self.shares
         most = max(abs(shares[name]) for name in named)
-        width = max(len(_short(name)) for name in named)
+        width = max(len(_shorten(name)) for name in named)
         lines = ["What sets them apart, by column:"]
         for name in named:
             bar = "█" * round(_WIDTH * max(shares[name], 0.0) / most)
-            has = "  /  ".join(map(_short, self.values.get(name, ())))
-            line = f"  {_short(name):<{width}}  {shares[name]:>5.0%}  {bar:<{_WIDTH}}  {has}"
+            has = "  /  ".join(map(_shorten, self.values.get(name, ())))
+            line = f"  {_shorten(name):<{width}}  {shares[name]:>5.0%}  {bar:<{_WIDTH}}  {has}"
             lines.append(line.rstrip())
         rest = [shares[name] for name in self.contributions if name not in named]
         if any(rest):
@@ -250,8 +253,8 @@ class Explanation:
             lines.append(f"  {others}: {sum(rest):.0%}")
         return lines
 
-    def _words(self) -> list[str]:
-        """A line for each column of words."""
+    def _format_words(self) -> list[str]:
+        """Lines of text, one for each column of words."""
         whole, lines = self.distance**2, []
         for name, words in self.words.items():
             said = ", ".join(
@@ -261,8 +264,8 @@ class Explanation:
             lines.append(f"Words of {name}: {said}")
         return lines
 
-    def _pulls(self, names: Sequence[Any] | None) -> list[str]:
-        """Lines about the answers with the strongest pulls, or the remark why there are none."""
+    def _format_answers(self, names: Sequence[Any] | None) -> list[str]:
+        """Lines of text about the answers of strongest pull, or the remark why there are none."""
         if not self.answers:
             return [self.remark] if self.remark else []
         lines = []
@@ -288,12 +291,12 @@ class Explanation:
         return lines
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """Cut a text that is too long for a line."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     """Format a cell; a missing one is empty."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
@@ -320,17 +323,19 @@ def parts_by_column(
     of the p is of, the result shape (n, columns).
     """
     n_groups = int(groups.max()) + 1
-    matrix, rest = _linear_part(learned, A.shape[1])
+    matrix, rest = _split_linear_part(learned, A.shape[1])
     A, B = (np.asarray(rows, dtype=np.float64) for rows in (A, B))
     if rest is None:
         differences = B - A
         steps = differences * (differences @ matrix.T @ matrix)
         return np.asarray(steps @ (groups[:, None] == np.arange(n_groups)).astype(np.float64))
     pairs = zip(A, B, strict=True)
-    return np.array([_parts(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs])
+    return np.array(
+        [_parts_of_pair(matrix, rest, a, b, groups, n_groups, orders) for a, b in pairs]
+    )
 
 
-def _parts(
+def _parts_of_pair(
     matrix: Floats | None,
     rest: Map,
     a: Floats,
@@ -339,32 +344,40 @@ def _parts(
     n_groups: int,
     most_orders: int,
 ) -> Floats:
-    """Parts of columns in one squared distance under ``rest`` of the linear map ``matrix``."""
+    """Part of each column, of shape (n_groups,), in the squared distance of rows a and b.
+
+    The map is ``matrix``, or the identity if None, and then ``rest``; ``groups`` is the number of
+    the column that each entry of a row belongs to. See :func:`parts_by_column`.
+    """
     found = np.zeros(n_groups)
     difference = b - a
     differing = np.unique(groups[difference != 0])
     if not len(differing):
         return found
-    moves = _moves(matrix, difference, groups, differing)
+    moves = _find_moves(matrix, difference, groups, differing)
     ends = np.vstack([a, b]) if matrix is None else np.vstack([a, b]) @ matrix.T
     images = np.asarray(to_dense(rest.apply(ends)), dtype=np.float64)
     towards = images[1] - images[0]
-    orders = list(_orders(len(differing), most_orders))
-    ways = _heights(rest, ends[:1], moves, orders, towards)
+    orders = list(_draw_orders(len(differing), most_orders))
+    ways = _trace_orders(rest, ends[:1], moves, orders, towards)
     for order, heights in zip(orders, ways, strict=True):
         steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
         found[differing[order]] += np.diff(steps)
     return found / len(orders)
 
 
-def _heights(
+def _trace_orders(
     rest: Map, start: Floats, moves: _Moves, orders: list[Ints], towards: Floats
 ) -> Iterator[Floats]:
-    """Yield for each order how far the row has come towards the other image, column by column."""
+    """Yield, for each order, the progress of the row after each exchanged column but the last.
+
+    Columns of the row ``start`` are exchanged one by one for those of the other row (``moves``).
+    Its progress is the inner product of its image with ``towards``, the difference of both images.
+    """
     n_steps, width = len(orders[0]) - 1, start.shape[1]
     if n_steps * width > _BLOCK:
         for order in orders:
-            yield _heights_of_one(rest, start, moves, order[:-1], towards)
+            yield _trace_one_order(rest, start, moves, order[:-1], towards)
         return
     for part in split_range(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
         ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
@@ -373,8 +386,8 @@ def _heights(
         yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
 
 
-def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
-    """The same for one order whose rows do not fit into memory at a time."""
+def _trace_one_order(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
+    """Progress along one order, as in :func:`_trace_orders`, in blocks that bound memory."""
     found = np.empty(len(order))
     for part in split_range(len(order), max(1, _BLOCK // at.shape[1])):
         rows = at + np.cumsum(moves(order[part]), axis=0)
@@ -383,14 +396,19 @@ def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: 
     return found
 
 
-def _moves(
+def _find_moves(
     matrix: Floats | None, difference: Floats, groups: NDArray[Any], differing: Ints
 ) -> _Moves:
-    """Return by how much each column moves the row, after the linear part of the map."""
+    """Return a function from column positions to what each adds to the row when exchanged.
+
+    Positions count among ``differing``, the result has shape (k, width), and all is seen after the
+    linear map ``matrix``, if there is one.
+    """
     place = np.searchsorted(differing, groups)
     moving = np.flatnonzero(difference)
 
     def of_columns(some: Ints) -> Floats:
+        """Differences of the two rows in one column each, of shape (k, p), zero elsewhere."""
         at = np.full(len(differing) + 1, -1)
         at[some] = np.arange(len(some))
         taken = moving[at[place[moving]] >= 0]
@@ -405,8 +423,8 @@ def _moves(
     return after.__getitem__
 
 
-def _orders(n: int, most: int) -> Iterator[Ints]:
-    """Yield all orders of few columns; of more, fixed random ones forwards and backwards."""
+def _draw_orders(n: int, most: int) -> Iterator[Ints]:
+    """Yield all orders of up to four columns; of more, fixed random ones forwards and backwards."""
     if n <= _FEW_COLUMNS:
         yield from map(np.array, permutations(range(n)))
         return
@@ -417,8 +435,11 @@ def _orders(n: int, most: int) -> Iterator[Ints]:
         yield order[::-1]
 
 
-def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
-    """Split a map into the matrix of its linear start and the map after it; either may be None."""
+def _split_linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
+    """Split a map into the matrix of its linear start, and the map after that.
+
+    Either is None where there is no such part.
+    """
     whole = matrix_of(learned, n_columns)
     if whole is not None:
         return whole, None
@@ -439,7 +460,7 @@ def _linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
 
 
 def matrix_of(learned: Map, n_columns: int) -> Floats | None:
-    """The matrix of shape (q, p) of an affine map; None of others."""
+    """The matrix, of shape (q, p), of an affine map; None if the map is not affine."""
     match learned:
         case Identity():
             return np.eye(n_columns)
@@ -455,10 +476,10 @@ def matrix_of(learned: Map, n_columns: int) -> Floats | None:
                     return None
                 whole = part @ whole
             return whole
-        case Joined(maps, factors):
+        case Summed(maps):
             parts = [matrix_of(one, n_columns) for one in maps]
-            known = [f * part for f, part in zip(factors, parts, strict=True) if part is not None]
-            return np.vstack(known) if len(known) == len(parts) else None
+            known = [part for part in parts if part is not None]
+            return np.sum(known, axis=0) if len(known) == len(parts) else None
     return None
 
 
@@ -479,15 +500,15 @@ class TaughtPart:
     numbers: Ints | None = None
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
-        """By how much an answer raised the squared distance of the rows, beside all other pairs.
+        """By how much an answer raises the squared distance of the two rows, beside all others.
 
-        ``fewer`` are these others, if the caller knows them.
+        ``link`` are the answer's row numbers, ``fewer`` the other pairs, if the caller has them.
         """
         taught = self.taught
         known = taught.left_out
         if link not in known:
             given = taught.evidence.pairs.without([link]) if fewer is None else fewer
-            known[link] = self._learned_from(given)
+            known[link] = self._relearn(given)
         image, spread = known[link]
         unit = spread_of(taught, taught.image) / spread if self.blended else 1.0
         return self.share * (self.squared(taught.image) - unit * self.squared(image))
@@ -496,29 +517,30 @@ class TaughtPart:
         """Squared distance of the two rows under a map of coordinates."""
         return float((np.diff(image(self.ends), axis=0) ** 2).sum())
 
-    def _learned_from(self, pairs: Pairs) -> tuple[Any, float]:
-        """Learn from other pairs: return the image and its :func:`spread_of`."""
+    def _relearn(self, pairs: Pairs) -> tuple[Any, float]:
+        """Learn from these pairs: return the map of coordinates, and its :func:`spread_of`."""
         taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
         rng = np.random.RandomState(0)
         rng.set_state(taught.random_state)
-        image = self.learner._learn(taught, taught.known_or(_no_rows), rng).image
+        image = self.learner._learn(taught, taught.prefer_known(_refuse_rows), rng).image
         return image, spread_of(taught, image)
 
 
 def spread_of(taught: Taught, image: Any) -> float:
-    """Mean squared distance of rows that were answered about, under a map of coordinates."""
+    """Mean squared distance of the rows named in pairs, under a map of coordinates; 1 if zero."""
     return float(2 * image(taught.coordinates).var(axis=0).sum()) or 1.0
 
 
-def _no_rows(rows: Any) -> NoReturn:
-    """Refuse to read rows that only ``fit`` had."""
+def _refuse_rows(rows: Any) -> NoReturn:
+    """Raise an error in place of reading rows that only ``fit`` had."""
     raise LookupError("rows of fit are not kept")
 
 
-def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
-    """Measure by how much each answer of shape (k, 2) has raised the squared distance of two rows.
+def measure_pulls(parts: Sequence[TaughtPart], links: Ints) -> Floats:
+    """By how much each answer raises the squared distance of two rows, as an array of shape (k,).
 
-    Links number rows as the parts do. NaN where nothing can be learned without an answer.
+    ``links``, of shape (k, 2), have row numbers as in the parts. NaN where nothing can be learned
+    without an answer.
     """
     found = np.zeros(len(links))
     with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
@@ -531,8 +553,11 @@ def pulls_of(parts: Sequence[TaughtPart], links: Ints) -> Floats:
     return found
 
 
-def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
-    """Choose answers to leave out: all, or those that differ most along the two rows."""
+def choose_answers_to_try(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
+    """Choose the answers to leave out one by one, as links of shape (k, 2).
+
+    All, or of very many those whose difference lies most along that of the two rows.
+    """
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     along = np.zeros(len(links))
     most = max(MOST_TRIED // len(parts), _LEAST_TRIED)
@@ -540,25 +565,31 @@ def likeliest_to_pull(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
         for part in parts:
             taught = part.taught
             image: Any = taught.image
-            left, right = (image(taught.at(rows)) for rows in links.T)
+            left, right = (image(taught.get_coordinates(rows)) for rows in links.T)
             along += part.share * ((left - right) @ np.diff(image(part.ends), axis=0)[0]) ** 2
-    return _first(links, along, most)
+    return _take_largest(links, along, most)
 
 
-def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> tuple[Ints, Floats]:
-    """Measure pulls on two rows by fits without each of a few answers: return these and pulls."""
+def measure_pulls_by_refits(
+    metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs
+) -> tuple[Ints, Floats]:
+    """Fit again without each of twelve answers: return these links (k, 2) and their pulls (k,).
+
+    For learners that cannot learn again quickly. ``rows`` are the two rows explained.
+    """
     points = pairs.points
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     ends = np.searchsorted(points, links)
 
-    def seen(learner: Any) -> tuple[Floats, Floats]:
+    def embed_by(learner: Any) -> tuple[Floats, Floats]:
+        """Embeddings of the rows that pairs name, and the difference of the explained rows."""
         parts = [access.take(X, points), *rows]
-        Z, first, second = (backends.to_host(to_dense(learner._embedded(part))) for part in parts)
+        Z, first, second = (backends.to_host(to_dense(learner._embed(part))) for part in parts)
         return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
 
-    Z, difference = seen(metric)
+    Z, difference = embed_by(metric)
     along = ((Z[ends[:, 0]] - Z[ends[:, 1]]) @ difference) ** 2
-    tried = _first(links, along, _LEAST_TRIED)
+    tried = _take_largest(links, along, _LEAST_TRIED)
     found = np.full(len(tried), np.nan)
     with mute_categories(Warning), one_blas_thread():
         for k, link in enumerate(tried):
@@ -566,38 +597,38 @@ def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> t
                 other = clone(metric).fit(X, pairs=pairs.without([tuple(link)]))
             except (ValueError, np.linalg.LinAlgError):
                 continue
-            without = seen(other)[1]
+            without = embed_by(other)[1]
             found[k] = difference @ difference - without @ without
     return tried, found
 
 
-def _first(links: Ints, along: Floats, most: int) -> Ints:
-    """Return the ``most`` links with the largest values along the two rows, in their order."""
+def _take_largest(links: Ints, along: Floats, most: int) -> Ints:
+    """Return the ``most`` links with the largest values of ``along``, in their first order."""
     return links[np.sort(np.argsort(-along, kind="stable")[:most])]
 
 
 def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Word]]:
-    """Find the words that matter in columns of words, the largest part first.
+    """Find the words of two rows that matter most, by column of words, the largest part first.
 
-    A word is taken out of the cells that have it. Cells of one word that differ have no words that
-    matter more than others. ``a`` and ``b`` are tables of one row; ``learned`` maps what the
-    TableEncoder makes of them.
+    A word's part is by how much the squared distance falls if it is taken out of the cells that
+    have it. Columns where both cells have but one word in all are left out. ``a`` and ``b`` are
+    tables of one row; ``learned`` maps what the TableEncoder ``table`` makes of them.
     """
     both = [table.known_cells(row) for row in (a, b)]
-    whole = _squared(table, learned, *both)[0]
+    whole = _squared_distances(table, learned, *both)[0]
     found = {}
     for name in table.columns_of_words_:
         texts = [cells[name].values[0] or "" for cells in both]
-        words = list(_words(texts))
+        words = list(_split_words(texts))
         if len(words) < 2:
             continue
         changed = [
-            {**cells, name: _without(cells[name], text, words)}
+            {**cells, name: _remove_each_word(cells[name], text, words)}
             for cells, text in zip(both, texts, strict=True)
         ]
-        parts = whole - _squared(table, learned, *changed)
+        parts = whole - _squared_distances(table, learned, *changed)
         told = [
-            Word(word, _where(word, texts), float(part))
+            Word(word, _find_side(word, texts), float(part))
             for word, part in zip(words, parts, strict=True)
             if abs(part) >= _LEAST_PART * whole
         ]
@@ -606,11 +637,17 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
     return found
 
 
-def _squared(table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]) -> Any:
-    """Squared distances of cells row by row; a column of one cell is the same in all rows."""
+def _squared_distances(
+    table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]
+) -> Any:
+    """Squared distances, of shape (n,), between rows given as encoded cells of each column.
+
+    A column that has one cell has it in all rows.
+    """
     n = max(len(cells) for cells in [*left.values(), *right.values()])
 
     def embed(side: dict[str, Any]) -> Any:
+        """Embed the rows of one side, of shape (n, q)."""
         repeated = {
             name: cells
             if len(cells) == n
@@ -622,8 +659,8 @@ def _squared(table: Any, learned: Map, left: dict[str, Any], right: dict[str, An
     return ((embed(left) - embed(right)) ** 2).sum(axis=1)
 
 
-def _without(cells: Any, text: str, words: list[str]) -> Any:
-    """Copies of a cell, each without one of the words."""
+def _remove_each_word(cells: Any, text: str, words: list[str]) -> Any:
+    """Return copies of one cell, each without one of the words."""
     values = np.empty(len(words), dtype=object)
     for k, word in enumerate(words):
         left = re.sub(rf"\b{re.escape(word)}\b", " ", text)
@@ -631,14 +668,14 @@ def _without(cells: Any, text: str, words: list[str]) -> Any:
     return replace(cells, values=values)
 
 
-def _words(texts: list[str]) -> Iterator[str]:
-    """The first words of both texts, each once."""
+def _split_words(texts: list[str]) -> Iterator[str]:
+    """Yield the first words of both texts, each word once."""
     found = [dict.fromkeys(_WORD.findall(text)) for text in texts]
     yield from dict.fromkeys([word for some in found for word in list(some)[:_WORDS_OF_A_CELL]])
 
 
-def _where(word: str, texts: list[str]) -> str:
-    """Return which of two texts has a word."""
+def _find_side(word: str, texts: list[str]) -> str:
+    """Return which of two texts has a word: "left", "right" or "both"."""
     has = [word in _WORD.findall(text) for text in texts]
     return "both" if all(has) else "left" if has[0] else "right"
 
@@ -646,29 +683,31 @@ def _where(word: str, texts: list[str]) -> str:
 def explain_pair(
     metric: Any, a: Any, b: Any, X: Any = None, pairs: Pairs | None = None
 ) -> Explanation:
-    """Explain two rows by a fitted metric: see :meth:`MetricMixin.explain`."""
+    """Explain the distance of two rows under a fitted metric: see :meth:`MetricMixin.explain`."""
     if (X is None) != (pairs is None):
         given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
         raise InputError(f"{given} is given without {missing}: answers take both.")
     # Two rows are explained on the host, wherever they are.
-    rows = [backends.to_host(_one_row(metric, row, name)) for row, name in ((a, "a"), (b, "b"))]
-    A, B = (metric._checked_columns(row) for row in rows)
-    learned, groups = metric._map_of_columns()
-    names, at = numbered_groups(groups)
+    rows = [
+        backends.to_host(_check_one_row(metric, row, name)) for row, name in ((a, "a"), (b, "b"))
+    ]
+    A, B = (metric._check_dense_rows(row) for row in rows)
+    learned, groups = metric._get_column_map()
+    names, at = number_groups(groups)
     parts = parts_by_column(learned, A, B, at)[0]
     whole = float(max(parts.sum(), 0.0))
-    table = metric._table_of_columns()
+    table = metric._get_encoder()
     told: list[Pull] = []
     remark = ""
     if whole > 0:
-        taught = metric if pairs is None else metric._taught_again(X, pairs)
-        told, remark = strongest_pulls(taught, rows, whole, X, pairs)
+        taught = metric if pairs is None else metric._refit(X, pairs)
+        told, remark = find_strongest_pulls(taught, rows, whole, X, pairs)
     return Explanation(
         float(np.sqrt(whole)),
         float(metric.chance_same(*rows)[0]),
         float(metric.threshold_),
         dict(zip(names, map(float, parts), strict=True)),
-        _texts_of_columns(table, rows, names, A, B),
+        _format_columns_of_rows(table, rows, names, A, B),
         {} if table is None or not whole else word_effects(table, learned, *rows),
         told,
         remark,
@@ -678,14 +717,14 @@ def explain_pair(
 def contributions_by_column(metric: Any, X_a: Any, X_b: Any) -> dict[str, Any]:
     """Shares of columns in squared distances, row by row: see :meth:`MetricMixin.contributions`."""
     rows = [to_rows(metric, X) for X in (X_a, X_b)]
-    A, B = (metric._checked_columns(X) for X in rows)
+    A, B = (metric._check_dense_rows(X) for X in rows)
     if A.shape[0] != B.shape[0]:
         raise InputError(
             f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
             f"{B.shape[0]}."
         )
-    learned, groups = metric._map_of_columns()
-    names, at = numbered_groups(groups)
+    learned, groups = metric._get_column_map()
+    names, at = number_groups(groups)
     parts = parts_by_column(learned, A, B, at)
     whole = parts.sum(axis=1, keepdims=True)
     found = np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
@@ -694,75 +733,82 @@ def contributions_by_column(metric: Any, X_a: Any, X_b: Any) -> dict[str, Any]:
 
 
 def mean_shares_by_column(metric: Any, rows: Any) -> dict[str, float]:
-    """Share of each column in squared distances of random pairs of rows, largest first."""
-    X = metric._checked_columns(rows)
+    """Share of each column in squared distances of 30 random pairs of rows, largest first."""
+    X = metric._check_dense_rows(rows)
     ends = draw_links(len(X), np.random.RandomState(0), _PAIRS_FOR_IMPORTANCES)
-    learned, groups = metric._map_of_columns()
-    names, at = numbered_groups(groups)
+    learned, groups = metric._get_column_map()
+    names, at = number_groups(groups)
     parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)
     shares = parts / (parts.sum() or 1.0)
     return {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
 
 
-def _one_row(metric: Any, row: Any, name: str) -> Any:
-    """Return one row as an array of one; refuse more."""
+def _check_one_row(metric: Any, row: Any, name: str) -> Any:
+    """Return a row as an array of shape (1, d); an error names the argument that has more rows."""
     rows = [row] if isinstance(row, str) else to_rows(metric, row)
     if (n := count_rows(rows)) != 1:
         raise InputError(f"{name} has {n} rows: explain takes two rows, a and b.")
     return rows
 
 
-def strongest_pulls(
+def find_strongest_pulls(
     metric: Any, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
 ) -> tuple[list[Pull], str]:
-    """Find the answers that pull two rows together or apart, strongest first; or say why none do.
+    """Find the answers that pull two rows together or apart most, strongest first.
 
-    ``whole`` is the squared distance of the two; X and the pairs are what the metric learned from.
+    Returns them, and a remark why there are none. ``whole`` is the squared distance of the two
+    rows; X and ``pairs`` are what the metric learned from, if it does not keep that.
     """
-    parts = metric._taught_parts(rows)
+    parts = metric._find_taught_parts(rows)
     if parts and not any(part.taught.evidence.has_labels for part in parts):
         answers = parts[0].taught.evidence.pairs
-        links = likeliest_to_pull(parts, answers)
-        pulls = pulls_of(parts, links)
+        links = choose_answers_to_try(parts, answers)
+        pulls = measure_pulls(parts, links)
         numbers = parts[0].numbers
     elif pairs is not None:
         answers, numbers = pairs, None
-        links, pulls = pulls_by_refits(metric, rows, X, pairs)
+        links, pulls = measure_pulls_by_refits(metric, rows, X, pairs)
     else:
         return [], _BY_LABELS if parts else _NOT_KNOWN
-    told = _strongest(pulls, whole)
+    told = _choose_strongest(pulls, whole)
     same = {tuple(link) for link in answers.must_link.tolist()}
 
-    def told_of(link: Ints, pull: float) -> Pull:
+    def to_pull(link: Ints, pull: float) -> Pull:
+        """Return the pull of one link, in row numbers of X."""
         left, right = (link if numbers is None else numbers[link]).tolist()
         return Pull(left, right, tuple(link.tolist()) in same, float(pull))
 
-    found = [told_of(links[k], pulls[k]) for k in told]
+    found = [to_pull(links[k], pulls[k]) for k in told]
     return found, "" if found else _NONE_ALONE
 
 
-def _texts_of_columns(
+def _format_columns_of_rows(
     table: Any, rows: list[Any], names: list[str], A: Floats, B: Floats
 ) -> dict[str, tuple[str, str]]:
-    """Return what two rows have in each column, as people read it."""
+    """Return the cells of both rows by column name, as text."""
     if table is not None:
         left, right = (table.cells(row) for row in rows)
         return {name: (left[name], right[name]) for name in left}
     if A.shape[1] != len(names):
         return {}
     cells = zip(A[0].tolist(), B[0].tolist(), strict=True)
-    return {name: (_cell(a), _cell(b)) for name, (a, b) in zip(names, cells, strict=True)}
+    return {
+        name: (_format_cell(a), _format_cell(b)) for name, (a, b) in zip(names, cells, strict=True)
+    }
 
 
-def numbered_groups(groups: Any) -> tuple[list[str], Ints]:
-    """Return the names of columns, each once, and for each entry the position of its name."""
+def number_groups(groups: Any) -> tuple[list[str], Ints]:
+    """Return the distinct names in order, and the position of each entry's name among them."""
     names = list(dict.fromkeys(map(str, groups)))
     place = {name: g for g, name in enumerate(names)}
     return names, np.array([place[str(one)] for one in groups])
 
 
-def _strongest(pulls: Floats, whole: float) -> Ints:
-    """Choose the answers to tell, the strongest first: ten of either direction at most."""
+def _choose_strongest(pulls: Floats, whole: float) -> Ints:
+    """Positions of the answers to report, the strongest first, at most ten of either sign.
+
+    ``whole`` is the squared distance, of which an answer must move a share of 0.5 %.
+    """
     size = np.nan_to_num(np.abs(pulls))
     order = np.argsort(-size, kind="stable")
     order = order[size[order] >= _LEAST_PULL * whole]

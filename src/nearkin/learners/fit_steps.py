@@ -7,12 +7,12 @@ second again with other pairs.
 
 A learner has three methods for them, none of which changes it:
 
-- ``_find_space(X, points, rng)`` gives the space, whose ``coordinates(X)`` are where the rows are;
-  points are the rows that pairs name, which become landmarks;
-- ``_settle(space, evidence, X, rng)`` gives what else does not depend on pairs, such as sums over
-  labelled rows, or None;
-- ``_learn(taught, coordinates, rng)`` gives the :class:`Learned`; ``coordinates(rows)`` gives those
-  of rows of X by their numbers.
+- ``_find_space(X, points, rng)`` returns the space, whose ``coordinates(X)`` has shape (n, r);
+  ``points`` are the numbers of the rows that pairs name, which become landmarks;
+- ``_prepare_space(space, evidence, X, rng)`` returns whatever else does not depend on pairs, such
+  as sums over labelled rows, or None; ``_learn`` finds it as ``taught.prepared``;
+- ``_learn(taught, coordinates, rng)`` returns a :class:`Learned`; ``coordinates(rows)`` returns
+  coordinates of rows of X by their numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Image(Protocol):
 
     @property
     def matrix(self) -> Floats | None:
-        """The map as a matrix of shape (r, q), if it is linear."""
+        """The map as a matrix of shape (r, q), or None if it is not linear."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Taught:
     drawable: int | RowNumbers
     space: Any
     # What else does not depend on pairs, such as sums over labelled rows.
-    settled: Any
+    prepared: Any
     # What was learned from; what the space was found with, before that.
     evidence: Evidence
     # Of the generator before the draws of the second step, which are the same at every call.
@@ -85,31 +85,32 @@ class Taught:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def reads(self, X: Any) -> Coordinates:
-        """Return what computes coordinates of rows of a checked X by their numbers."""
+    def make_reader(self, X: Any) -> Coordinates:
+        """Return a function from row numbers of a checked X to coordinates, shape (k, r)."""
         return lambda rows: self.space.coordinates(access.take(X, rows))
 
-    def at(self, rows: RowNumbers) -> Floats:
-        """Coordinates of rows that are known."""
+    def get_coordinates(self, rows: RowNumbers) -> Floats:
+        """Coordinates, of shape (k, r), of rows that are among ``self.rows``."""
         return self.coordinates[np.searchsorted(self.rows, rows)]
 
-    def known_or(self, read: Coordinates) -> Coordinates:
-        """Return what gives coordinates of rows: those known, or else as they are read."""
+    def prefer_known(self, read: Coordinates) -> Coordinates:
+        """Return a function from row numbers to coordinates, which ``read``s unknown rows."""
 
         def coordinates(rows: RowNumbers) -> Any:
+            """Coordinates (k, r) of some rows of X."""
             known = np.isin(rows, self.rows, assume_unique=True).all()
-            return self.at(rows) if known else read(rows)
+            return self.get_coordinates(rows) if known else read(rows)
 
         return coordinates
 
-    def holding(self, rows: RowNumbers, read: Coordinates) -> Taught:
-        """Return a copy that has the coordinates of these rows too; unknown ones are read."""
+    def add_coordinates(self, rows: RowNumbers, read: Coordinates) -> Taught:
+        """Return a copy that has coordinates of these rows too; ``read`` gives missing ones."""
         new = np.setdiff1d(rows, self.rows, assume_unique=True)
         if not len(new):
             return self
         all_rows = np.concatenate([self.rows, new])
         order = np.argsort(all_rows)
-        coordinates = np.concatenate([self.coordinates, host_doubles(read(new))])
+        coordinates = np.concatenate([self.coordinates, to_host_float64(read(new))])
         return replace(self, rows=all_rows[order], coordinates=coordinates[order])
 
 
@@ -126,23 +127,23 @@ class Learned:
 
 
 def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
-    """Find where to learn, and all else that does not depend on what pairs say: the first step.
+    """First step of a fit: find the space to learn in, and all that does not depend on pairs.
 
-    X is as the learner sees it (``_validated``). Of pairs, of which there may be none, it matters
-    only which rows they name: these become landmarks.
+    X is checked and scaled (``_check_and_scale``). Of the pairs, if any, only the rows that they
+    name matter, which become landmarks.
     """
     points = evidence.pairs.points
     space = learner._find_space(X, points, rng)
-    settled = learner._settle(space, evidence, X, rng)
+    prepared = learner._prepare_space(space, evidence, X, rng)
     return Taught(
         n_rows=X.shape[0],
         drawable=access.drawable(X),
         space=space,
-        settled=settled,
+        prepared=prepared,
         evidence=evidence,
         random_state=rng.get_state(legacy=False),
         rows=points,
-        coordinates=host_doubles(space.coordinates(access.take(X, points))),
+        coordinates=to_host_float64(space.coordinates(access.take(X, points))),
     )
 
 
@@ -155,17 +156,20 @@ def learn_in_space(
     *,
     judges: bool = True,
 ) -> tuple[Learned, Taught]:
-    """Learn a metric in a space, and with ``judges`` its threshold: the second step.
+    """Second step of a fit: learn a metric in the space that :func:`find_space` found.
 
-    ``taught`` is of the first step or an earlier second one, ``evidence`` has the labels that the
-    first step had, ``read(rows)`` gives coordinates of rows of X that are not known yet, and the
-    default of ``rng`` is as the first step left it.
+    With ``judges`` its threshold is found too. ``taught`` comes from the first step or an earlier
+    second one, ``evidence`` has the labels that the first step had, and ``read(rows)`` returns
+    coordinates of rows of X that are not known yet. ``rng`` is by default as the first step left
+    it.
+
+    Returns what was learned, and ``taught`` with the image and the coordinates read meanwhile.
     """
     if rng is None:
         rng = np.random.RandomState(0)
         rng.set_state(taught.random_state)
-    taught = replace(taught, evidence=evidence).holding(evidence.pairs.points, read)
-    learned = learner._learn(taught, taught.known_or(read), rng)
+    taught = replace(taught, evidence=evidence).add_coordinates(evidence.pairs.points, read)
+    learned = learner._learn(taught, taught.prefer_known(read), rng)
     taught = replace(taught, image=learned.image)
     attributes = {**learned.attributes, "learned_from_": evidence.counts(taught.n_rows)}
     if judges:
@@ -176,27 +180,28 @@ def learn_in_space(
                 len(rows), _BLOCK, lambda block: image(read(rows[block]))
             )
         else:  # points of pairs, and random rows beside them: few enough to keep
-            taught = taught.holding(rows, read)
-            embedded = image(taught.at(rows))
+            taught = taught.add_coordinates(rows, read)
+            embedded = image(taught.get_coordinates(rows))
         attributes |= examples.verdicts(embedded)
     return replace(learned, attributes=attributes), taught
 
 
 def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
-    """Embed rows as ``transform`` does after ``fit`` to pairs of them, in the space of ``named``.
+    """Embed rows X by a metric learned from pairs of them, in the space of the evidence ``named``.
 
-    Rows need no check and no scale, and there is no threshold. The space, found with other
-    evidence, is the same for whatever pairs.
+    The result, of shape (n, q), is that of ``fit`` and ``transform``. Rows need no check and no
+    scale, and no threshold is found. The space does not depend on ``pairs``, so that folds share
+    it.
     """
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
     taught = call_once(find_space, learner, X, named, rng)
-    learned, _ = learn_in_space(learner, taught, evidence, taught.reads(X), rng, judges=False)
+    learned, _ = learn_in_space(learner, taught, evidence, taught.make_reader(X), rng, judges=False)
     return np.asarray(learned.map.apply(X))
 
 
-def host_doubles(coordinates: Any) -> Floats:
-    """Bring coordinates of a few rows to the host, in float64."""
+def to_host_float64(coordinates: Any) -> Floats:
+    """Return an array on the host, in float64."""
     return backends.to_numpy(coordinates).astype(np.float64, copy=False)
 
 
@@ -255,7 +260,7 @@ def call_once(function: Callable[..., Found], *arguments: Any) -> Found:
 
 
 def _key(argument: Any) -> Hashable:
-    """What an argument is known by."""
+    """Return a hashable key of an argument, equal for arguments that give the same result."""
     if isinstance(argument, BaseEstimator):
         names = _parameters(type(argument))  # type: ignore[arg-type]
         return type(argument), _content([getattr(argument, name) for name in names], argument)
@@ -268,12 +273,12 @@ def _key(argument: Any) -> Hashable:
 
 @cache
 def _parameters(kind: type[BaseEstimator]) -> list[str]:
-    """Names of the parameters of a class, which scikit-learn takes long to find."""
+    """Return the parameter names of a class, which scikit-learn takes long to find."""
     return list(kind._get_param_names())
 
 
 def _content(of: Any, argument: Any) -> Hashable:
-    """What an object holds, or the identity of the argument where that cannot be pickled."""
+    """Return an object's content as bytes, or the identity of ``argument`` if that has none."""
     try:
         return pickle.dumps(of)
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -27,6 +27,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.sparse import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.local_metrics import (
+    count_rows_to_average,
     density_weighted_metric,
     draw_rows,
     kernel_density_weights,
@@ -34,7 +35,6 @@ from nearkin.solvers.local_metrics import (
     majority_vote,
     mean_metric_at,
     mixture_density_weights,
-    most_averaged_rows,
     predict_left_out_classes,
 )
 from nearkin.spaces.linalg import leading_components
@@ -48,14 +48,14 @@ _LOCAL_INTERPOLATION = 0.7
 _AXES_TO_TRY = 100
 
 
-def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
-    """Find the rows whose class is known, and its number.
+def infer_classes(evidence: Evidence) -> tuple[Integers, Integers]:
+    """Return the numbers of the rows whose class is known, increasing, and their class numbers.
 
     Rows that must-links tie to rows of one labelled class belong to it. If labels name less than
     two classes, each group of rows tied by must-links is a class as well. Labels win where
-    must-links join different ones, and rows without a label that are tied to several are left
-    out, as are groups without any label beside two labelled classes: they may be of these. Fewer
-    than two classes are refused. Row numbers increase; class numbers are those of the labels.
+    must-links join different ones, and rows without a label that are tied to several are left out,
+    as are groups without any label beside two labelled classes: they may be of these. Fewer than
+    two classes are refused. Class numbers are those of the labels.
     """
     labels = evidence.classes
     if labels is not None and labels.max(initial=-1) >= 1:
@@ -141,9 +141,7 @@ class Generative(MetricMixin, BaseEstimator):
     n_iter_ : int
         Rounds done; 1 for ``"uniform"`` and ``"local"``.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -232,11 +230,11 @@ class Generative(MetricMixin, BaseEstimator):
         pairs : Pairs, optional
         """
         X = gather_read_once(self, X, y, pairs)
-        X = self._validated(X, reset=True)
+        X = self._check_and_scale(X, reset=True)
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
-        rows, classes = told_classes(evidence)
+        rows, classes = infer_classes(evidence)
         self.classes_ = name_classes(y, evidence.classes, int(classes.max()) + 1)
         if backends.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
@@ -257,18 +255,18 @@ class Generative(MetricMixin, BaseEstimator):
             covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(len(mean), -1)
         models = self._fit_models(known, classes)
         centred = replace(models, means=models.means - mean)
-        interpolation = self._interpolation()
+        interpolation = self._get_interpolation()
         n_rounds = 1
         weights = None
         if self.combine in ("gmm", "kde"):
-            density = self._density(known, classes, rng)
+            density = self._choose_density(known, classes, rng)
             metric, weights, n_rounds = density_weighted_metric(
                 known - mean, centred, density, interpolation, self.n_iter
             )
         else:
             some = known
             if isinstance(known, np.ndarray):
-                some = known[draw_rows(len(known), most_averaged_rows(models), rng)]
+                some = known[draw_rows(len(known), count_rows_to_average(models), rng)]
             metric = mean_metric_at(some, classes, mean, centred, interpolation)
 
         self.metric_ = metric
@@ -333,9 +331,9 @@ class Generative(MetricMixin, BaseEstimator):
 
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
-        """Distances to the nearest kept rows, and their positions among these."""
+        """Distances to the k nearest stored rows, and their positions, both of shape (n, k)."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._check_and_scale(X, reset=False)
         if self._known.shape[0] == 0:
             raise InputError(
                 "the metric was learned from rows that were read block by block, of which none is "
@@ -350,7 +348,7 @@ class Generative(MetricMixin, BaseEstimator):
                 self._refuse_other_than_uniform(
                     "NumPy arrays", f"one of {backends.describe_place(X)}"
                 )
-            return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
+            return local_neighbors(X, self._known, self.models_, self._get_interpolation(), k)
         learned = Affine(self.components_, self.mean_)
         known = backends.move_kept(self._known, X)
         if backends.is_foreign(X):
@@ -370,29 +368,35 @@ class Generative(MetricMixin, BaseEstimator):
         return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
-        """Fit a Gaussian to each class."""
+        """Fit a Gaussian to the rows of each class."""
         return fit_class_models(
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
 
     def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
-        """Refuse rows elsewhere, unless the learned metric is the plain mean."""
+        """Refuse rows on devices or in files unless ``combine`` is "uniform".
+
+        ``taken`` and ``given`` say in the message which rows are accepted and which were given.
+        """
         if self.combine != "uniform":
             raise InputTypeError(
                 f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "
                 "there."
             )
 
-    def _interpolation(self) -> float:
-        """Share of the identity in local metrics."""
+    def _get_interpolation(self) -> float:
+        """Share of the identity in local metrics: as given, or the default of ``combine``."""
         if self.interpolation is None:
             return _LOCAL_INTERPOLATION if self.combine == "local" else 0.0
         return float(self.interpolation)
 
-    def _density(
+    def _choose_density(
         self, X: Floats, classes: Integers, rng: np.random.RandomState
     ) -> Callable[[Floats], Floats]:
-        """Return what weighs mapped rows by their density, by mixture or kernels."""
+        """Return a function from mapped rows to weights, of shape (n,), in proportion to density.
+
+        The density is a mixture of the classes' Gaussians ("gmm") or a kernel estimate ("kde").
+        """
         if self.combine == "kde":
             rank = max(1, int(np.linalg.matrix_rank(X - X[0])))
             seed = rng.randint(2**31)
@@ -400,6 +404,7 @@ class Generative(MetricMixin, BaseEstimator):
             return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
 
         def by_mixture(Z: Floats) -> Floats:
+            """Density weights by Gaussians of the classes that neighbours vote for."""
             voted = predict_left_out_classes(Z, classes, self.n_neighbors)
             voted = np.unique(voted, return_inverse=True)[1]
             return mixture_density_weights(X, self._fit_models(X, voted))
@@ -408,7 +413,7 @@ class Generative(MetricMixin, BaseEstimator):
 
 
 def _refuse_very_many_columns(X: Any) -> None:
-    """Refuse rows of more columns than covariances of classes may have."""
+    """Refuse rows of more than 1000 columns, for which class covariances would be too large."""
     n, d = X.shape
     if d > MOST_COLUMNS:
         raise InputError(

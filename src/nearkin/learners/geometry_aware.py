@@ -18,7 +18,7 @@ from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.rows.sparse import to_dense
-from nearkin.scores.held_out import average_precision, deal_pairs, rank_among
+from nearkin.scores.held_out import average_precision, make_pair_folds, rank_among
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
@@ -87,15 +87,20 @@ class FewRowsWarning(UserWarning):
     """What was learned is mostly about a few rows."""
 
 
-def functions_along(learner: Any, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-    """Find functions of the rows that are smooth along the data, and how rough each is."""
+def find_smooth_functions(
+    learner: Any, X: Rows, rng: np.random.RandomState
+) -> tuple[Floats, Floats]:
+    """Find functions of the rows that are smooth along the data.
+
+    Returns roughness values of shape (r,), increasing, and the functions, of shape (n, r).
+    """
     if learner.coordinates == "lle":
         found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
         found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     else:
         found = smoothest_functions(
-            _graph(learner, X, rng),
+            _build_graph(learner, X, rng),
             learner.n_vectors,
             normalized=learner.normalized,
             random_state=rng,
@@ -136,8 +141,8 @@ def warn_of_few_rows(Z: Floats, *, can_normalize: bool) -> None:
     )
 
 
-def _graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
-    """Join near rows by the learner's rule."""
+def _build_graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
+    """Build the learner's neighbour graph of the rows: by radius or nearest neighbours."""
     metric, weight = learner.metric, learner.edge_weight
     if learner.radius is not None:
         return ball_graph(X, learner.radius, metric=metric, weight=weight)
@@ -152,7 +157,7 @@ def _graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
     )
 
 
-def rounds_that_gain(
+def count_gaining_rounds(
     family: SomeFamily,
     links: Pairs,
     bounds: tuple[float, float],
@@ -162,28 +167,28 @@ def rounds_that_gain(
     most: int,
     rng: np.random.RandomState,
 ) -> int:
-    """Rounds of :func:`nearkin.solvers.kernel_families.alternate` after which held-out pairs gain.
+    """Number of rounds of learning after which held-out pairs are not told apart any better.
 
-    A round is accepted if it raises the average precision of held-out pairs, in the mean over
-    five folds, and the first that does not is the end. If all that was gained then is within its
-    standard error, the start stays: 0 rounds. What is held out has a point each that is in no pair
-    learned from. ``bounds`` are not squared; ``ends``, of shape (2, k), are random pairs of rows
-    that stand for a kind of pair that is missing.
+    A round (:func:`nearkin.solvers.kernel_families.alternate`) is accepted if it raises the average
+    precision of held-out pairs, in the mean over five folds, and the first that does not is the
+    end. If the gain of all accepted rounds is within its standard error, the result is 0. Each
+    held-out pair has a point that is in no pair learned from. ``bounds`` are not squared; ``ends``,
+    of shape (2, k), are random pairs of rows that stand for a kind of pair that is missing.
 
     Average precision looks at the nearest pairs most, as nearest neighbours do: pair AUC goes on
     rising where errors of nearest neighbours have risen long since.
 
-    As much time as ``alternate`` takes for one more round than are accepted, on each of five parts.
+    It takes the time of one more round than are accepted, on each of five parts.
     """
     links = links.as_weak_pairs()
     pairs = np.concatenate([links.must_link, links.cannot_link])
     same = np.arange(len(pairs)) < len(links.must_link)
-    folds = deal_pairs(links, _FOLDS, rng, unseen="one")
+    folds = make_pair_folds(links, _FOLDS, rng, unseen="one")
     parts = [bound_pairs(links.subset(learn), bounds, slack) for learn, _ in folds]
     members = [family] * len(folds)
 
-    def judged(metrics: list[Floats]) -> Floats:
-        """Average precision on each fold."""
+    def score_folds(metrics: list[Floats]) -> Floats:
+        """Average precision of held-out pairs on each fold."""
         return np.array(
             [
                 _precision(family.coordinates, B, pairs[judge], same[judge], ends)
@@ -191,21 +196,21 @@ def rounds_that_gain(
             ]
         )
 
-    before = best = judged([family.prior] * len(folds))
+    before = best = score_folds([family.prior] * len(folds))
     accepted = 0
     while folds and accepted < most:
         solved = [alternate(m, part, n_iter=1) for m, part in zip(members, parts, strict=True)]
         metrics = [found.solution.B for found in solved]
-        after = judged(metrics)
+        after = score_folds(metrics)
         if after.mean() <= best.mean():
             break
         best, accepted = after, accepted + 1
         members = [m.nearest_to(B) for m, B in zip(members, metrics, strict=True)]
-    return accepted if accepted and _is_sure(best - before) else 0
+    return accepted if accepted and _exceeds_error(best - before) else 0
 
 
-def _is_sure(gains: Floats) -> bool:
-    """Whether the mean gain is above its standard error, which one alone does not tell."""
+def _exceeds_error(gains: Floats) -> bool:
+    """Whether the mean gain over folds is above its standard error; one fold has no error."""
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return bool(gains.mean() > error)
 
@@ -213,9 +218,13 @@ def _is_sure(gains: Floats) -> bool:
 def _precision(
     F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
 ) -> float:
-    """Average precision of the metric B on the coordinates F."""
+    """Average precision of pairs under the metric B, of shape (r, r), on the coordinates F.
+
+    Pairs are ranked among the random pairs ``ends``, of shape (2, k).
+    """
 
     def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
+        """Distances under B between rows."""
         Z = F[left] - F[right]
         return np.asarray(np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B, Z), 0)))
 
@@ -311,9 +320,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     gamma_ : float
         Of the kernel, learned in the rbf family.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -433,7 +440,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
-        """Learn in the family, and place the training rows or the landmarks."""
+        """Learn within the family, and embed the training rows or the landmarks."""
         links = draw_example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)
@@ -457,15 +464,15 @@ class GeometryAware(MetricMixin, BaseEstimator):
     def _learn_on_graph(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
-        """Spectral family: coordinates of new rows by way of the nearest training rows."""
-        self.eigenvalues_, V = call_once(functions_along, self, X, rng)
+        """Learn in the spectral family: return extension and coordinates of landmarks."""
+        self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
         self.n_vectors_ = V.shape[1]
         V = average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
         weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         alone = len(links.cannot_link) == 0
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
-        family, B = self._alternate(family, links, rng, self.n_iter)
+        family, B = self._solve(family, links, rng, self.n_iter)
         self.weights_ = family.weights
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
         found = leading_coordinates(B, V, V, self.n_components)
@@ -479,8 +486,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     def _learn_bent_kernel(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
-        """Data-dependent family: a kernel for any row."""
-        self.eigenvalues_, V = call_once(functions_along, self, X, rng)
+        """Learn in the data-dependent family: return extension and coefficients."""
+        self.eigenvalues_, V = call_once(find_smooth_functions, self, X, rng)
         self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, links.points, rank_tol, rng)
@@ -489,14 +496,14 @@ class GeometryAware(MetricMixin, BaseEstimator):
         directions = space.weighted_directions[:, :most]
         F = extension.embed(X, directions).astype(np.float64)
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V, self.beyond)
-        _, B = self._alternate(family, links, rng, self.n_iter)
+        _, B = self._solve(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
         return extension, leading_coordinates(B, F, directions, self.n_components)
 
     def _learn_width(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
-        """Rbf family: the width that suits the pairs, judged on some rows."""
+        """Learn the width of an rbf kernel from some rows: return extension and coefficients."""
         if self.stop == "held_out":
             raise InputError(
                 'stop="held_out" counts rounds on a graph, and family="rbf" has none: take '
@@ -520,7 +527,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         links = links.restrict(rows)
         found = learn_width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
         family = RbfFamily(squared, found.family.gamma)
-        _, B = self._alternate(family, links, rng, n_iter=1)
+        _, B = self._solve(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
         self.gamma_ = family.gamma
         F, axes = family.coordinates, np.eye(len(rows) - 1)
@@ -528,16 +535,16 @@ class GeometryAware(MetricMixin, BaseEstimator):
         expansion = KernelExpansion(KernelLandmarks(Kernel("rbf", family.gamma), X[rows]))
         return expansion, family.coefficients(components)
 
-    def _alternate(
+    def _solve(
         self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
     ) -> tuple[SomeFamily, Floats]:
-        """The member of the family and the metric on its coordinates, after all rounds."""
+        """Set bounds and objective; return the learned member of the family and its metric B."""
         ends = draw_random_pairs(len(family.coordinates), rng)
         drawn = estimate_bounds(family.coordinates, ends, family.prior)
         self.bounds_ = bounds = check_distance_bounds(self.bounds) or drawn
         if self.stop == "held_out":
             slack = float(self.slack)
-            n_iter = rounds_that_gain(family, links, bounds, slack, ends, most=n_iter, rng=rng)
+            n_iter = count_gaining_rounds(family, links, bounds, slack, ends, most=n_iter, rng=rng)
         if n_iter == 0:
             self.objective_, self.n_iter_ = np.empty(0), 0
             return family, family.prior

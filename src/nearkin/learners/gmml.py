@@ -31,7 +31,7 @@ from nearkin.spaces.kernels import KernelFunction
 
 
 def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
-    r"""How far a metric is from the two that must-links and cannot-links alone ask for.
+    r"""Weighted squared geodesic distances of A from the inverse of S and from D.
 
     .. math::
 
@@ -45,6 +45,7 @@ def geometric_mean_objective(A: Floats, S: Floats, D: Floats, balance: float = 0
     """
 
     def squared_distance(P: Floats, Q: Floats) -> float:
+        """Squared geodesic distance of two matrices."""
         return float((np.log(eigvalsh(Q, P)) ** 2).sum())
 
     to_must = squared_distance(A, np.linalg.inv(S))
@@ -71,7 +72,7 @@ def best_metric(S: Floats, D: Floats, balance: float = 0.5) -> Floats:
 
 
 def _positive_eigenpairs(matrix: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues, at least as large as rounding, and eigenvectors."""
+    """Eigenvalues, raised to at least the rounding error, and eigenvectors."""
     values, vectors = np.linalg.eigh(matrix)
     floor = len(matrix) * np.finfo(np.float64).eps * values[-1]
     return np.maximum(values, floor), vectors
@@ -87,8 +88,8 @@ class Scatter:
     def __add__(self, other: Scatter) -> Scatter:
         return Scatter(self.total + other.total, self.weight + other.weight)
 
-    def mean_beside(self, random_scatter: Floats, prior_pairs: float) -> Floats:
-        """Mean outer product of these pairs and some imagined ones like random pairs."""
+    def mean_with_prior(self, random_scatter: Floats, prior_pairs: float) -> Floats:
+        """Mean outer product of these pairs and of ``prior_pairs`` imagined random pairs."""
         total = self.total + prior_pairs * random_scatter
         return np.asarray(total / (self.weight + prior_pairs))
 
@@ -96,10 +97,10 @@ class Scatter:
 def label_scatter(
     X: Any, classes: NDArray[np.integer], coordinates: Callable[[Any], Any] = lambda rows: rows
 ) -> tuple[Scatter, Scatter]:
-    """Scatter of all pairs that labels imply, of one class and of different classes.
+    """Scatters of all pairs that labels imply: of the same class, and of different classes.
 
-    Both weigh as much as there are labels, or nothing where there is no such pair. Classes are
-    negative where unknown; ``coordinates`` are of blocks of rows. The formulas are those of
+    Either weighs as much as there are labels, or nothing where there is no such pair. Classes are
+    negative where unknown; ``coordinates`` maps blocks of rows. The formulas are those of
     :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
     """
     known = classes >= 0
@@ -113,12 +114,13 @@ def label_scatter(
     between = means - sums.sum(axis=0) / n
     different = different + n * (counts * between.T) @ between
 
-    def weigh_as_labels(total: Floats, n_pairs: float) -> Scatter:
+    def scale_to_labels(total: Floats, n_pairs: float) -> Scatter:
+        """Scatter of ``n_pairs`` pairs, scaled to weigh as much as there are labels."""
         return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
 
     n_same = float((counts * (counts - 1.0)).sum() / 2)
     n_different = n * (n - 1) / 2 - n_same
-    return weigh_as_labels(same, n_same), weigh_as_labels(different, n_different)
+    return scale_to_labels(same, n_same), scale_to_labels(different, n_different)
 
 
 @stored_learner(**KEPT)
@@ -162,9 +164,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -234,10 +234,10 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Scatter, Scatter]:
-        """Scatter of the pairs that labels imply."""
+        """Scatters of the pairs that labels imply, of the same and of different classes."""
         if evidence.classes is None or not evidence.has_labels:
             nothing = Scatter(np.zeros_like(space.covariance), 0.0)
             return nothing, nothing
@@ -246,25 +246,26 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Take the geometric mean of what both kinds of pairs ask for."""
+        """Take the geometric mean of the metrics that must-links and cannot-links ask for."""
         random_scatter = 2 * shrink_to_identity(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:
             return map_by_metric(self, taught, np.eye(len(random_scatter)))
         S, D = (
-            (listed + implied).mean_beside(random_scatter, float(self.prior_pairs)) / unit
+            (listed + implied).mean_with_prior(random_scatter, float(self.prior_pairs)) / unit
             for listed, implied in zip(
-                pair_scatters(taught.evidence.pairs, coordinates), taught.settled, strict=True
+                pair_scatters(taught.evidence.pairs, coordinates), taught.prepared, strict=True
             )
         )
         return map_by_metric(self, taught, best_metric(S, D, float(self.balance)))
 
 
 def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scatter]:
-    """Scatter of must-links and of cannot-links, those that are listed."""
+    """Scatters of the listed must-links and of the listed cannot-links."""
     F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
 
     def scatter(links: NDArray[np.integer], weight: Floats) -> Scatter:
+        """Weighted scatter of the differences of some links."""
         Z = F[links[:, 0]] - F[links[:, 1]]
         return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 

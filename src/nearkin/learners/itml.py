@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from nearkin._types import Floats
 from nearkin.errors import InputError, raise_input_errors
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, call_once, to_host_float64
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -31,10 +31,10 @@ from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
     bound_pairs,
     check_distance_bounds,
+    choose_tolerance,
     draw_random_pairs,
     estimate_bounds,
     project,
-    tolerance_for,
     warn_unless_converged,
 )
 from nearkin.spaces.kernels import KernelFunction
@@ -46,18 +46,21 @@ _ASYMMETRY, _NO_EIGENVALUE = 1e-8, 1e-13
 
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:
-    """Return the metric to stay near to; ``"covariance"`` inverts :func:`shrink_to_identity`."""
+    """Return the prior metric, of shape (d, d), which the learned one is to stay near to.
+
+    ``"covariance"`` is the inverse of :func:`shrink_to_identity`.
+    """
     d = len(covariance)
     if not isinstance(prior, str):
-        return _checked_prior(prior, d)
+        return _check_prior(prior, d)
     if prior == "identity" or np.trace(covariance) == 0:
         return np.eye(d)
     inverse = np.linalg.inv(shrink_to_identity(covariance, n_rows))
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def _checked_prior(prior: ArrayLike, d: int) -> Floats:
-    """Check that a given prior is a metric on d columns."""
+def _check_prior(prior: ArrayLike, d: int) -> Floats:
+    """Return a given prior as a symmetric matrix; refuse what is no metric on d columns."""
     with raise_input_errors():
         matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
     if matrix.shape != (d, d):
@@ -131,9 +134,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -220,10 +221,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     _without_differences: ClassVar[str] = "prior"
     _takes_triplets: ClassVar[bool] = True
 
-    def _settle(
+    def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Floats, tuple[float, float]]:
-        """The prior and the bounds."""
+        """Return the prior, of shape (r, r), and the two bounds on distances."""
         if self.kernel is not None:
             self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
         axes = space.axes if isinstance(space, Columns) else None
@@ -232,25 +233,25 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         if isinstance(self.prior, str) or axes is None:
             prior = prior_metric(self.prior, space.covariance, X.shape[0])
         else:
-            prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
+            prior = axes @ _check_prior(self.prior, X.shape[1]) @ axes.T
         bounds = check_distance_bounds(self.bounds)
         if bounds is None:
-            bounds = call_once(_drawn_bounds, space, X, prior, rng)
+            bounds = call_once(_draw_bounds, space, X, prior, rng)
         return prior, bounds
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Project the prior onto the bounds of the pairs."""
-        prior, bounds = taught.settled
+        """Find the metric nearest to the prior that keeps the pairs within their bounds."""
+        prior, bounds = taught.prepared
         links = draw_example_pairs(taught.evidence, rng)
         bounded = bound_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
-            host_doubles(coordinates(links.points)),
+            to_host_float64(coordinates(links.points)),
             bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=tolerance_for(self.tol, bounded),
+            tol=choose_tolerance(self.tol, bounded),
         )
         warn_unless_converged(solution, "ITML", "Raise max_iter or tol, or lower slack")
         attributes = {
@@ -261,7 +262,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, solution.B, attributes)
 
     def _refuse_array_prior(self, where: str, remedy: str) -> None:
-        """Refuse a prior over columns where there are none."""
+        """Refuse an array as prior where the learner does not work on the columns of X."""
         if not isinstance(self.prior, str):
             raise InputError(
                 f"prior is an array, which has no meaning {where}: use prior='identity' or "
@@ -269,12 +270,12 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             )
 
 
-def _drawn_bounds(
+def _draw_bounds(
     space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
-    """Bounds by the distances of random pairs of rows."""
+    """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
     numbers = access.drawable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
-    F = host_doubles(space.coordinates(access.take(X, rows)))
+    F = to_host_float64(space.coordinates(access.take(X, rows)))
     return estimate_bounds(F, positions.reshape(2, -1), prior)

@@ -70,7 +70,7 @@ def calibrated_weights(
     eigenvalues: Floats,
     prior_pairs: float,
 ) -> Floats:
-    r"""Weights that move from the kernel's own spectrum as far as the pairs warrant.
+    r"""Weights of directions: the kernel's own spectrum, changed as far as the pairs warrant.
 
     With :math:`D^0` the spread that random pairs show along a unit direction,
     :math:`E_r = D_r / D^0` says how much less (or more) must-links vary than chance. Against κ
@@ -88,6 +88,7 @@ def calibrated_weights(
     """
 
     def estimate(spread: Spread) -> Floats:
+        """Spread relative to chance, shrunk towards 1."""
         excess = spread.weight * spread.mean / random_spread + prior_pairs
         return np.asarray(excess / (spread.weight + prior_pairs))
 
@@ -104,7 +105,7 @@ class UnitDirections:
     rank_tol: float
 
     def coordinates(self, X: Rows) -> Floats:
-        """Return the coordinates of rows in this space, in the rows' own type."""
+        """Coordinates of rows along the directions, of shape (n, q), in the rows' own type."""
         return self.extension.embed(X, self.found.directions)
 
 
@@ -124,7 +125,7 @@ class Weighted:
 
     @property
     def matrix(self) -> Floats | None:
-        """The map as a matrix of shape (q, q), if it is linear."""
+        """The map as a matrix of shape (q, q), or None if it is not linear."""
         return None if self.later else np.diag(self.weight)
 
 
@@ -215,9 +216,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         How quickly ``chance_same`` falls with the distance, below and above ``threshold_``; the
         share of pairs that are the same as it supposes; and the median distance of these.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -306,7 +305,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _find_space(
         self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
     ) -> UnitDirections:
-        """Directions of feature space, above the cut-off that suits the weighting."""
+        """Return the directions of feature space above the eigenvalue cut-off."""
         if self.extension == "nystroem" and self.n_iter > 1:
             raise InputError(
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
@@ -321,10 +320,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         found = find_feature_space(self, X, points, rank_tol, rng, center=self.center)
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
-    def _settle(
+    def _prepare_space(
         self, space: UnitDirections, evidence: Evidence, X: Any, rng: np.random.RandomState
     ) -> tuple[Spread, Spread] | None:
-        """What labels show along the directions."""
+        """Spreads of the pairs that labels imply, same and different; None without labels."""
         if evidence.classes is None:
             return None
         return measure_label_spread(evidence.classes, X, space.coordinates)
@@ -332,10 +331,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """Weigh the directions by the pairs, and again in the learned space for each iteration."""
+        """Weigh the directions by the pairs, ``n_iter`` times, each in the space learned before."""
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
-        extension, by_labels = taught.space.extension, taught.settled
+        extension, by_labels = taught.space.extension, taught.prepared
         evidence = replace(taught.evidence, pairs=taught.evidence.pairs.as_weak_pairs())
         stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
@@ -352,7 +351,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(evidence, along, by_labels)
-            weights.append(self._weights(must, cannot, found))
+            weights.append(self._weigh_directions(must, cannot, found))
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
@@ -374,8 +373,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         }
         return Learned(compose(*stages), attributes, Weighted(weights[0], stages[1:]))
 
-    def _weights(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
-        """Weights of directions by the learner's ``weighting``."""
+    def _weigh_directions(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
+        """Weights of the directions, of shape (q,), by the learner's ``weighting``."""
         if self.weighting == "paper":
             if must.weight == 0:
                 raise InputError(
@@ -387,7 +386,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Return X checked as rows for the kernel."""
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

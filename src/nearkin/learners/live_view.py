@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
-from nearkin.learners.teachable import Columns, TeachableMixin, columns_as_space, get_taught
+from nearkin.learners.teachable import Columns, TeachableMixin, find_columns, get_taught
 from nearkin.rows import access, backends
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.linalg import principal_axes
@@ -61,8 +61,8 @@ class LiveView:
         metric, X = seen_by_last(metric, X)
         self._metric = metric
         self._space = get_taught(metric).space
-        self._rows = self._space.coordinates(metric._validated(X, reset=False))
-        self._moments = columns_as_space(self._rows)
+        self._rows = self._space.coordinates(metric._check_and_scale(X, reset=False))
+        self._moments = find_columns(self._rows)
 
     def coordinates(self, n_components: int = 2) -> Floats:
         """Coordinates of the rows along the principal axes of their learned embedding.
@@ -71,7 +71,7 @@ class LiveView:
         of shape (n, n_components), and zero where there are no more axes.
         """
         with one_core():  # a second one would wait for the first more often than help
-            moments, learned, (rows, matrix) = self._learned()
+            moments, learned, (rows, matrix) = self._find_learned_moments()
             n_axes = min(n_components, matrix.shape[1])
             axes = principal_axes(learned, n_axes)
             lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
@@ -80,7 +80,7 @@ class LiveView:
             return found
 
     def embedding(self, rows: Any = None) -> Floats:
-        """Learned coordinates of the rows, or of some by their numbers.
+        """Embedding of the rows, or of those with the given numbers, of shape (n, q).
 
         They are ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
 
@@ -92,7 +92,7 @@ class LiveView:
         >>> nk.LiveView(metric, X).embedding([3, 5]).shape
         (2, 2)
         """
-        image = self._image()
+        image = self._get_image()
         found: Floats = image(self._rows if rows is None else access.take(self._rows, rows))
         return found
 
@@ -108,11 +108,11 @@ class LiveView:
         True
         """
         with one_core():
-            _, covariance, _ = self._learned()
+            _, covariance, _ = self._find_learned_moments()
             return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
 
     def seen_by(self, metric: Any) -> LiveView:
-        """The view of a copy of this metric that has had a ``partial_fit`` since.
+        """Return a view of the same rows under a copy of this metric after ``partial_fit``.
 
         It shares the rows with this one, and looks for nothing again.
 
@@ -129,21 +129,25 @@ class LiveView:
         """
         other = copy(self)
         other._metric = last_learner(metric)
-        other._image()  # an error now rather than later
+        other._get_image()  # an error now rather than later
         return other
 
-    def _image(self) -> Any:
-        """The map from the space to the learned coordinates, if it is still that space."""
+    def _get_image(self) -> Any:
+        """The map from the space to the embedding; an error if the metric was fitted anew."""
         taught = get_taught(self._metric)
         if taught.space is not self._space or taught.image is None:
             raise InputError("the metric was fitted anew since: make a new LiveView.")
         return taught.image
 
-    def _learned(self) -> tuple[Columns, Floats, tuple[Any, Floats]]:
-        """Moments of the rows, their learned covariance, and the map that leads there."""
-        image = self._image()
+    def _find_learned_moments(self) -> tuple[Columns, Floats, tuple[Any, Floats]]:
+        """Moments of the rows, covariance of their embedding, and the embedding as rows and matrix.
+
+        The embedding is ``rows @ matrix``. Where the map is not linear, ``rows`` are mapped already
+        and the matrix is the identity; the moments are those of ``rows``.
+        """
+        image = self._get_image()
         rows, moments, matrix = self._rows, self._moments, image.matrix
         if matrix is None:
             rows = image(rows)
-            moments, matrix = columns_as_space(rows), np.eye(rows.shape[1])
+            moments, matrix = find_columns(rows), np.eye(rows.shape[1])
         return moments, matrix.T @ moments.covariance @ matrix, (rows, matrix)

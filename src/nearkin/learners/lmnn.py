@@ -88,9 +88,7 @@ class LMNN(MetricMixin, BaseEstimator):
         margin. It never rises.
     n_iter_ : int
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -167,7 +165,7 @@ class LMNN(MetricMixin, BaseEstimator):
         centered -= centered.mean(axis=0)
         _check_both_kinds(classes)
         axes = axes_of_wide_rows(known, known.mean(axis=0), deepcopy(rng))
-        start = starting_map(self.init, centered, self.n_components, axes)
+        start = find_starting_map(self.init, centered, self.n_components, axes)
         if axes is not None:
             centered = centered @ axes.T
         n_free = len(centered) - len(np.unique(classes.number))
@@ -213,10 +211,13 @@ class LMNN(MetricMixin, BaseEstimator):
         self._keep(Affine(self.components_, mean), X, evidence, rng)
 
 
-def starting_map(
+def find_starting_map(
     init: str | ArrayLike, X: Floats, n_components: int | None, axes: Floats | None = None
 ) -> Floats:
-    """Return the map to start from, of shape (q, d), or of axes where rows are seen along these."""
+    """Return the map that iterations start from, of shape (q, d), or (q, r) along r axes.
+
+    X are the centred rows; ``axes``, of shape (r, d), are given where columns are very many.
+    """
     d = X.shape[1]
     if axes is not None and n_components is None and isinstance(init, str):
         return np.eye(len(axes))
@@ -241,7 +242,7 @@ def starting_map(
 
 
 def _check_both_kinds(classes: Classes) -> None:
-    """Refuse classes of which no two rows are alike, or none differ."""
+    """Refuse classes in which no two rows are alike, or no two differ."""
     if np.bincount(classes.number).max() < 2:
         raise InputError(
             "LMNN learns from rows that are alike, but no two are: give must-links, or labels "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin._types import Floats
 from nearkin.errors import few
 from nearkin.learners.base import MetricMixin, gather_read_once, replace_state, stored_metric
-from nearkin.learners.column_weights import groups_of_columns
+from nearkin.learners.column_weights import find_column_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import keep_results
@@ -56,7 +57,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
-from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weigh_by_trust
+from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weaken_doubtful_pairs
 from nearkin.spaces.maps import Affine, Identity, Map, compose, compose_after_scaling
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
@@ -171,10 +172,13 @@ class MetricLearner(MetricMixin, BaseEstimator):
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
-    new_classes : bool, default=False
-        Whether distances will be asked for between rows of classes that no pair told of, such as
-        persons who join later. Learners take part then that carry over to these, and some of the
-        Euclidean distance stays. It loses a little on the classes that pairs told of.
+    goal : {"groups", "search"}, default="groups"
+        ``"groups"``: tell the kinds of rows apart that pairs speak of. ``"search"``: find near
+        rows, those of kinds too that no pair speaks of, such as persons who join later. Most of
+        the Euclidean distance stays then, which loses some pair AUC on the kinds spoken of.
+    n_components : int or None, default=64
+        Columns of ``transform`` at most: of all coordinates, the principal axes. Beyond 64 they
+        change pair AUC by less than 0.001; None keeps all.
     n_landmarks : int, default=300
         Rows that stand for all others in kernels, where there are more. Of a graph along the data
         1000 do, or as many, if that is more.
@@ -288,7 +292,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         robust: bool = True,
         scale: bool | Literal["auto"] = "auto",
         spread: bool = False,
-        new_classes: bool = False,
+        goal: Literal["groups", "search"] = "groups",
+        n_components: int | None = 64,
         n_landmarks: int = 300,
         groups: Sequence[Any] | None = None,
         table: Any = None,
@@ -299,7 +304,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.robust = robust
         self.scale = scale
         self.spread = spread
-        self.new_classes = new_classes
+        self.goal = goal
+        self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.groups = groups
         self.table = table
@@ -311,7 +317,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         "robust": ["boolean"],
         "scale": ["boolean", StrOptions({"auto"})],
         "spread": ["boolean"],
-        "new_classes": ["boolean"],
+        "goal": [StrOptions({"groups", "search"})],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "groups": ["array-like", None],
         "table": [HasMethods(["fit", "transform"]), None],
@@ -339,7 +346,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self
         """
         answers, told = (pairs, pairs.pairs) if isinstance(pairs, Answers) else (None, pairs)
-        X = self._checked(gather_read_once(self, X, y, told), reset=True)
+        X = self._check_rows(gather_read_once(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
         # Answers that contradict each other are what a rate of wrong ones is estimated from.
         with nullcontext() if answers is None else mute_categories(ContradictionWarning):
@@ -361,8 +368,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         # Many small matrices; blocks of rows are on all cores.
         with keep_results(), one_blas_thread():
             # Along axes there are no columns that could belong together.
-            groups = None if self.axes_ is not None else groups_of_columns(self, X.shape[1])
-            trial = SelectionSample(X, examples, rng, new_classes=self.new_classes, groups=groups)
+            groups = None if self.axes_ is not None else find_column_groups(self, X.shape[1])
+            trial = SelectionSample(
+                X, examples, rng, for_search=self.goal == "search", groups=groups
+            )
             return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
 
     def _chosen_and_fitted(
@@ -404,7 +413,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         learned = trial.distances(Z, sample.renumbered(given))
         self.suspects_ = find_suspects_of_metric(given, rank, learned)
         self.n_components_ = metric.n_components_
-        self._calibrate_as(metric)
+        self._copy_verdicts(metric)
         self.__dict__.update(verdicts)
         self.learned_from_ = evidence.counts(sample.n_given)
         self._numbers = sample.numbers
@@ -417,7 +426,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> tuple[Pairs, list[Answerer]]:
         """Weigh pairs by how far others bear them out, and tell who answered how well."""
         if answers is None:
-            return weigh_by_trust(given, rank) if self.robust else given, []
+            return weaken_doubtful_pairs(given, rank) if self.robust else given, []
         if not self.robust:
             return given, answers.answerers
         ends = np.concatenate([given.must_link, given.cannot_link])
@@ -431,7 +440,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """Who answered, and how often wrong."""
         return self.report_.answerers
 
-    @property
+    @cached_property
     def map_(self) -> Map:  # type: ignore[override]
         """What was learned: the chosen metric's map, of rows that are divided and along axes."""
         axes = getattr(self, "axes_", None)
@@ -468,24 +477,27 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         check_is_fitted(self)
         evidence = gather_evidence(count_rows(X), None, pairs, triplets=True)
-        sample = take_host_sample(self._checked(X), evidence, check_random_state(self.random_state))
+        sample = take_host_sample(
+            self._check_rows(X), evidence, check_random_state(self.random_state)
+        )
         seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
-        again.__dict__.pop("_importances", None)
+        for of_before in ("_importances", "map_"):
+            again.__dict__.pop(of_before, None)
         again._numbers = sample.numbers
         with one_blas_thread():
             again.metric_ = clone(self.metric_).fit(seen, pairs=sample.renumbered(pairs))
         return again
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         if self.spread:  # learned from more than was answered
             return []
-        seen = [self._seen_by_metric.apply(self._checked(row)) for row in rows]
-        parts: list[TaughtPart] = self.metric_._taught_parts(seen, share)
+        seen = [self._seen_by_metric.apply(self._check_rows(row)) for row in rows]
+        parts: list[TaughtPart] = self.metric_._find_taught_parts(seen, share)
         numbers = getattr(self, "_numbers", None)
         return [replace(part, numbers=numbers) for part in parts]
 
-    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+    def _refit(self, X: Any, pairs: Pairs) -> Any:
         pairs.check_rows(count_rows(X))
         return self.relearned(X, pairs)
 
@@ -497,8 +509,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
             self.column_scale_, Identity() if axes is None else Affine(axes)
         )
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Any:
-        X = super()._checked(X, reset=reset)
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Any:
+        X = super()._check_rows(X, reset=reset)
         # Of few columns the metric was learned from dense rows.
         few = not reset and getattr(self, "axes_", None) is None
         return to_dense(X) if few else X
@@ -534,8 +546,14 @@ class MetricLearner(MetricMixin, BaseEstimator):
         parts = []
         for name in recipe:
             learner = learners[name].learner
-            reduction = trial.view(name, learners[name]).reduction
+            reduction = trial.view(learners[name]).reduction
             parts.append(learner if reduction is None else Chain([reduction, learner]))
-        if len(parts) == 1:
+        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (self.n_components or np.inf)
+        if is_plain or (len(parts) == 1 and self.n_components is None):
             return parts[0]
-        return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
+        return Blend(
+            parts,
+            weights=list(recipe.values()),
+            n_components=self.n_components,
+            random_state=trial.seed,
+        )

@@ -74,7 +74,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
-    """Pair each row with its nearest others: an array of shape (e, 2) with each pair once.
+    """Pairs of each row and its nearest others, each once, as row numbers of shape (e, 2).
 
     The search, by ``random_state``, is approximate where there are many rows.
     """
@@ -97,7 +97,7 @@ def window_springs(
     margin: float,
     random_state: Any = None,
 ) -> AnySprings:
-    r"""The objective of KernelA as springs.
+    r"""Return the objective of KernelA as springs, which the stress solvers minimise.
 
     .. math::
 
@@ -116,8 +116,8 @@ def window_springs(
     n = len(F)
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
 
-    def hold(squared: Floats) -> Floats:
-        """Weights of springs whose rest lengths have these squares."""
+    def weigh_springs(squared: Floats) -> Floats:
+        """Weights of the window's springs whose rest lengths have these squares."""
         if mean_squared == 0:  # all rows coincide
             return np.full_like(squared, regularization)
         nearness = np.exp(squared / -(window * mean_squared))
@@ -134,19 +134,19 @@ def window_springs(
     )
     if n_neighbors is None:
         squared = all_squared_distances(F)
-        weight = hold(squared)
+        weight = weigh_springs(squared)
         np.fill_diagonal(weight, 0.0)
         return CompleteSprings(weight, np.sqrt(squared), join_springs(n, *links))
     edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
-    weight = hold(lengths**2)
+    weight = weigh_springs(lengths**2)
     held = weight > 0
     held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
     return join_springs(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
 
 
-def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
-    """Make the springs of a learner's objective, with triplets if there are any."""
+def make_springs(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
+    """Return the springs of a learner's objective from its parameters, pairs and triplets."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
         n_neighbors = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
@@ -165,8 +165,8 @@ def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState
     return OrderedSprings(springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread)
 
 
-def come_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
-    """Take the learner's number of steps, or as many as still help if that is None."""
+def iterate_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
+    """Run a solver for ``learner.n_iter`` steps, or until it converges if that is None."""
     if learner.n_iter is not None:
         return relax(n_iter=learner.n_iter)
     relaxed = relax(n_iter=_MOST_STEPS, tol=_TOLERANCE)
@@ -242,9 +242,7 @@ class KernelA(MetricMixin, BaseEstimator):
         Row numbers of the landmarks, which span the feature space and compose new rows, eigenvalues
         of their centred kernel matrix, and its inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -324,20 +322,20 @@ class KernelA(MetricMixin, BaseEstimator):
     }
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
-        """Move the rows in feature space by majorisation, and keep where landmarks lie."""
+        """Move the rows in feature space by majorisation, and store the landmarks' coordinates."""
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
         links = draw_example_pairs(evidence, rng)
-        springs = springs_of(self, F, links, rng)
+        springs = make_springs(self, F, links, rng)
         if self.learn_weights:
             weights = np.sqrt(space.eigenvalues)
             apart = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
             must = links.must_weight @ apart**2
-            relaxed = come_to_rest(self, partial(relax_jointly, springs, F, must, weights))
+            relaxed = iterate_to_rest(self, partial(relax_jointly, springs, F, must, weights))
             self.beta_ = weights * relaxed.gains
         else:
-            relaxed = come_to_rest(self, partial(relax, springs, F))
+            relaxed = iterate_to_rest(self, partial(relax, springs, F))
             self.beta_ = None
         Y = average_equal_rows(X, relaxed.Y)
         if self.n_components is not None and self.n_components < Y.shape[1]:
@@ -356,7 +354,8 @@ class KernelA(MetricMixin, BaseEstimator):
         exact = len(space.rows) == X.shape[0]
         self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Return X checked as rows for the kernel."""
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
@@ -421,9 +420,7 @@ class LLMA(MetricMixin, BaseEstimator):
         Before the first step and after each; it never rises.
     n_iter_ : int
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -498,9 +495,9 @@ class LLMA(MetricMixin, BaseEstimator):
         if len(anchors) > _MOST_ANCHORS:
             anchors = np.sort(rng.choice(anchors, _MOST_ANCHORS, replace=False))
         F = rows - mean
-        springs = springs_of(self, F, links, rng)
+        springs = make_springs(self, F, links, rng)
         weights = gaussian_weights(F / width, F[anchors] / width)
-        relaxed = come_to_rest(self, partial(relax_along, springs, F, weights))
+        relaxed = iterate_to_rest(self, partial(relax_along, springs, F, weights))
 
         self.displacements_ = relaxed.coefficients
         self.anchors_ = anchors

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin._types import Floats
 from nearkin.learners.base import stored_learner
-from nearkin.learners.fit_steps import Coordinates, Learned, Taught, host_doubles
+from nearkin.learners.fit_steps import Coordinates, Learned, Taught, to_host_float64
 from nearkin.learners.teachable import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -33,7 +33,7 @@ _LEAST_WEIGHT, _MOST_BETWEEN = 1e-4, 0.999
 
 
 def discriminant_metric(within: Floats, total: Floats) -> Floats:
-    r"""The metric by which two rows of one class differ less than two of any.
+    r"""Metric (r, r) whose distances tell, as log-odds, whether two rows are of one class.
 
     Rows are the sum of a mean of their class and of a rest, both normal. Along axes in which all
     rows have variance 1 and means of classes :math:`b`, the log-odds that x and y are of one class
@@ -94,9 +94,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
         With a kernel: row numbers of the landmarks, the decreasing eigenvalues of their centred
         kernel matrix, and the inverse bandwidth.
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -164,7 +162,7 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
         total = shrink_to_identity(taught.space.covariance, taught.n_rows)
         if not len(links.must_link) or not total.any():
             return map_by_metric(self, taught, np.eye(len(total)), unit_length=True)
-        F, links = host_doubles(coordinates(links.points)), links.restrict(links.points)
+        F, links = to_host_float64(coordinates(links.points)), links.restrict(links.points)
         differences = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
         given = float(links.must_weight.sum())
         imagined = float(len(total) if self.prior_pairs is None else self.prior_pairs)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin._types import Floats
 from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
-from nearkin.learners.teachable import axes_of, columns_along
+from nearkin.learners.teachable import find_axes, find_columns_along
 from nearkin.pairs.closure import find_chunklets
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows import access, backends
@@ -29,7 +29,7 @@ _NO_VARIANCE = 1e-10
 
 
 def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:
-    r"""Pooled covariance of rows around the mean of their chunklet.
+    r"""Pooled covariance (d, d) of rows around the mean of their chunklet, a group of linked rows.
 
     .. math:: C = \frac1p \sum_j \sum_{i \in j} (x_i - m_j)(x_i - m_j)^\top
     """
@@ -45,8 +45,13 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     return covariance
 
 
-def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
-    """Compute :func:`within_chunklet_covariance` where the rows are, in two passes."""
+def sum_chunklet_covariance(
+    X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]
+) -> Floats:
+    """Compute :func:`within_chunklet_covariance` of rows on devices or in files, in two passes.
+
+    ``rows`` are the numbers of the rows in chunklets, ``chunklet`` the chunklet of each.
+    """
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]
     counts = np.bincount(number[rows])[:, None]
@@ -109,9 +114,7 @@ class RCA(MetricMixin, BaseEstimator):
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
     map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
-        Of every metric: the map from rows to coordinates (:mod:`nearkin.maps`) and how many these
-        are, what columns of X were divided by (other attributes are of the columns divided),
-        counts of rows, pairs and labels, and the columns of X.
+        As in :class:`Euclidean`; other attributes are of the divided columns.
 
     References
     ----------
@@ -178,10 +181,10 @@ class RCA(MetricMixin, BaseEstimator):
             if evidence.classes is None:
                 linked = backends.widen(access.take_to_host(X, rows))
             else:  # perhaps all rows
-                covariance = covariance_in_place(X, rows, chunklet)
+                covariance = sum_chunklet_covariance(X, rows, chunklet)
         else:
             mean = mean_row(X)
-            axes = axes_of(X, mean, rng)
+            axes = find_axes(X, mean, rng)
             if is_sparse(X):
                 linked = project_along(X[rows], axes)
             else:
@@ -196,7 +199,7 @@ class RCA(MetricMixin, BaseEstimator):
         components: Floats = whitening(covariance, shrinkage)
         if self.n_components is not None:
             if of_all is None:
-                of_all = columns_along(X, mean, axes).covariance
+                of_all = find_columns_along(X, mean, axes).covariance
             kept = min(self.n_components, len(components))
             components = leading_components(components.T @ components, of_all, kept)
         if axes is not None:

@@ -20,8 +20,8 @@ from nearkin.learners.fit_steps import (
     Taught,
     call_once,
     find_space,
-    host_doubles,
     learn_in_space,
+    to_host_float64,
 )
 from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
@@ -79,10 +79,10 @@ class TeachableMixin(MetricMixin):
     """
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
-        """Take both steps."""
+        """Find the space, learn there, and set the fitted attributes."""
         with one_blas_thread(X.shape[0] <= _FEW_ROWS):
             taught = find_space(self, X, evidence, rng)
-            self._keep_result(*learn_in_space(self, taught, evidence, taught.reads(X), rng))
+            self._keep_result(*learn_in_space(self, taught, evidence, taught.make_reader(X), rng))
 
     @update_state
     @_fit_context(prefer_skip_nested_validation=True)
@@ -155,7 +155,8 @@ class TeachableMixin(MetricMixin):
                 "its rows, so give the same X."
             )
 
-        self._validated(access.take(X, np.array([0])), reset=False)  # even if no row of X is needed
+        # Columns are checked even if no row of X is needed.
+        self._check_and_scale(access.take(X, np.array([0])), reset=False)
         classes = taught.evidence.classes
         if y is not None and (classes is None or not np.array_equal(number_classes(y), classes)):
             raise InputError(
@@ -165,57 +166,66 @@ class TeachableMixin(MetricMixin):
         return self._learn_again(X, evidence)
 
     def _learn_again(self, X: Any, evidence: Evidence) -> Self:
-        """Learn from other pairs of rows of the same X, of which only those are read."""
+        """Learn from other evidence about the same X; only rows new to the pairs are read."""
         taught = get_taught(self)
 
         def read(rows: RowNumbers) -> Any:
-            return taught.space.coordinates(self._validated(access.take(X, rows), reset=False))
+            """Coordinates of rows of X by their numbers."""
+            return taught.space.coordinates(
+                self._check_and_scale(access.take(X, rows), reset=False)
+            )
 
         with one_core():  # a second one would wait for the first more often than help
             return self._keep_result(*learn_in_space(self, taught, evidence, read))
 
-    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+    def _find_taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        """Return this learner as the one part that can learn again, or nothing after loading."""
         taught: Taught | None = getattr(self, "_taught", None)
         if taught is None or taught.image is None:
             return []
         ends = [
-            host_doubles(taught.space.coordinates(self._validated(row, reset=False)))
+            to_host_float64(taught.space.coordinates(self._check_and_scale(row, reset=False)))
             for row in rows
         ]
         return [TaughtPart(self, taught, np.concatenate(ends), share)]
 
     def _keep_result(self, learned: Learned, taught: Taught) -> Self:
-        """Set the fitted attributes of the second step."""
+        """Set the fitted attributes from the results of :func:`learn_in_space`."""
         self.__dict__.pop("_importances", None)
         map_ = compose_after_scaling(self.column_scale_, learned.map)
         self.__dict__.update(learned.attributes, map_=map_, _taught=taught)
         return self
 
-    def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
-        """Return what else does not depend on pairs: here nothing."""
+    def _prepare_space(
+        self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState
+    ) -> Any:
+        """Return what else ``_learn`` needs that does not depend on pairs: here None."""
 
 
-def begin_learning(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy that has only found its space, with landmarks at the points of pairs."""
+def find_space_only(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
+    """Return a copy of a learner that has found its space, and has learned no metric yet.
+
+    Rows that the pairs name become landmarks. :func:`learn_again` then learns from any pairs.
+    """
     begun = clone(learner)
     begun._validate_params()
-    X = begun._validated(X, reset=True)
+    X = begun._check_and_scale(X, reset=True)
     rng = check_random_state(begun.random_state)
     begun._taught = find_space(begun, X, Evidence(pairs, None), rng)
     return begun
 
 
 def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy of a metric fitted to X, or begun, that learned from these pairs instead.
+    """Return a copy of a metric that learned from these pairs instead, in the same space.
 
-    The space stays.
+    The metric was fitted to X, or comes from :func:`find_space_only`.
     """
     evidence = revise_evidence(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
 
 def get_taught(metric: Any) -> Taught:
-    """Return what a fitted learner keeps of its two steps; an error if it is from a file."""
+    """Return the space and pairs that a fitted learner keeps; an error if it is from a file."""
     taught: Taught | None = getattr(metric, "_taught", None)
     if taught is None:
         raise InputError(
@@ -252,7 +262,7 @@ class Columns:
     axes: Floats | None = None
 
     def coordinates(self, X: Any) -> Floats:
-        """Return the coordinates of rows in this space, in float64."""
+        """Coordinates of rows in this space, of shape (n, r), in float64."""
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
             return project_along(X, self.axes) - center
@@ -260,16 +270,16 @@ class Columns:
         return centred if self.axes is None else centred @ backends.move_to(self.axes, centred).T
 
     def in_columns(self, components: Floats) -> Floats:
-        """Return a linear map of coordinates, of shape (q, r), as one of centred rows."""
+        """Turn a linear map of coordinates, of shape (q, r), into one of centred rows, (q, d)."""
         return components if self.axes is None else components @ self.axes
 
     def map(self, components: Floats) -> Map:
-        """Return the map of rows for a linear map of centred rows."""
+        """Return the map that centres rows and multiplies them with a matrix of shape (q, d)."""
         return Affine(components, self.mean)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What a fitted learner shows of this space."""
+        """Fitted attributes of the learner by name: ``mean_``."""
         return {"mean_": self.mean}
 
 
@@ -285,46 +295,48 @@ class Directions:
 
     @property
     def covariance(self) -> Floats:
-        """Covariance of the landmarks' coordinates."""
+        """Covariance of the landmarks' coordinates, of shape (r, r)."""
         return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
 
     def in_columns(self, components: Floats) -> Floats:
-        """Return the map itself: rows have no columns here."""
+        """Return ``components`` unchanged: a kernel's feature space has no columns."""
         return components
 
     def map(self, components: Floats) -> Map:
-        """Return the map of rows for a linear map of their coordinates."""
+        """Return the map of rows for a linear map of their coordinates, of shape (q, r)."""
         return ThroughLandmarks(self.extension, self.landmarks @ components.T)
 
     def coordinates(self, X: Rows) -> Floats:
-        """Return the coordinates of rows in this space, in float64."""
+        """Coordinates of rows in this space, of shape (n, r), in float64."""
         found: Floats = backends.widen(self.extension.embed(X, self.landmarks))
         return found
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What a fitted learner shows of this space."""
+        """Fitted attributes of the learner: ``landmarks_``, ``eigenvalues_`` and ``gamma_``."""
         return {"landmarks_": self.rows, "eigenvalues_": self.eigenvalues, "gamma_": self.gamma}
 
 
 LinearSpace = Columns | Directions
 
 
-def columns_as_space(X: Any, rng: np.random.RandomState | None = None) -> Columns:
-    """Return the columns of X as a space, or axes instead of very many: see :func:`axes_of`.
+def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
+    """Return the columns of X as the space to learn in, or axes in place of very many columns.
 
-    O(n d²) time, and d² numbers beside some rows at a time. ``rng`` is left as it was.
+    See :func:`find_axes`. O(n d²) time, and d² numbers beside some rows at a time. ``rng`` is left
+    as it was.
     """
     if backends.is_foreign(X) or backends.is_remote(X):
         return Columns(*access.moments(X))
     mean = mean_row(X)
-    return columns_along(X, mean, axes_of(X, mean, rng))
+    return find_columns_along(X, mean, find_axes(X, mean, rng))
 
 
-def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
-    """Find 300 axes for sparse rows of more than 300 columns, and axes of others of over 1000.
+def find_axes(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
+    """Find leading axes for rows of very many columns, of shape (r, d); None for fewer columns.
 
-    None for fewer columns.
+    Sparse rows of more than 300 columns have 300 axes; others have them from 1000 columns on.
+    ``rng`` is left as it was.
     """
     if is_sparse(X):
         return leading_axes(centre(X, middle(X)), deepcopy(rng))
@@ -333,8 +345,8 @@ def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats 
     return axes_of_wide_rows(X, mean, deepcopy(rng))
 
 
-def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
-    """Return the space of rows in memory along known axes, or of their columns."""
+def find_columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
+    """Return the space of rows in memory along known axes, or of all their columns if None."""
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)
     for block in split_range(X.shape[0], _BLOCK):
@@ -343,8 +355,8 @@ def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
     return replace(space, covariance=space.covariance / X.shape[0])
 
 
-def _all_equal(X: Any, space: Columns) -> bool:
-    """Whether all rows are the same."""
+def _are_rows_equal(X: Any, space: Columns) -> bool:
+    """Whether all rows of X are equal."""
     if backends.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
     if is_sparse(X):
@@ -366,8 +378,8 @@ def shrink_to_identity(covariance: Floats, n_rows: int) -> Floats:
     return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
 
 
-def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
-    """Return the leading directions of a feature space, with the landmarks' coordinates."""
+def find_directions(found: FeatureSpace, extension: Extension) -> Directions:
+    """Return the leading directions of a kernel's feature space, 60 at most, as a space."""
     return Directions(
         found.rows,
         found.eigenvalues[:_MOST_DIRECTIONS],
@@ -403,11 +415,11 @@ def map_by_metric(
     *,
     unit_length: bool = False,
 ) -> Learned:
-    """Return the map whose Euclidean distances are those of a metric, along its principal axes.
+    """Return the linear map whose Euclidean distances are those of a metric in the learner's space.
 
-    The metric, of shape (r, r), is of the columns or directions that are the space of ``taught``;
-    ``learner.n_components`` axes are kept. ``attributes`` are those that the learner has beside
-    those of all linear ones. With ``unit_length`` mapped rows are divided by their lengths.
+    ``metric``, of shape (r, r), acts on the coordinates of ``taught.space``. Of its principal axes
+    ``learner.n_components`` are kept. ``attributes`` are the learner's own fitted attributes. With
+    ``unit_length`` mapped rows are divided by their lengths.
     """
     space = taught.space
     components = leading_components(metric, space.covariance, learner.n_components)
@@ -441,13 +453,13 @@ class LinearInSpaceMixin(TeachableMixin):
     def _find_space(
         self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
     ) -> LinearSpace:
-        """The columns of X, or the leading directions of a kernel's feature space."""
+        """Return the columns of X, or the leading directions of a kernel's feature space."""
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
-            return directions_of(found, found.extension(self.extension, self.n_neighbors))
-        space = call_once(columns_as_space, X, rng)
-        if not _all_equal(X, space):
+            return find_directions(found, found.extension(self.extension, self.n_neighbors))
+        space = call_once(find_columns, X, rng)
+        if not _are_rows_equal(X, space):
             return space
         notice(
             "all rows of X coincide: the pairs say nothing, and the "
@@ -455,9 +467,10 @@ class LinearInSpaceMixin(TeachableMixin):
         )
         return replace(space, covariance=np.zeros_like(space.covariance))
 
-    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+    def _check_rows(self, X: Any, *, reset: bool = False) -> Rows:
+        """Check rows for the columns of X or for the kernel."""
         if self.kernel is None:
-            return super()._checked(X, reset=reset)
+            return super()._check_rows(X, reset=reset)
         return check_rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:

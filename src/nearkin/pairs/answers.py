@@ -111,7 +111,7 @@ class Answerer(NamedTuple):
 
 
 def advise_on_answerers(answerers: list[Answerer]) -> str:
-    """Say in a sentence or two who should be looked at; empty if nobody answered."""
+    """Advise in a sentence or two whose answers to look at; empty if nobody answered."""
     if not answerers:
         return ""
     reversed_ = [one for one in answerers if one.wrong.low > 0.5]
@@ -134,8 +134,8 @@ def advise_on_answerers(answerers: list[Answerer]) -> str:
     return " ".join(said) or "Nobody stands out."
 
 
-def table(answerers: list[Answerer]) -> str:
-    """Write a line for each answerer, the least reliable last, and what follows."""
+def format_answerers(answerers: list[Answerer]) -> str:
+    """Format error rates as a text table, least reliable last, with :func:`advise_on_answerers`."""
     shown = answerers[-_MOST_LISTED:]
     width = max(len("who"), *(len(one.name) for one in shown))
     lines = [f"  {'who':{width}}  answers  wrong, with 90 % interval"]
@@ -145,8 +145,8 @@ def table(answerers: list[Answerer]) -> str:
     return "\n".join([*lines, advise_on_answerers(answerers)])
 
 
-def as_html(answerers: list[Answerer]) -> str:
-    """Write the table for notebooks, with all answerers."""
+def format_answerers_as_html(answerers: list[Answerer]) -> str:
+    """Format the error rates of all answerers as an HTML table for notebooks."""
     head = "<tr><th>who</th><th>answers</th><th>wrong, with 90 % interval</th></tr>"
     body = "".join(
         f"<tr><td>{escape(one.name)}</td><td>{one.n_answers}</td><td>{one.wrong}</td></tr>"
@@ -156,7 +156,7 @@ def as_html(answerers: list[Answerer]) -> str:
 
 
 def _join_names(some: list[Answerer]) -> str:
-    """Name the last of some answerers in a sentence."""
+    """Join the names of the last three answerers for a sentence, and count the others."""
     names = [one.name for one in some[-_MOST_NAMED:]]
     if len(some) > _MOST_NAMED:
         return f"{', '.join(names)} and {len(some) - _MOST_NAMED} more"
@@ -189,14 +189,14 @@ class _Belief(NamedTuple):
     told: Floats
 
 
-def judge(
+def estimate_truth_and_errors(
     pair: Ints, same: Mask, who: Ints, links: Ints, before: Floats | None = None
 ) -> AnswerEstimates:
     """Estimate which pairs are the same and how often each answerer errs, in turn to convergence.
 
-    Answer i, by ``who[i]``, says of pair ``pair[i]`` that it is the ``same``. The pairs are in
-    ``links``, each once, the smaller row first; ``before`` is the probability that each is the same
-    by something else than answers, ½ by default and where it is NaN.
+    Answer i, by ``who[i]``, says of pair ``pair[i]`` whether it is the ``same``. The pairs are in
+    ``links``, of shape (k, 2), each once, the smaller row first; ``before`` is the prior
+    probability that each is the same, ½ by default and where it is NaN.
 
     O(a + t) time for each round, with a answers and t triangles of pairs, 50 for each pair at most;
     some dozens of rounds for the interval of each answerer.
@@ -214,19 +214,19 @@ def judge(
 
 
 def _converge(known: _Known) -> _Belief:
-    """Alternate from usual error rates until rates and chances converge."""
+    """Estimate error rates and chances of the pairs, starting from usual error rates."""
     usual = np.full(len(known.n_answers), _IMAGINED_ANSWERS[0] / sum(_IMAGINED_ANSWERS))
     belief = _Belief(usual, expit(known.odds), np.zeros(known.triangles.shape))
     # Most are right more often than not; only then is it seen who is not.
     for most in (0.5, _MOST_CERTAIN):
-        belief = _alternate(known, belief, most)
+        belief = _iterate(known, belief, most)
     return belief
 
 
-def _alternate(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
-    """Update chances and rates in turn until both converge; rates go up to ``most``.
+def _iterate(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
+    """Update chances and rates in turn until both converge; no rate exceeds ``most``.
 
-    The rate of the answerer ``held`` stays as it is.
+    The rate of the answerer number ``held`` stays as it is.
     """
     wrong, chance, told = belief
     rate = None if held is None else wrong[held]
@@ -241,7 +241,10 @@ def _alternate(known: _Known, belief: _Belief, most: float, held: int | None = N
 
 
 def _update_chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats, Floats]:
-    """Chance that each pair is the same by these rates, and what triangles tell then."""
+    """Return each pair's chance to be the same by these rates, and the triangles' log-odds.
+
+    ``told``, of shape (t, 3), is what each triangle says of its three pairs, as log-odds.
+    """
     said = np.bincount(known.pair, known.sign * -logit(wrong)[known.who], len(known.odds))
     heard = np.bincount(known.triangles.ravel(), told.ravel(), len(known.odds))
     odds = known.odds + said + _FROM_TRIANGLES * heard
@@ -251,23 +254,24 @@ def _update_chances(known: _Known, wrong: Floats, told: Floats) -> tuple[Floats,
 
 
 def _count_mistakes(known: _Known, chance: Floats) -> Floats:
-    """Expected number of wrong answers of each answerer."""
+    """Expected number of wrong answers of each answerer, given chances of the pairs."""
     mistaken = 0.5 - known.sign * (chance[known.pair] - 0.5)
     return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
 
 
 def _update_rates(known: _Known, chance: Floats) -> Floats:
-    """Most likely rates by these chances."""
+    """Most likely error rate of each answerer, given chances of the pairs."""
     wrong, right = _IMAGINED_ANSWERS
     most = _count_mistakes(known, chance) + wrong - 1
     return np.asarray(most / (known.n_answers + wrong + right - 2))
 
 
 def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
-    r"""A rate with its interval: median and tails of its likelihood, the other rates at their best.
+    r"""Estimate the error rate of answerer ``who`` with its interval, by profile likelihood.
 
-    The slope of the log-likelihood along :math:`\theta`, the log-odds of the rate, is what the
-    expected mistakes, m of n answers, are more than the rate asks for (Fisher's identity):
+    The value is the median of the likelihood. The slope of its logarithm along :math:`\theta`, the
+    log-odds of the rate, is what the expected mistakes, m of n answers, are more than the rate asks
+    for (Fisher's identity):
     :math:`m + a - (n + a + b) \sigma(\theta)`, with Beta(a, b) before. Truth that is not certain
     follows the rate, so that m does, and the likelihood is as flat as it should be.
     """
@@ -283,9 +287,9 @@ def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate
 
 
 def _follow_likelihood(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
-    """Follow the log-likelihood of a rate from its maximum to one side.
+    """Trace the profile log-likelihood of an error rate from its maximum to one side.
 
-    Rows are log-odds of the rate, log-likelihoods there, and slopes.
+    Returns rows of log-odds of the rate, log-likelihood, and its slope.
     """
     wrong, right = _IMAGINED_ANSWERS
     place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
@@ -301,11 +305,11 @@ def _follow_likelihood(known: _Known, belief: _Belief, who: int, step: float) ->
         slope, place, step = here, place + step, step * _GROWTH
         rates = belief.wrong.copy()
         rates[who] = np.clip(expit(place), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
-        belief = _alternate(known, belief._replace(wrong=rates), _MOST_CERTAIN, held=who)
+        belief = _iterate(known, belief._replace(wrong=rates), _MOST_CERTAIN, held=who)
 
 
 def _find_triangles(links: Ints) -> Ints:
-    """Find three pairs that form a triangle, (t, 3) numbers of pairs; 50 for a pair at most."""
+    """Find triangles among the pairs, as pair numbers of shape (t, 3); 50 for a pair at most."""
     n = int(links.max(initial=-1)) + 1
     numbers = np.arange(len(links)) + 1
     both = (np.concatenate([numbers] * 2), np.concatenate([links.T, links.T[::-1]], axis=1))
@@ -324,9 +328,10 @@ def _find_triangles(links: Ints) -> Ints:
 
 
 def _combine_triangles(odds: Floats) -> Floats:
-    """Log-odds of each pair of a triangle by those of the two others, as columns.
+    """Log-odds of each pair of a triangle by those of the two others, of shape (t, 3).
 
-    If both are the same, so is it; if one is, it is not; if neither is, nothing is said.
+    If both others are the same, so is the pair; if one is, it is not; if neither is, nothing is
+    said.
     """
     chance = np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
     p, q = np.roll(chance, 1, axis=1), np.roll(chance, 2, axis=1)
@@ -447,7 +452,7 @@ class Answers:
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are, about two different rows."""
+        """Number of answers about two different rows."""
         return len(self._same)
 
     def __repr__(self) -> str:
@@ -460,7 +465,7 @@ class Answers:
         return f"Answers({', '.join(parts)})"
 
     def restrict(self, rows: Mask) -> Answers | None:
-        """Keep answers about rows that a mask marks, as of ``X[rows]``; None if there are none."""
+        """Return the answers about rows of ``X[rows]``, for a mask ``rows``; None without any."""
         kept = np.asarray(rows[self.links].all(axis=1))[self._pair]
         if not kept.any():
             return None
@@ -469,32 +474,32 @@ class Answers:
         return Answers(ends, self._same[kept], names, n_rows=int(rows.sum()))
 
     @cached_property
-    def _alone(self) -> Agreement:
-        """What the answers come to by themselves, estimated once."""
+    def _own_agreement(self) -> Agreement:
+        """Agreement of the answers by themselves, estimated once."""
         return self.agreed()
 
     @property
     def pairs(self) -> Pairs:
-        """What the answers come to, before anything is learned."""
-        return self._alone.pairs
+        """Must-links and cannot-links that the answers agree on, before a metric is learned."""
+        return self._own_agreement.pairs
 
     @property
     def tell_nothing(self) -> bool:
-        """Whether they contradict each other so that nothing follows from them."""
+        """Whether the answers contradict each other so much that nothing follows from them."""
         return bool(_join_weights(self.pairs).mean() < LEAST_TELLING)
 
     @property
     def telling(self) -> Pairs:
-        """What the answers come to where they tell something: metrics can be judged by it."""
+        """Those of ``pairs`` that are certain enough for metrics to be judged by."""
         return self.pairs.subset(_join_weights(self.pairs) >= LEAST_TELLING)
 
     @property
     def answerers(self) -> list[Answerer]:
-        """How often each is wrong, by the answers alone."""
-        return self._alone.answerers
+        """Error rate of each answerer, from the answers alone, the most reliable first."""
+        return self._own_agreement.answerers
 
     def agreed(self, before: Floats | None = None) -> Agreement:
-        """What the answers come to, beside something else that is known.
+        """Estimate pairs and error rates from the answers and a prior probability of each pair.
 
         Parameters
         ----------
@@ -511,7 +516,7 @@ class Answers:
         >>> answers.agreed(before=np.array([0.1])).pairs
         Pairs(0 must-links, 1 cannot-link)
         """
-        found = judge(self._pair, self._same, self._who, self.links, before)
+        found = estimate_truth_and_errors(self._pair, self._same, self._who, self.links, before)
         # What is right with probability p tells (2 p - 1)² of what a certain answer tells.
         sure = np.maximum((2 * found.chance_same - 1) ** 2, _LEAST_WEIGHT)
         must = found.chance_same >= 0.5

@@ -29,7 +29,7 @@ LARGEST_END = 2**31 - 1
 
 
 def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Ints:
-    """Draw distinct numbers below ``population``, in memory that grows with ``count`` alone."""
+    """Draw ``count`` distinct numbers below ``population``, in memory that grows with ``count``."""
     if count == population:
         return np.arange(population)
     if 2 * count > population:
@@ -42,13 +42,13 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
 
 
 def draw_links(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> Ints:
-    """Draw about so many pairs of different rows, as an array of shape (k, 2)."""
+    """Draw ``count`` random pairs of rows, and drop those of a row with itself: shape (k, 2)."""
     links = rng.randint(n_rows, size=(count, 2))
     return np.asarray(links[links[:, 0] != links[:, 1]])
 
 
 def sort_distinct(values: Ints) -> Ints:
-    """Sort numbers from 0, and keep each once."""
+    """Return the distinct values of an array of numbers from 0, sorted."""
     if values.size > _FEW and values.max() < _TABLE * values.size:
         seen = np.zeros(int(values.max()) + 1, dtype=bool)
         seen[values.ravel()] = True
@@ -59,7 +59,7 @@ def sort_distinct(values: Ints) -> Ints:
 
 
 def find_positions(values: Ints, among: Ints) -> Ints:
-    """Find positions of numbers in a sorted array that has all of them."""
+    """Positions of ``values`` in the sorted array ``among``, which has all of them."""
     if values.size <= _FEW or among[-1] >= _TABLE * values.size:
         return np.asarray(np.searchsorted(among, values))
     place = np.empty(int(among[-1]) + 1, dtype=np.int64)  # a look is faster than a search
@@ -68,7 +68,10 @@ def find_positions(values: Ints, among: Ints) -> Ints:
 
 
 def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
-    """Return a function that finds positions of numbers in ``chosen``, each once there, or −1."""
+    """Return a function from numbers to their positions in ``chosen``, −1 for others.
+
+    Each number is in ``chosen`` at most once.
+    """
     largest = int(chosen.max(initial=-1))
     if len(chosen) > _FEW and largest < _TABLE * len(chosen):
         place = np.full(largest + 2, -1)
@@ -77,25 +80,26 @@ def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
     order = np.argsort(chosen)
     ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
 
-    def found(numbers: Ints) -> Ints:
+    def look_up(numbers: Ints) -> Ints:
+        """Positions of numbers in ``chosen``, or −1."""
         at = np.searchsorted(ascending[:-1], numbers)
         return np.where(ascending[at] == numbers, positions[at], -1)
 
-    return found
+    return look_up
 
 
 def number_by_appearance(numbers: NDArray[np.integer]) -> Ints:
-    """Renumber groups from 0, in the order of first appearance."""
+    """Renumber group numbers from 0, in the order in which groups first appear."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
     return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
 def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
-    """Convert running numbers to pairs inside blocks of consecutive positions, and their blocks.
+    """Convert running numbers to pairs of positions in one block, (k, 2), and block numbers, (k,).
 
-    Those inside the first block are numbered first, and so on; inside a block (0, 1) comes first,
-    then (0, 2), (1, 2), (0, 3), ...
+    Blocks are runs of consecutive positions. Pairs inside the first block are numbered first;
+    inside a block (0, 1) comes first, then (0, 2), (1, 2), (0, 3), ...
     """
     block, local = _split_numbers(numbers, sizes * (sizes - 1) // 2)
     # The rounded root may be one off either way: start one above, and come down in integers.
@@ -109,21 +113,24 @@ def list_pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, N
 def list_pairs_across(
     numbers: Ints, starts: Ints, sizes: Ints, other_starts: Ints, other_sizes: Ints
 ) -> tuple[Ints, NDArray[np.intp]]:
-    """Convert running numbers to pairs between two blocks of positions each, and which blocks."""
+    """Convert running numbers to pairs of positions in two blocks, and numbers of block pairs.
+
+    Block pair b joins positions from ``starts[b]`` with positions from ``other_starts[b]``.
+    """
     block, local = _split_numbers(numbers, sizes * other_sizes)
     first, second = np.divmod(local, other_sizes[block])
     return np.column_stack([starts[block] + first, other_starts[block] + second]), block
 
 
 def _split_numbers(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
-    """Split running numbers, by counts of blocks, into the block and the number inside it."""
+    """Split running numbers into the block and the number inside it; ``counts`` are block sizes."""
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
 
 
 def keys_of(pairs: NDArray[np.integer]) -> Ints:
-    """Encode each unordered pair of numbers below 2³¹ as one integer."""
+    """Encode unordered pairs of numbers below 2³¹, of shape (k, 2), as one integer key each."""
     keys = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
     keys <<= 31
     keys |= np.maximum(pairs[:, 0], pairs[:, 1])
@@ -131,7 +138,7 @@ def keys_of(pairs: NDArray[np.integer]) -> Ints:
 
 
 def ends_of(keys: Ints) -> Ints:
-    """Decode the pairs that :func:`keys_of` encoded."""
+    """Decode keys of :func:`keys_of` to pairs of shape (k, 2), the smaller number first."""
     return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])
 
 
@@ -179,40 +186,40 @@ class PairGroups:
 
     @property
     def count(self) -> int:
-        """How many groups there are."""
+        """Number of groups."""
         return int(self.number.max(initial=-1)) + 1
 
     @cached_property
     def differing(self) -> Ints:
-        """Keys of the groups that differ, see :func:`keys_of`."""
+        """Keys (:func:`keys_of`) of the pairs of groups between which there is a cannot-link."""
         return np.unique(keys_of(self.cannot))
 
     @property
     def contradicted(self) -> Mask:
-        """Whether each cannot-link is between rows of one group."""
+        """Mask of the cannot-links whose two rows are in one group."""
         return np.asarray(self.cannot[:, 0] == self.cannot[:, 1])
 
     def of(self, rows: Ints) -> Ints:
-        """Group of each row, in any shape; −1 for a row that no pair names."""
+        """Group number of each row, in the shape of ``rows``; −1 for a row that no pair names."""
         place = np.searchsorted(self.points, rows)
         named = np.append(self.points, -1)[place] == rows
         return np.where(named, np.append(self.number, -1)[place], -1)
 
     def alike(self, links: Ints) -> Mask:
-        """Whether the two rows of each pair are alike, as given or inferred."""
+        """Mask of the pairs whose rows are in one group, so alike as given or inferred."""
         ends = self.of(links)
         return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
 
     def differ(self, links: Ints) -> Mask:
-        """Whether the two rows of each pair differ, as given or inferred.
+        """Mask of the pairs between whose groups there is a cannot-link.
 
-        Both may be: anything follows from a contradiction.
+        A pair may also be alike: anything follows from a contradiction.
         """
         ends = self.of(links)
         return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
 
     def tell(self, links: Ints) -> Mask:
-        """Whether each pair is known to be alike or to differ, as given or inferred."""
+        """Mask of the pairs that are known to be alike or to differ, as given or inferred."""
         return self.alike(links) | self.differ(links)
 
 
@@ -227,9 +234,9 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
 
 
 def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
-    """Find rows that must-links or a shared class tie together, and the group number of each.
+    """Row numbers that must-links or a shared class tie to others, and the group of each.
 
-    Groups are those of must-links, with all labelled rows of a class in one; class −1 is unknown.
+    All labelled rows of a class are in one group; class −1 is unknown.
     """
     links = [must_link]
     if classes is not None:
@@ -246,7 +253,7 @@ def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tupl
 
 
 def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
-    """Spread class numbers along must-links; −1 where unknown.
+    """Give rows without a label the class that their must-linked group has; −1 stays unknown.
 
     Labelled rows keep theirs; others in a group with several labels stay unknown.
     """
@@ -264,7 +271,7 @@ def spread_labels(classes: NDArray[np.integer], groups: PairGroups) -> Ints:
 def infer_pairs(
     groups: PairGroups, must: tuple[Ints, Doubles], cannot: tuple[Ints, Doubles], max_pairs: int
 ) -> tuple[Any, ...]:
-    """List given and inferred pairs: must-links, their weights, cannot-links and theirs.
+    """Return given and inferred must-links, their weights, cannot-links, and their weights.
 
     Weights are as :meth:`nearkin.Pairs.closure` says; more than ``max_pairs`` are refused.
     """
@@ -330,7 +337,10 @@ def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) 
 def normalise_pairs(
     pairs: Ints, weights: Doubles, *, keep_first: bool = False
 ) -> tuple[Ints, Doubles]:
-    """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
+    """Put the smaller row of each pair first, sort, and drop duplicates; return pairs and weights.
+
+    Of several weights of a pair the largest stays, or with ``keep_first`` the first.
+    """
     if len(pairs) and pairs.max() > LARGEST_END:
         links = np.sort(pairs, axis=1)  # two row numbers do not fit in one key
         order = np.lexsort(links.T[::-1])
@@ -344,13 +354,13 @@ def normalise_pairs(
 
 
 def normalise_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-    """Sort triplets, and keep each once with its larger weight."""
+    """Sort triplets and drop duplicates; return triplets and the largest weight of each."""
     order = np.lexsort(triplets.T[::-1])
     return _merge_equal(triplets[order], weights[order])
 
 
 def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tuple[Ints, Doubles]:
-    """Keep each of sorted pairs or triplets once, with the first or the largest of its weights."""
+    """Drop duplicates of sorted pairs or triplets; keep the largest or the first weight of each."""
     fresh = np.ones(len(links), dtype=bool)
     fresh[1:] = (links[1:] != links[:-1]).any(axis=1)
     firsts = np.flatnonzero(fresh)
@@ -362,12 +372,12 @@ def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tup
 
 
 def build_graph(links: NDArray[np.integer], n_nodes: int) -> Any:
-    """Build the adjacency matrix, with an arc from the first to the second end of each link."""
+    """Sparse adjacency matrix with an arc from the first to the second node of each link."""
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 
 def _find_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
-    """Find the way between two nodes of a tree whose nodes rank above their parents."""
+    """Nodes on the way between two nodes of a tree, whose nodes rank above their parents."""
     up, down = [start], [end]
     while up[-1] != down[-1]:
         # The higher ranked of two nodes is no ancestor of the other, so the way goes up from it.
@@ -413,7 +423,7 @@ class CirclesOfTriplets:
     closing: list[tuple[int, int]]  # ends of the arcs without which there is no circle
 
     def circle(self, near: int, far: int) -> TripletCircle:
-        """Find the shortest circle that an arc closes."""
+        """Find the shortest circle that the arc from ``near`` to ``far`` closes."""
         _, parents = breadth_first_order(self.before, far, directed=True)
         way = [near]
         while way[-1] != far:
@@ -424,7 +434,7 @@ class CirclesOfTriplets:
 
 
 def find_circles(triplets: Ints) -> CirclesOfTriplets:
-    """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
+    """Find circles of triplets, which no distances can satisfy; O(k) time for k triplets."""
     ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
     near, far, n = _number_pairs(ends)
     graph = build_graph(np.column_stack([near, far]), n)
@@ -437,7 +447,7 @@ def find_circles(triplets: Ints) -> CirclesOfTriplets:
 
 
 def _number_pairs(ends: Ints) -> tuple[Ints, Ints, int]:
-    """Number the pairs that keys stand for, nearer and farther ones, and count them."""
+    """Number the pairs with these keys: nearer ones, farther ones, and how many there are."""
     pairs, numbers = np.unique(ends, return_inverse=True)
     near, far = numbers.reshape(ends.shape)
     return near, far, len(pairs)
@@ -463,7 +473,7 @@ def _find_backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
 
 
 def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]:
-    """Find triplets nearer to what differs than to what is alike, by pairs or what follows."""
+    """Messages about triplets whose nearer row differs while the farther is alike, by the pairs."""
     if not len(triplets):
         return []
     near, far = triplets[:, [0, 1]], triplets[:, [0, 2]]
@@ -475,7 +485,7 @@ def find_triplets_against_pairs(triplets: Ints, groups: PairGroups) -> list[str]
 
 
 def find_triplets_against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
-    """Find triplets that are said to be nearer to another class than to their own."""
+    """Messages about triplets whose farther row is of the anchor's class, the nearer of another."""
     a, b, c = classes[triplets].T
     wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)
     return [

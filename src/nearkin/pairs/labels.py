@@ -23,7 +23,7 @@ MOST_LISTED = 10_000_000
 
 
 def number_classes(y: Any) -> NDArray[np.int64]:
-    """Number the classes of n labels from 0; −1 where a label is unknown.
+    """Number the classes of n labels from 0, as an array of shape (n,), −1 where unknown.
 
     Labels are whole numbers, strings, booleans, dates or other hashable objects. Negative numbers,
     None, NaN, NaT, pandas.NA, blank strings and what a masked array hides mean unknown. Labels −1
@@ -42,14 +42,14 @@ def number_classes(y: Any) -> NDArray[np.int64]:
 
 
 def find_known_rows(y: Any) -> NDArray[np.bool_]:
-    """Find the rows whose label is known, as a mask; -1 is unknown whatever others there are."""
+    """Mask of the rows whose label is known; −1 is unknown even beside 1 alone."""
     return np.asarray(_number_labels(as_labels(y)) >= 0)
 
 
 def replace_signs(y: Any) -> Any:
-    """Write None for unknown labels if there are both -1 and 1.
+    """Return labels with None for unknown ones if both −1 and 1 are among them.
 
-    So a part that has no other label does not look as if -1 were a class.
+    So a fold that has only labels −1 and 1 is not refused by :func:`number_classes`.
     """
     classes, labels = number_classes(y), as_labels(y).astype(object)
     if not {-1, 1} <= {label for label in labels if isinstance(label, Real)}:
@@ -59,7 +59,7 @@ def replace_signs(y: Any) -> Any:
 
 
 def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Number the classes of a part of the rows from 0 without gaps; −1 where unknown."""
+    """Number the classes that are left in a part of the rows from 0, without gaps; −1 stays."""
     found = np.full(len(classes), -1, dtype=np.int64)
     known = np.flatnonzero(classes >= 0)
     found[known] = np.unique(classes[known], return_inverse=True)[1]
@@ -67,7 +67,7 @@ def renumber_classes(classes: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def as_labels(y: Any) -> NDArray[Any]:
-    """Convert labels to an array on the host, masked if they are."""
+    """Convert labels to a NumPy array, masked if they are masked."""
     if backends.library(y) is not None:
         backends.refuse_stranded(y, "y")
         y = backends.to_numpy(y)
@@ -78,7 +78,7 @@ def as_labels(y: Any) -> NDArray[Any]:
 
 
 def _are_signs(labels: NDArray[Any]) -> bool:
-    """Whether -1 and 1 are the only numbers, and nothing else is known."""
+    """Whether the known labels are −1 and 1, both and nothing else."""
     if labels.dtype.kind == "O":
         numbers = {label for label in labels if isinstance(label, Real) and label == label}
         return numbers == {-1, 1} and all(
@@ -90,7 +90,7 @@ def _are_signs(labels: NDArray[Any]) -> bool:
 
 
 def _number_labels(labels: NDArray[Any]) -> NDArray[np.int64]:
-    """Number the classes of labels, −1 where unknown; -1 never is a class."""
+    """Number the classes of an array of labels from 0, −1 where unknown; −1 and 1 are allowed."""
     classes = np.full(len(labels), -1, dtype=np.int64)
     known = np.flatnonzero(~np.ma.getmaskarray(labels))
     labels = np.asarray(labels)[known]
@@ -123,7 +123,7 @@ def _number_labels(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
-    """Label of each class; its number if labels do not name two of them at least."""
+    """Label of each class, or its number if the labels name fewer than two classes."""
     if classes is None or classes.max() < 1:
         return np.arange(n_classes)
     labels = as_labels(y)
@@ -134,10 +134,11 @@ def name_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) ->
 def draw_class_pairs(
     classes: NDArray[np.int64], wanted: int | None, kind: str, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw pairs of rows of one class and of two, uniformly and without replacement.
+    """Draw row pairs within classes (must-links) and between them (cannot-links), as two arrays.
 
-    Classes are −1 where unknown; ``wanted`` is None for all pairs there are. ``kind`` "both" draws
-    half of each, the odd one a must-link; where one kind has too few pairs the other fills up.
+    Without replacement, uniformly in each kind. Classes are −1 where unknown; ``wanted`` is None
+    for all pairs there are. ``kind`` "both" draws half of each, the odd one a must-link; where one
+    kind has too few pairs the other fills up.
     """
     if kind not in ("both", "must", "cannot"):
         raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
@@ -178,7 +179,10 @@ def draw_class_pairs(
 
 
 def check_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Names of the classes of a classifier's labels, and each row's class number, −1 if unknown."""
+    """Return the names of a classifier's classes, sorted, and each row's class, −1 if unknown.
+
+    Fewer than two classes are refused.
+    """
     if y is None:
         raise InputError("a classifier requires y to be passed, but the target y is None.")
     labels = as_labels(y)
@@ -233,7 +237,7 @@ class PartlyLabelled(ClassifierMixin):
 
 
 def _is_known(label: Any) -> bool:
-    """Whether a label of any type says which class a row is of."""
+    """Whether a label is none of the values that mean unknown."""
     if label is None or (isinstance(label, Real) and label < 0):
         return False
     if isinstance(label, str | bytes):

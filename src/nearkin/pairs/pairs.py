@@ -66,7 +66,7 @@ _PARTS = (
 
 
 def find_first(bad: Mask | np.bool_) -> int | None:
-    """Find the position of the first true value, or None."""
+    """Position of the first true value of a mask, or None."""
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -76,7 +76,7 @@ def as_tuple(pair: NDArray[Any]) -> tuple[Any, ...]:
 
 
 def check_count(value: object, name: str, *, least: int) -> int:
-    """Check an argument that is an integer, ``least`` or more."""
+    """Return a parameter as an int; refuse one that is no integer or below ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputTypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
@@ -85,7 +85,10 @@ def check_count(value: object, name: str, *, least: int) -> int:
 
 
 def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> Ints:
-    """Check pairs (or triplets) of row numbers; errors name the ``item``, as "must_link pair"."""
+    """Return pairs of row numbers, or triplets with ``width=3``, as an int64 array (k, width).
+
+    Errors call one of them ``item``, for example "must_link pair".
+    """
     right = _RIGHT[width]
     try:
         array = np.asarray(values)
@@ -126,7 +129,7 @@ def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> I
 
 
 def _are_scalars(entry: Any, count: int) -> bool:
-    """Whether an entry is so many plain values."""
+    """Whether an entry is a sequence of ``count`` plain values."""
     return hasattr(entry, "__len__") and len(entry) == count and all(map(np.isscalar, entry))
 
 
@@ -136,7 +139,7 @@ def _is_whole(value: object) -> bool:
 
 
 def check_pair_weights(values: Any, count: int, item: str) -> Doubles:
-    """Check the weights of ``count`` pairs; errors name the ``item``, as "weight of frame row"."""
+    """Return the weights of ``count`` pairs as float64, ones for None; errors name the ``item``."""
     if values is None:
         return np.ones(count)
     array = np.asarray(values)
@@ -175,7 +178,10 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
 
 
 def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
-    """Count how many of each kind, must-links first, a share or a number sets aside for testing."""
+    """Number of test pairs of each kind, for a ``test_size`` that is a share or a number.
+
+    ``sizes`` are how many pairs there are of each kind, must-links first.
+    """
     n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
@@ -196,7 +202,7 @@ def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
 
 
 def _check_row_numbers(rows: Any, n_rows: int | None) -> Ints:
-    """Check rows of X, given by number, each once, or as a mask; return numbers."""
+    """Return row numbers of X, given as distinct numbers or as a mask."""
     chosen = np.asarray(rows)
     if chosen.ndim != 1:
         raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
@@ -218,17 +224,17 @@ def _check_row_numbers(rows: Any, n_rows: int | None) -> Ints:
 
 
 def normalise_answer(cell: Any) -> str:
-    """Normalise a cell to a key of :data:`ANSWERS`; None is empty."""
+    """Turn a cell into text as :data:`ANSWERS` has it; None becomes empty."""
     return "" if cell is None else str(cell).strip().lower()
 
 
 def read_frame(
     frame: Any, ids: Any, n_rows: int | None, by: str | None = None
 ) -> tuple[Ints, Mask, Doubles, list[Any], int | None]:
-    """Read the ends, kinds and weights of the pairs in a dataframe, and how many rows X has.
+    """Read pairs (k, 2), same (k,), weights (k,), names and n_rows from a dataframe of pairs.
 
-    Rows that say nothing of ``same`` are left out: whoever answered was unsure. With ``by``, a
-    column that says who answered, these names are read in place of weights.
+    Rows whose answer is "unsure" are left out. ``by`` is the column that says who answered, by
+    default none; with it names are read in place of weights.
     """
     needed = ("left", "right", "same")
     table = _wrap_frame(frame, needed if by is None else (*needed, by))
@@ -248,7 +254,7 @@ def read_frame(
 def read_triplets(
     frame: Any, ids: Any, n_rows: int | None
 ) -> tuple[Ints, Doubles, int | None] | None:
-    """Read the triplets in a dataframe, their weights and how many rows X has; None if of pairs."""
+    """Read triplets (k, 3), weights (k,) and n_rows from a dataframe; None if it has pairs."""
     table = _wrap_frame(frame)
     missing = [name for name in TRIPLET if name not in table.columns]
     if len(missing) == len(TRIPLET):
@@ -263,7 +269,7 @@ def read_triplets(
 
 
 def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
-    """Wrap a data frame with these columns; raise if it is none, or one is missing."""
+    """Wrap a data frame by narwhals; raise if it is none, or lacks a needed column."""
     refuse_non_tables(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
@@ -280,7 +286,10 @@ def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
 def _read_rows_and_weights(
     table: nw.DataFrame[Any], names: tuple[str, ...], ids: Any, n_rows: int | None
 ) -> tuple[Ints, Doubles, int | None]:
-    """Read row numbers of some columns, side by side, the weights, and how many rows X has."""
+    """Read row numbers from the columns ``names``, (k, columns), weights (k,), and n_rows.
+
+    With ``ids`` the cells are looked up there.
+    """
     for name in (*names, "weight"):
         nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
         if (row := find_first(nulls)) is not None:
@@ -308,7 +317,7 @@ def _read_rows_and_weights(
 
 
 def _parse_answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
-    """Parse answers: masks of those that say the same, and of those that say anything."""
+    """Parse a column of answers: a mask of those that say the same, and of those that are sure."""
     told, nulls = column.to_list(), column.is_null().to_list()
     said = ["" if null else normalise_answer(cell) for cell, null in zip(told, nulls, strict=True)]
     if (
@@ -345,7 +354,7 @@ def index_ids(ids: Any) -> dict[Hashable, int]:
 
 
 def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, int]) -> Ints:
-    """Look up the row numbers of columns of identifiers, side by side."""
+    """Look up identifiers of several columns: row numbers of shape (k, columns)."""
     every_name = itertools.chain.from_iterable(columns.values())
     unknown = list(dict.fromkeys(name for name in every_name if name not in position))
     if unknown:
@@ -358,7 +367,7 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
 
 
 def _refuse_unscorable_cut() -> None:
-    """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
+    """Raise if scikit-learn would fit on a part of the pairs, and score without any.
 
     Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
     into NaN.
@@ -382,7 +391,7 @@ def _refuse_unscorable_cut() -> None:
 
 
 def _normalise(must: _Kind, cannot: _Kind, closer: _Kind) -> tuple[Any, ...]:
-    """Must-links, their weights, cannot-links and triplets likewise, all in normal form."""
+    """Return the parts of :class:`Pairs`, but for ``n_rows``, in normal form."""
     return *normalise_pairs(*must), *normalise_pairs(*cannot), *normalise_triplets(*closer)
 
 
@@ -481,12 +490,12 @@ class Pairs:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        """What :data:`_PARTS` names."""
+        """Values of the attributes that :data:`_PARTS` names."""
         return (*(part for kind in self._kinds for part in kind), self.n_rows)
 
     @property
     def _kinds(self) -> tuple[_Kind, _Kind, _Kind]:
-        """Must-links, cannot-links and triplets, with their weights."""
+        """Must-links, cannot-links and triplets, each with its weights."""
         return (
             (self.must_link, self.must_weight),
             (self.cannot_link, self.cannot_weight),
@@ -494,14 +503,14 @@ class Pairs:
         )
 
     def _fill(self, *parts: Any) -> None:
-        """Set and seal what :data:`_PARTS` names."""
+        """Set the attributes that :data:`_PARTS` names, with arrays made read-only."""
         for array in parts[:6]:
             array.setflags(write=False)
         self.__dict__.update(zip(_PARTS, parts, strict=True))
 
     @classmethod
     def _of_normalised(cls, *parts: Any) -> Pairs:
-        """Make pairs of parts that are in normal form already."""
+        """Make Pairs of values for :data:`_PARTS` that are in normal form already."""
         pairs = cls.__new__(cls)
         pairs._fill(*parts)
         return pairs
@@ -691,7 +700,7 @@ class Pairs:
         return points
 
     def components(self) -> Ints:
-        """Tell which points the must-links tie together.
+        """Number the groups of points that must-links tie together.
 
         Returns
         -------
@@ -708,7 +717,7 @@ class Pairs:
 
     @cached_property
     def groups(self) -> PairGroups:
-        """Groups of rows that must-links tie together, and which of them differ."""
+        """Groups of rows that must-links tie together, and cannot-links between them."""
         return find_groups(self.points, self.must_link, self.cannot_link)
 
     def closure(self, max_pairs: int = MOST_LISTED) -> Pairs:
@@ -736,9 +745,9 @@ class Pairs:
         return self._of_normalised(*found, self.closer, self.closer_weight, self.n_rows)
 
     def as_weak_pairs(self) -> Pairs:
-        """Take each triplet for a must-link with the nearer and a cannot-link with the farther row.
+        """Replace each triplet by a must-link to its nearer and a cannot-link to its farther row.
 
-        For what knows no order of distances. They have half the triplet's weight.
+        For methods that take pairs only. Either has half the triplet's weight.
 
         Examples
         --------
@@ -778,7 +787,7 @@ class Pairs:
         return [*find_contradictions(self.groups, self.must_link, self.cannot_link), *circles]
 
     def check_rows(self, n_rows: int) -> None:
-        """Raise ValueError unless the pairs can speak of an X with this many rows."""
+        """Raise ValueError unless the pairs can refer to an X with this many rows."""
         if self.n_rows is not None and self.n_rows != n_rows:
             remedy = "for X[rows] use pairs.restrict(rows)"
             if self.n_rows < n_rows:
@@ -794,7 +803,7 @@ class Pairs:
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
 
     def extend(self, *, n_rows: int) -> Pairs:
-        """Take the pairs for those of an X with more rows, which were added at its end."""
+        """Return the same pairs for an X to which rows were added at its end."""
         n_rows = check_count(n_rows, "n_rows", least=0)
         if self.n_rows is not None and n_rows < self.n_rows:
             raise InputError(
@@ -837,7 +846,7 @@ class Pairs:
         return self.subset(~in_test), self.subset(in_test)
 
     def subset(self, chosen: ArrayLike) -> Pairs:
-        """Keep some of the pairs, by a boolean for each.
+        """Return some of the pairs and triplets, by a boolean for each.
 
         Parameters
         ----------
@@ -857,7 +866,7 @@ class Pairs:
         return self._of_normalised(*kept, self.n_rows)
 
     def without(self, links: ArrayLike) -> Pairs:
-        """Withdraw pairs, whether they are must-links or cannot-links, or triplets.
+        """Return the pairs without some must-links or cannot-links, or without some triplets.
 
         Parameters
         ----------
@@ -893,6 +902,7 @@ class Pairs:
         place = index_places(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+            """Return the links between chosen rows, renumbered, and their weights."""
             places = place(links)
             kept = (places >= 0).all(axis=1)
             return places[kept], weights[kept]

@@ -63,12 +63,12 @@ class Evidence:
         return self.classes is not None and bool((self.classes >= 0).any())
 
     def restrict(self, rows: NDArray[np.integer]) -> Evidence:
-        """Keep what is known of some rows, as of the rows of ``X[rows]``."""
+        """Return the evidence about ``X[rows]``, with rows and classes renumbered."""
         classes = None if self.classes is None else renumber_classes(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
 
     def share_of_same(self) -> float:
-        """Share of same pairs among all that labels imply, or else among those given, by weight."""
+        """Share of same pairs among all that labels imply, or without labels among those given."""
         if self.classes is not None and self.has_labels:
             sizes = np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
             n = sizes.sum()
@@ -77,7 +77,7 @@ class Evidence:
         return float(same / (same + different))
 
     def counts(self, n_rows: int) -> dict[str, int]:
-        """Count rows, pairs and labels."""
+        """Count rows, pairs, triplets, labels and classes, as ``learned_from_`` shows them."""
         known = () if self.classes is None else self.classes[self.classes >= 0]
         return {
             "rows": int(n_rows),
@@ -90,7 +90,10 @@ class Evidence:
 
 
 def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False) -> None:
-    """Raise if pairs are given as labels, or something else as pairs; or triplets, unless taken."""
+    """Raise if ``y`` is a :class:`Pairs`, if ``pairs`` is none, or has triplets that are not taken.
+
+    ``triplets`` is whether they are; ``name`` is what messages call the argument ``pairs``.
+    """
     if isinstance(y, Pairs):
         raise InputTypeError(
             "pairs must be given by name, as pairs=pairs: the second place is for y"
@@ -110,7 +113,7 @@ def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = Fal
 
 
 def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
-    """Raise if there are triplets, for what takes pairs only: they would be left out silently."""
+    """Raise if there are triplets, which the caller would leave out silently."""
     if len(pairs.closer):
         raise InputError(
             f"{name} has {counted(len(pairs.closer), 'triplet')}, but only must-links and "
@@ -123,11 +126,11 @@ def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
 def gather_evidence(
     n_rows: int, y: Any = None, pairs: Pairs | None = None, *, triplets: bool = False
 ) -> Evidence:
-    """Check labels and pairs against each other and against the number of rows.
+    """Check labels and pairs against each other and the number of rows; return the evidence.
 
-    Raises TypeError or ValueError if there is nothing to learn from, or pairs or labels are for
-    another X, or on triplets unless they are taken; warns (ContradictionWarning) if pairs
-    contradict each other or the labels, which are used as they are: as evidence on both sides.
+    Raises TypeError or ValueError if there is nothing to learn from, if pairs or labels are for
+    another X, or on triplets unless ``triplets`` allows them. Warns (ContradictionWarning) if pairs
+    contradict each other or the labels; these are used as they are, as evidence on both sides.
     """
     check_roles(y, pairs, triplets=triplets)
     if y is None and pairs is None:
@@ -164,10 +167,10 @@ def gather_evidence(
 def revise_evidence(
     evidence: Evidence, n_rows: int, added: Pairs | None, withdrawn: Pairs | None
 ) -> Evidence:
-    """Withdraw some pairs and add others, in this order.
+    """Return the evidence without the ``withdrawn`` pairs and then with the ``added`` ones.
 
-    Nothing may be left: the learner then says what it makes of that. Raises ValueError if pairs are
-    for another X, or were not given before they are withdrawn; warns as :func:`gather_evidence`.
+    Nothing may be left. Raises ValueError if pairs are for another X, or are withdrawn that were
+    not given; warns as :func:`gather_evidence`.
     """
     pairs = evidence.pairs
     if withdrawn is not None:
@@ -189,7 +192,7 @@ def revise_evidence(
 
 
 def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
-    """Find which pairs or triplets are among others, as a mask."""
+    """Mask of the pairs or triplets ``links`` that are among ``others``."""
     if links.shape[1] == 2:
         return np.isin(links @ [n_rows, 1], others @ [n_rows, 1])
     known = set(map(tuple, others.tolist()))
@@ -231,7 +234,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
-    """Warn of a problem by its first case, and how many more there are."""
+    """Warn of a problem with its first case and the number of others."""
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
     notice(message, ContradictionWarning)
@@ -240,10 +243,10 @@ def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
 def draw_example_pairs(
     evidence: Evidence, random_state: Any = None, *, most: int | None = None
 ) -> Pairs:
-    """Add to the given pairs a sample of those that the labels imply.
+    """Return the given pairs and a sample of those that labels imply.
 
-    Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there are;
-    not more than ``most``. Together they weigh as much as there are labelled rows, as in
+    The sample has, of each kind, five pairs for a labelled row, at least 5000, or all that there
+    are; not more than ``most``. Together they weigh as much as there are labelled rows, as in
     :func:`measure_spread`.
     """
     pairs = evidence.pairs
@@ -270,16 +273,17 @@ def draw_example_pairs(
 
 
 def draw_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
-    """Draw up to so many must-links and cannot-links, which weigh as much as all together."""
+    """Sample at most ``most`` must-links and cannot-links each, which keep their kind's weight."""
 
-    def drawn(links: Any, weight: Any) -> tuple[Any, Any]:
+    def sample(links: Any, weight: Any) -> tuple[Any, Any]:
+        """Sample links of one kind, and scale their weights."""
         if len(links) <= most:
             return links, weight
         some = np.sort(rng.choice(len(links), most, replace=False))
         return links[some], weight[some] * (weight.sum() / weight[some].sum())
 
-    must, must_weight = drawn(pairs.must_link, pairs.must_weight)
-    cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
+    must, must_weight = sample(pairs.must_link, pairs.must_weight)
+    cannot, cannot_weight = sample(pairs.cannot_link, pairs.cannot_weight)
     return Pairs(
         must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
     )
@@ -298,12 +302,12 @@ def measure_spread(
     coordinates: Callable[[NDArray[np.integer]], Floats],
     by_labels: tuple[Spread, Spread] | None = None,
 ) -> tuple[Spread, Spread]:
-    """Mean squared difference of must-linked and of cannot-linked points along each direction.
+    """Mean squared difference along each direction, of must-links and of cannot-links.
 
-    ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X; ``by_labels``
-    is what :func:`measure_label_spread` gave for them, if that is known. Labels stand for all pairs
-    they imply. Beside pairs they count together as many pairs as there are labelled rows: their
-    implied pairs grow with the square of that number and would drown what was said explicitly.
+    ``coordinates(rows)`` has shape (len(rows), q) for row numbers of X; ``by_labels`` is what
+    :func:`measure_label_spread` returned for them, if that is known. Labels stand for all pairs
+    they imply, but weigh only as many pairs as there are labelled rows: implied pairs grow with the
+    square of that number and would drown the given ones.
     """
     pairs = evidence.pairs
     at_points = backends.to_numpy(coordinates(pairs.points)).astype(np.float64)
@@ -318,7 +322,7 @@ def measure_spread(
 def _measure_pair_spread(
     at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
 ) -> Spread:
-    """Weighted mean of squared differences over pairs, from coordinates of their points."""
+    """Weighted mean of squared differences over pairs, given coordinates of their points."""
     if len(links) == 0:
         return Spread(np.zeros(at_points.shape[1]), 0.0)
     left, right = np.searchsorted(points, links.T)
@@ -330,7 +334,7 @@ def _measure_pair_spread(
 def measure_label_spread(
     classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
-    """Measure the spread over all pairs that labels imply, in O(n q) time for n labelled rows.
+    """Spreads over all pairs that labels imply, same and different ones, in O(n q) time.
 
     Classes are negative where unknown; ``coordinates`` gives an array of shape (k, q) for k rows of
     X, which may be row numbers.
@@ -359,7 +363,7 @@ def measure_label_spread(
 
 
 def _pool_spreads(a: Spread, b: Spread) -> Spread:
-    """Pool two spreads by their weights."""
+    """Return the mean of two spreads by their weights."""
     weight = a.weight + b.weight
     if weight == 0:
         return a

@@ -50,12 +50,11 @@ _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
-    """Group rows so that the answers are kept; some are broken where they contradict one another.
+    """Cluster the rows such that the answers are kept, or most where they contradict one another.
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
-    look as good as many small ones: so there is a least number of them, see
-    :func:`estimate_fewest_groups`, and a most, see :func:`estimate_most_groups`. The learner is not
-    changed.
+    look as good as many small ones: so the number of groups is bounded from below and above
+    (:func:`estimate_fewest_groups`, :func:`estimate_most_groups`). The learner is not changed.
     """
     seed = int(rng.randint(np.iinfo(np.int32).max))
     n_rows = int(pairs.n_rows or 0)
@@ -76,10 +75,10 @@ def cluster_by_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Random
 
 
 def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
-    """Estimate the least number of groups by answers and distances.
+    """Estimate the least number of groups from answers and distances.
 
-    Where a share π of all pairs are the same, there are 1 / π groups of one size; distances say
-    what π is, about. Answers have left so many groups apart, of which some are one. Half of the
+    Where a share π of all pairs are the same, there are about 1 / π groups of one size; distances Z
+    (m, q) estimate π. Answers leave so many groups apart, of which some are one. Half of the
     smaller number is taken.
     """
     share = max(estimate_share_of_same(metric, Z, seed), 1e-6)
@@ -87,11 +86,11 @@ def estimate_fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> i
 
 
 def estimate_most_groups(pairs: Pairs) -> int:
-    """Estimate the largest number of groups by answers.
+    """Estimate the largest number of groups from answers.
 
-    A question compares a row with the group that it is likeliest of, so few groups are left apart
-    that are one. Those seen have a share of all rows that is estimated by how many known rows are
-    alone in their group.
+    A question compares a row with its likeliest group, so few groups that are left apart are one.
+    The groups seen have a share of all rows that is estimated from how many known rows are alone in
+    their group (:func:`chance_of_new`).
     """
     sizes = np.bincount(pairs.groups.number)
     return math.ceil(pairs.groups.count / (1 - chance_of_new(sizes)))
@@ -264,16 +263,17 @@ def learn_actively(
             last = learner  # and between questions, a quick one
             learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
-    def learned(pairs: Pairs) -> Any:
+    def learn(pairs: Pairs) -> Any:
+        """Fit a copy of the learner to the pairs and what follows from them."""
         tell = balance_inferred if goal == "clusters" else add_inferred
         return clone(learner).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
     error: BaseException | None = None
     try:
-        while interview.left:
-            size = min(max(batch, len(interview.history) // 4), interview.left)
-            seen = _embed_candidates(learner, X, interview, askable, size, learned, rng)
+        while interview.n_left:
+            size = min(max(batch, len(interview.history) // 4), interview.n_left)
+            seen = _embed_candidates(learner, X, interview, askable, size, learn, rng)
             # For clusters, every answer changes what is best asked next, without a fit between.
             parts = [1] * size if goal == "clusters" else [size]
             if not all(interview.ask(seen, rule, part, rng) for part in parts):
@@ -300,7 +300,7 @@ def learn_actively(
                 metric = last.fit(X, pairs=interview.pairs)
                 metric = metric.relearned(X, add_inferred(interview.pairs, rng))
             else:
-                metric = learned(interview.pairs)
+                metric = learn(interview.pairs)
         except ValueError as refused:
             if not interview.history:
                 raise
@@ -330,23 +330,23 @@ class _Interview:
         self.outlook: Outlook | None = None
 
     @property
-    def left(self) -> int:
-        """How many questions may still be asked."""
+    def n_left(self) -> int:
+        """Number of questions that may still be asked."""
         return self.budget - len(self.history)
 
     @property
     def unsure(self) -> Ints:
-        """Pairs that were answered with None."""
+        """Pairs that were answered with None, of shape (k, 2)."""
         pairs = [(i, j) for i, j, answer in self.history if answer is None]
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def ask(
         self, seen: tuple[Ints, Floats, float], rule: Strategy, n: int, rng: np.random.RandomState
     ) -> bool:
-        """Ask the best n questions in turn by what is known now; False where there is none.
+        """Ask the best n questions in turn, but none that answers in between imply.
 
-        But not what answers in between have settled. ``seen`` are candidate rows, their embedding
-        and its threshold.
+        ``seen`` are candidate rows, their embedding and its threshold. Returns False if there was
+        no question.
         """
         rows, Z, threshold = seen
         scene = make_scene(Z, threshold, rows, self.pairs, self.unsure)
@@ -364,7 +364,7 @@ class _Interview:
         return bool(len(questions))
 
     def show(self) -> None:
-        """Bring the line on standard error up to date."""
+        """Rewrite the line of progress on standard error, if ``verbose``."""
         if self.verbose:
             answers = [answer for *_, answer in self.history]
             same, different, unsure = (answers.count(kind) for kind in (True, False, None))
@@ -375,7 +375,7 @@ class _Interview:
 
 
 def _check_askable(among: ArrayLike | None, n_rows: int) -> Ints:
-    """Check the rows that questions may be about; increasing."""
+    """Return the rows that questions may be about, increasing; refuse fewer than two."""
     if among is None:
         return np.arange(n_rows)
     found = np.unique(np.asarray(among))
@@ -392,7 +392,7 @@ class _AnswerError(InputTypeError):
 
 
 def _check_answer(answer: Any, i: int, j: int) -> bool | None:
-    """Give an oracle's answer as a bool, or None if it was unsure; raise if it is none."""
+    """Return an oracle's answer as True, False or None for unsure; raise if it is none of them."""
     if answer is None:
         return None
     if isinstance(answer, (bool, np.bool_, Integral)) and answer in (0, 1):
@@ -409,15 +409,18 @@ def _embed_candidates(
     interview: _Interview,
     askable: Ints,
     n: int,
-    learned: Callable[[Pairs], Any],
+    learn: Callable[[Pairs], Any],
     rng: np.random.RandomState,
 ) -> tuple[Ints, Floats, float]:
-    """Candidates, their embedding by what is learned so far or as they are, and its threshold."""
+    """Draw candidate rows: return their numbers, their embedding and its threshold.
+
+    The embedding is that of ``learn(pairs)``, or X itself until both kinds of pairs are known.
+    """
     pairs = interview.pairs
     rows = askable[draw_candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with collect_notices():  # the last fit warns
-            metric = learned(pairs)
+            metric = learn(pairs)
         Z = project_if_wide(metric.transform(access.take(X, rows)), rng)
         return rows, Z, metric.threshold_
     X = access.take(_transform_before_learning(learner, X), rows)
@@ -427,7 +430,7 @@ def _embed_candidates(
 
 
 def _transform_before_learning(learner: Any, X: Any) -> Any:
-    """Rows as the learner sees them: through the transformers that a chain has before it."""
+    """Return rows as the learner sees them: through the transformers before it, as numbers."""
     steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
     for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
         X = clone(step).fit_transform(X)
@@ -438,7 +441,7 @@ def _transform_before_learning(learner: Any, X: Any) -> Any:
 
 
 def _try_outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
-    """What further answers are worth; None where X is nothing that the usual learner can take."""
+    """Predict the gain of further answers; None where ITML cannot take X."""
     try:
         return outlook(_transform_before_learning(learner, X), pairs)
     except (ValueError, TypeError):

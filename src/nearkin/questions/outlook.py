@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from nearkin._types import Floats
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
-from nearkin.learners.teachable import begin_learning, learn_again
+from nearkin.learners.teachable import find_space_only, learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import draw_links, draw_numbers
@@ -92,14 +92,14 @@ class Outlook:
 
     @property
     def gain(self) -> IntervalEstimate | None:
-        """By how much the next ten answers will raise pair AUC on new rows; None if too early."""
+        """Expected gain in pair AUC from the next ten answers; None if it is too early to tell."""
         return None if self.halves is None else self.gain_of(STEP)
 
     def gain_of(self, n_more: float) -> IntervalEstimate:
-        """By how much some more answers will raise pair AUC, about ten of them.
+        """Expected gain in pair AUC on new rows from ``n_more`` answers, best about ten.
 
-        Of gains of ``ITML``, nine of ten lie in the interval. The gain of one answer falls as they
-        become more; here each counts as the one in the middle.
+        Nine of ten gains of ``ITML`` lie in the interval. Each further answer gains less than the
+        one before; here all of them count as the one in the middle.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Outlook:
         True
         """
         assert self.halves is not None
-        room = 1 - np.clip(_believed_auc(self.halves), 0.5, _MOST_AUC)
+        room = 1 - np.clip(_shrink_auc(self.halves), 0.5, _MOST_AUC)
         log_gain = min(list_features(self.halves) @ WEIGHTS + SKEW, np.log(room))
         middle = self.n_answers + (n_more - STEP) / 2
         log_gain -= DECLINE * np.log(middle / self.halves.n_answers) - np.log(n_more / STEP)
@@ -125,7 +125,7 @@ class Outlook:
 
 
 def describe_outlook(found: Outlook, n_more: float) -> str:
-    """Say the gain of the next ten answers, which are so many pairs, and what was seen so far."""
+    """Describe the gain of the next ten answers, which imply ``n_more`` pairs, in words."""
     if found.halves is None:
         return f"too early to tell: {found.too_early}"
     return (
@@ -136,22 +136,22 @@ def describe_outlook(found: Outlook, n_more: float) -> str:
 
 
 def list_features(halves: Halves) -> Floats:
-    """Features of the expected gain: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
-    auc = np.clip(_believed_auc(halves), _LEAST_AUC, _MOST_AUC)
+    """Features (5,) of the expected gain: 1, log k, log(1 - ρ), log zφ(z), log(1 - A)."""
+    auc = np.clip(_shrink_auc(halves), _LEAST_AUC, _MOST_AUC)
     z = norm.ppf(auc)
     moved = max(1 - halves.kept, _LEAST_MOVED)
     return np.log([np.e, halves.n_answers, moved, z * norm.pdf(z), 1 - auc])
 
 
-def _believed_auc(halves: Halves) -> float:
-    """Pair AUC between a usual one and that which was seen."""
+def _shrink_auc(halves: Halves) -> float:
+    """Pair AUC of the halves, shrunk towards a usual one where few answers were judged."""
     usual, imagined = USUAL_AUC
     n = halves.n_judged
     return (n * halves.auc.value + imagined * usual) / (n + imagined)
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's correlation; 1 where either are all the same."""
+    """Spearman's correlation of two arrays; 1 where either is constant."""
     a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (first, second))
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size else 1.0
@@ -166,15 +166,15 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     pairs : Pairs
         What was answered.
     random_state : int, RandomState or None, default=0
-        Deals the answers into halves, and draws rows to look at.
+        Splits the answers into halves, and draws rows.
 
     Notes
     -----
-    ``ITML`` in a kernel's feature space stands for whatever is learned in the end. It learns from
-    halves of the answers: how far does that move it, and does it tell the other half apart? By how
-    much metrics improve after that was measured on fifteen data sets, see
-    :mod:`nearkin.questions.outlook`. Of more than 300 answers, and of more than 400 rows where
-    answers name fewer, random ones are looked at: it takes a fraction of a second.
+    ``ITML`` in a kernel's feature space stands for the learner that is used in the end. It learns
+    from halves of the answers: how far that changes its distances, and how well they tell pairs of
+    the other half apart, predicts the gain, by measurements on fifteen data sets
+    (:mod:`nearkin.questions.outlook`). At most 300 answers are used, drawn at random, and random
+    rows beside those they name, up to 400: it takes a fraction of a second.
 
     Examples
     --------
@@ -185,13 +185,16 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
     >>> early.value > 2 * late.value
     True
     """
-    return outlook_between_fits(X, pairs, lambda: None, random_state=random_state)
+    return predict_outlook(X, pairs, lambda: None, random_state=random_state)
 
 
-def outlook_between_fits(
+def predict_outlook(
     X: Any, pairs: Pairs, before_each_fit: Callable[[], object], *, random_state: Any = 0
 ) -> Outlook:
-    """Do the same, with a call before each fit, which may wait for what is more urgent."""
+    """Do the same as :func:`outlook`, with a call of ``before_each_fit`` before each fit.
+
+    The studio waits there for work that is more urgent.
+    """
     n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _explain_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)
@@ -213,7 +216,7 @@ def outlook_between_fits(
 
 
 def _explain_too_early(pairs: Pairs) -> str | None:
-    """Why answers say nothing of further ones, or None."""
+    """Return why the answers say nothing of further ones, or None if they do."""
     kinds = (pairs.must_link, pairs.cannot_link)
     if len(pairs) < LEAST_ANSWERS:
         return f"it takes {LEAST_ANSWERS} answers to see what further ones are worth."
@@ -229,10 +232,10 @@ def _explain_too_early(pairs: Pairs) -> str | None:
 def _learn_from_halves(
     X: Any, pairs: Pairs, rng: np.random.RandomState, before_each_fit: Callable[[], object]
 ) -> Halves | None:
-    """Learn from halves of the answers, and compare; None where that cannot be done.
+    """Learn from halves of the answers and judge by the others; None where that cannot be done.
 
-    They are judged by answers, and by what follows from these, about rows of which they were told
-    nothing: of two rows one at least, so that it does not follow from what they know.
+    Pairs to judge by are answers, and what follows from them, with at least one row that the half
+    does not name, so that they do not follow from it.
     """
     told = add_inferred(pairs, rng, _MOST_TOLD)
     links = np.concatenate([told.must_link, told.cannot_link])
@@ -241,10 +244,11 @@ def _learn_from_halves(
     scale = find_differing_units(X) is not None
     # A learner that takes milliseconds, for whichever is used in the end.
     stand_in = ITML(kernel="rbf", n_landmarks=_MOST_ROWS, scale=scale, random_state=0)
-    metric = begin_learning(stand_in, X, pairs)
+    metric = find_space_only(stand_in, X, pairs)
     view = LiveView(metric, X)
 
     def learn_distances(part: Pairs) -> Floats:
+        """Learned distances of pairs to judge by and of random pairs."""
         before_each_fit()
         taught = learn_again(metric, X, add_inferred(part, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)

@@ -71,20 +71,23 @@ class Scene:
     closed: Ints  # keys of pairs that are not to be asked about
 
     def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
-        """Whether the answer for each pair of positions is neither known nor follows."""
+        """Mask of the pairs of positions (k, 2) whose answer is not known and does not follow."""
         groups = self.group[pairs]
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
         return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
 
-    def find_noes(self, groups: Ints, others: Ints) -> Mask:
-        """Whether each group differs from each of the others, or someone was unsure of it."""
+    def find_ruled_out(self, groups: Ints, others: Ints) -> Mask:
+        """Mask (groups, others) of the groups that differ, or that someone was unsure about."""
         both = np.stack(np.broadcast_arrays(groups[:, None], others), axis=-1)
-        noes = np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
-        found = np.isin(keys_of(both.reshape(-1, 2)), noes)
+        ruled_out = np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
+        found = np.isin(keys_of(both.reshape(-1, 2)), ruled_out)
         return np.asarray(found.reshape(len(groups), len(others)))
 
-    def open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
-        """Draw open pairs, in random order: all of them where there are few."""
+    def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
+        """Draw n or more open pairs (:meth:`is_open`) of positions (k, 2), in random order.
+
+        Where they are few, all are returned.
+        """
         m = len(self.Z)
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):
@@ -97,7 +100,10 @@ class Scene:
 
 
 def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
-    """Draw up to ``most`` of some positions, first one of each group that they are in."""
+    """Draw up to ``most`` of ``positions``, with one of each group first.
+
+    ``group`` is the group number of each candidate.
+    """
     if len(positions) <= most:
         return positions
     drawn = rng.permutation(positions)
@@ -109,10 +115,11 @@ def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.R
 def make_scene(
     Z: Floats, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
-    """Gather what is known of the rows that ``Z`` embeds; components reach through all other rows.
+    """Gather what is known of candidate rows: groups that must-links make, and pairs not to ask.
 
-    ``rows`` are their row numbers in X, increasing; ``pairs`` and those ``closed`` are of rows of
-    X.
+    ``rows`` are the candidates' row numbers in X, increasing, and Z (m, q) their embedding.
+    ``pairs`` and the pairs ``closed``, not to be asked, are of rows of X; groups are joined through
+    all rows, not candidates alone.
     """
     groups = pairs.groups
     found = groups.of(rows)
@@ -129,16 +136,19 @@ def make_scene(
 
 
 def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick rows that stand for many whose group is in doubt, each against its likeliest group."""
+    """Pick rows that stand for many whose group is in doubt, each with its likeliest group.
+
+    Returns pairs of positions (k, 2), a row and a member of the group, k ≤ n, the best first.
+    """
     known = np.flatnonzero(scene.group < scene.n_known)
     cell, middle = assign_cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
     # Where nothing is known, the middle of the largest cell is a group to begin with.
-    homes = draw_of_each_group(scene.group, known, _KNOWN, rng)
-    homes = homes if len(homes) else middle[[np.bincount(cell).argmax()]]
-    member, chance = estimate_memberships(scene, homes, rng)
+    known_rows = draw_of_each_group(scene.group, known, _KNOWN, rng)
+    known_rows = known_rows if len(known_rows) else middle[[np.bincount(cell).argmax()]]
+    member, chance = estimate_memberships(scene, known_rows, rng)
     new = 1 - chance.sum(axis=1)
     doubt = 1 - (chance**2).sum(axis=1) - new**2
-    rows = np.union1d(middle, homes)
+    rows = np.union1d(middle, known_rows)
     cleared = chance[rows] * (1 - chance[rows]) * np.bincount(cell, doubt)[cell[rows], None]
     best = cleared.argmax(axis=1)
     cleared = cleared[np.arange(len(rows)), best]
@@ -148,7 +158,10 @@ def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 
 def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
-    """Cell of each row, and the row in the middle of each cell; half as many as rows at most."""
+    """Split rows into k-means cells: the cell of each row, and the row in the middle of each cell.
+
+    There are ``count`` cells, at most 300 and half as many as rows.
+    """
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
         found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)
@@ -159,52 +172,52 @@ def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[In
 
 
 def estimate_memberships(
-    scene: Scene, homes: Ints, rng: np.random.RandomState
+    scene: Scene, known_rows: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles]:
     """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
-    ``homes`` are the candidates that groups are known by. The chance is 0 for the group that a row
-    is in, and for those that it is known to differ from, or about which someone was unsure: that
-    makes all others likelier, and a new one.
+    ``known_rows`` are the candidates whose groups are considered. The chance is 0 for the group
+    that a row is in, and for groups that are ruled out: that makes all others, and a new one,
+    likelier.
     """
-    homes = homes[np.argsort(scene.group[homes], kind="stable")]
-    groups, first = np.unique(scene.group[homes], return_index=True)
-    distances = euclidean_distances(scene.Z, scene.Z[homes])
+    known_rows = known_rows[np.argsort(scene.group[known_rows], kind="stable")]
+    groups, first = np.unique(scene.group[known_rows], return_index=True)
+    distances = euclidean_distances(scene.Z, scene.Z[known_rows])
     member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
-    for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
+    for column, (start, end) in enumerate(zip(first, [*first[1:], len(known_rows)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
     odds = -estimate_sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
     odds[scene.group[:, None] == groups] = -np.inf
-    new = chance_of_new(np.unique(scene.group[homes], return_counts=True)[1])
+    new = chance_of_new(np.unique(scene.group[known_rows], return_counts=True)[1])
     others = np.isfinite(odds).any(axis=1)
     before = np.zeros(odds.shape)
     before[others] = (1 - new) * softmax(odds[others], axis=1)
-    left = np.where(scene.find_noes(scene.group, groups), 0.0, before)
-    return homes[member], left / (new + left.sum(axis=1, keepdims=True))
+    left = np.where(scene.find_ruled_out(scene.group, groups), 0.0, before)
+    return known_rows[member], left / (new + left.sum(axis=1, keepdims=True))
 
 
 def chance_of_new(sizes: Ints) -> float:
     """Chance that a row is of a group that nobody has seen (Good and Turing's estimate).
 
-    As many of the known rows as are alone in their group, with one of either kind imagined, by the
-    ``sizes`` of groups in known rows.
+    It is the share of known rows that are alone in their group, with one row of either kind
+    imagined; ``sizes`` are the numbers of known rows by group.
     """
     return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
 
 
 def estimate_sharpness(scene: Scene, rng: np.random.RandomState) -> float:
-    """Estimate by how much log-odds of "same" fall with distance."""
+    """Estimate by how much the log-odds of "same" fall for a unit of distance."""
     links = draw_links(len(scene.Z), rng)
     deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
     return _SHARPNESS / deviation if deviation > 0 else 0.0
 
 
 def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
-    """Choose n pairs of high score that are not alike, the highest first.
+    """Choose n pairs of high score that are not alike, as positions (n, 2), the highest first.
 
-    Of the best pairs no two of which share a row (as far as there are such), three times n make
-    a shortlist. The best of it is taken, then always the one farthest from those taken, by its
-    midpoint and its difference.
+    Of the best pairs, no two of which share a row where possible, three times n make a shortlist.
+    The best of it is taken, then always the one farthest from those taken, by its midpoint and its
+    difference.
     """
     order = np.argsort(-score, kind="stable")
     shortlist, used = [], set()
@@ -223,7 +236,10 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
 
 
 def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
-    """Pick rows of Z, always the one farthest from those picked, now ``nearest`` away."""
+    """Pick n rows of Z, always the one farthest from those picked, as positions.
+
+    ``nearest`` are distances from rows that count as picked already.
+    """
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
     for _ in range(min(n, len(Z))):
@@ -234,22 +250,22 @@ def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> I
 
 
 def pick_at_random(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick any open pairs: the control."""
-    return scene.open_pairs(n, rng)[:n]
+    """Pick any open pairs, as a control for other strategies."""
+    return scene.draw_open_pairs(n, rng)[:n]
 
 
 def pick_by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick pairs whose distance is nearest to the threshold."""
-    pairs = scene.open_pairs(n, rng)
+    """Pick open pairs whose distance is nearest to the threshold."""
+    pairs = scene.draw_open_pairs(n, rng)
     score = -np.abs(linked_distances(scene.Z, pairs) - scene.threshold)
     return pick_spread_out(scene.Z, pairs, score, n)
 
 
 def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick the nearest pairs: those that are likeliest the same.
+    """Pick the nearest open pairs, which are likeliest the same.
 
-    Among the nearest neighbours of each candidate, or of some of the others where all that is
-    settled. O(m²) time and memory for m candidates, of which there are 2000 as a rule.
+    Candidates are pairs of nearest neighbours, or random ones where these are all known. O(m²) time
+    and memory for m candidates, of which there are 2000 as a rule.
     """
     distances = euclidean_distances(scene.Z)
     np.fill_diagonal(distances, np.inf)
@@ -259,20 +275,21 @@ def pick_by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     pairs = np.unique(np.sort(pairs.astype(np.int64), axis=1), axis=0)
     pairs = pairs[scene.is_open(pairs)] if len(pairs) else pairs
     if len(pairs) < n:
-        pairs = scene.open_pairs(n, rng)
+        pairs = scene.draw_open_pairs(n, rng)
     return pick_spread_out(scene.Z, pairs, -linked_distances(scene.Z, pairs), n)
 
 
 def find_neighborhoods(scene: Scene) -> Ints:
-    """Find groups that are all known to differ from one another, by their size."""
+    """Numbers of groups that are all known to differ from one another, the largest first."""
     known = np.unique(scene.group[scene.group < scene.n_known])
-    return all_different(known, np.bincount(scene.group), scene.differing)
+    return choose_differing_groups(known, np.bincount(scene.group), scene.differing)
 
 
-def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
-    """Choose groups that all differ from one another, by their size; of equal ones the first.
+def choose_differing_groups(groups: Ints, size: Ints, differing: Ints) -> Ints:
+    """Choose groups that all differ from one another, larger ones first.
 
-    ``size`` is that of each group, by its number; ``differing`` are keys of groups that differ.
+    ``size`` is that of each group, by its number; ``differing`` are keys of groups that differ. Of
+    equally large groups the first is chosen.
     """
     unlike: defaultdict[int, set[int]] = defaultdict(set)
     for one, other in ends_of(differing).tolist():
@@ -286,25 +303,28 @@ def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
 
 
 def pick_by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Ask about groups without a neighbourhood, the farthest from all first (min–max criterion)."""
+    """Pick rows of groups that are in no neighbourhood, the farthest first (min–max criterion).
+
+    Each is paired with a row of the nearest neighbourhood that it may belong to.
+    """
     return _pick_for_groups(scene, n, rng, "far")
 
 
 def pick_by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
-    """Ask about groups without a neighbourhood, in random order."""
+    """Pick like :func:`pick_by_neighborhoods`, but in random order."""
     return _pick_for_groups(scene, n, rng, "random")
 
 
 def _pick_for_groups(scene: Scene, n: int, rng: np.random.RandomState, choose: Choice) -> Ints:
-    """Ask whether groups without a neighbourhood belong to the nearest that they may belong to.
+    """Pair a row of each group that is in no neighbourhood with the nearest that it may be in.
 
-    The neighbourhoods are groups that all differ from one another.
+    Neighbourhoods are groups that all differ from one another. ``choose`` orders the pairs.
     """
-    homes = find_neighborhoods(scene)
-    if not len(homes):
-        homes = scene.group[[rng.randint(len(scene.Z))]]
-    row, nearest, member, n_noes = compare_with_groups(scene, homes, rng)
-    order = _order_groups(scene, row, nearest, n_noes, n, rng, choose)
+    neighborhoods = find_neighborhoods(scene)
+    if not len(neighborhoods):
+        neighborhoods = scene.group[[rng.randint(len(scene.Z))]]
+    row, nearest, member, n_ruled_out = compare_with_groups(scene, neighborhoods, rng)
+    order = _order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)
     return np.asarray(np.column_stack([row, member])[order])
 
 
@@ -312,18 +332,19 @@ def _order_groups(
     scene: Scene,
     row: Ints,
     nearest: Doubles,
-    n_noes: Ints,
+    n_ruled_out: Ints,
     n: int,
     rng: np.random.RandomState,
     choose: Choice,
 ) -> Ints:
-    """Order up to n groups, by what :func:`compare_with_groups` says of them.
+    """Positions of up to n groups in the order to ask about them.
 
-    A group that has differed from some neighbourhoods comes first, until it is in one or differs
-    from all and is one itself; but not where an answer "same" is looked for.
+    The arrays are those of :func:`compare_with_groups`. A group that has differed from some
+    neighbourhoods comes first, until it is in one or differs from all and is one itself; but not
+    where an answer "same" is looked for ("near").
     """
-    begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
-    begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][: 0 if choose == "near" else n]
+    begun, fresh = np.flatnonzero(n_ruled_out), np.flatnonzero(n_ruled_out == 0)
+    begun = begun[np.lexsort((nearest[begun], -n_ruled_out[begun]))][: 0 if choose == "near" else n]
     left = n - len(begun)
     if choose == "far":
         order = pick_farthest_first(scene.Z[row[fresh]], left, nearest[fresh])
@@ -340,26 +361,26 @@ def _order_groups(
 
 
 def compare_with_groups(
-    scene: Scene, homes: Ints, rng: np.random.RandomState
+    scene: Scene, neighborhoods: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles, Ints, Ints]:
-    """Find, for a candidate of each other group, the nearest of those at home that it may be like.
+    """Compare a candidate of each other group with the neighbourhoods that it may belong to.
 
-    Also its distance, and from how many neighbourhoods its group differs: row, nearest, member,
-    n_noes. An unsure answer is a no here, for both groups. Groups that differ from all are left
-    out.
+    Returns, for each such group, the candidate's position, its distance from the nearest known row
+    of these neighbourhoods, that row, and the number of neighbourhoods that are ruled out, by a
+    difference or an unsure answer. Groups that differ from all are left out.
     """
-    at_home = np.isin(scene.group, homes)
-    group, first = np.unique(scene.group[~at_home], return_index=True)
-    row = np.flatnonzero(~at_home)[first]
-    members = rng.permutation(np.flatnonzero(at_home))
+    inside = np.isin(scene.group, neighborhoods)
+    group, first = np.unique(scene.group[~inside], return_index=True)
+    row = np.flatnonzero(~inside)[first]
+    members = rng.permutation(np.flatnonzero(inside))
     _, first = np.unique(scene.group[members], return_index=True)
     members = members[np.union1d(first, np.arange(min(len(members), _KNOWN)))]
     if not len(row):
         return row, np.empty(0), row, row
-    homes, home = np.unique(scene.group[members], return_inverse=True)
-    differ = scene.find_noes(group, homes)
+    neighborhoods, of_member = np.unique(scene.group[members], return_inverse=True)
+    differ = scene.find_ruled_out(group, neighborhoods)
     distance = euclidean_distances(scene.Z[row], scene.Z[members])
-    distance[differ[:, home]] = np.inf
+    distance[differ[:, of_member]] = np.inf
     place = distance.argmin(axis=1)
     left = ~differ.all(axis=1)
     nearest = distance[np.arange(len(row)), place]
@@ -385,7 +406,7 @@ def find_strategy(name: Any) -> Strategy:
 
 
 def pick_questions(scene: Scene, strategy: Strategy, n: int, rng: np.random.RandomState) -> Ints:
-    """Pick n open pairs by a strategy, and the most uncertain others where it has too few."""
+    """Pick n open pairs by a strategy, and the most uncertain others where it finds too few."""
     chosen = strategy(scene, n, rng)
     chosen = chosen[scene.is_open(chosen)]
     _, first = np.unique(keys_of(chosen), return_index=True)
@@ -488,7 +509,7 @@ def suggest_pairs(
 
 
 def check_metric(metric: Any) -> Any:
-    """Unwrap a fitted learner, also that of a pipeline, or raise an error."""
+    """Return a fitted learner, also that of a fitted pipeline; raise an error if there is none."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
         raise InputTypeError(
             f"metric must be a fitted learner, such as KernelBeta().fit(X, pairs=pairs), not "
@@ -507,7 +528,7 @@ def check_metric(metric: Any) -> Any:
 def check_knowledge(
     metric: Any, X: Any, pairs: Any, exclude: Any = None
 ) -> tuple[int, Pairs, Ints]:
-    """Check pairs: how many rows X has, what is known of them, and what is not to be asked."""
+    """Check pairs against X: return its number of rows, the pairs, and pairs not to ask (k, 2)."""
     check_roles(None, pairs)
     if not getattr(metric, "_sees_any_rows", False):
         refuse_non_tables(X)
@@ -521,7 +542,7 @@ def check_knowledge(
 
 
 def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState) -> Ints:
-    """Draw the rows to look at, increasing: all, or some that pairs name and others at random."""
+    """Draw the rows to ask about, increasing: all, or some that pairs name and random others."""
     most = max(_CANDIDATES, 2 * n)
     if n_rows <= most:
         return np.arange(n_rows)
@@ -537,7 +558,7 @@ def draw_candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.Random
 
 
 def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
-    """Add what follows from pairs, or a random part of it; nothing if it is too much to list."""
+    """Add the pairs that follow, or ``most`` random ones of each kind; none if far too many do."""
     try:
         closure = pairs.closure()
     except ValueError:
@@ -555,11 +576,11 @@ def add_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD
 
 
 def balance_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
-    """Add what follows from pairs, weighted such that large groups do not outvote small ones.
+    """Add the pairs that follow, with weights by which large groups do not outvote small ones.
 
     A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it, 2
     / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
-    where most questions were about few groups, the others are heard all the same.
+    groups that few questions were about are heard all the same.
     """
     told = add_inferred(pairs, rng, most)
     groups = told.groups
@@ -595,27 +616,27 @@ class WhichQuestion:
 def pick_which_questions(
     scene: Scene, n: int, rng: np.random.RandomState, choose: Choice, most: int = MOST_SHOWN
 ) -> list[WhichQuestion]:
-    """Pick rows to be placed in one of the groups that differ from one another.
+    """Pick rows to ask about by :class:`WhichQuestion`, each beside groups that differ.
 
-    Those come up that ``choose`` says: any, which is a fair test of the metric; those "far" from
-    all that is known, which teach most; those of which an answer "same" is likeliest ("near"); or
-    those that stand for many others whose group is in doubt ("clusters"). ``most`` groups are shown
-    at most. There is no question while there are fewer than two groups.
+    ``choose`` says which rows come up: "random" ones, which are a fair test of the metric; those
+    "far" from all that is known, which teach most; those likeliest to be in a group ("near"); or
+    those that stand for many others whose group is in doubt ("clusters"). At most ``most`` groups
+    are shown. There is no question while fewer than two groups differ.
     """
-    homes = find_neighborhoods(scene)
-    if len(homes) < 2:
+    neighborhoods = find_neighborhoods(scene)
+    if len(neighborhoods) < 2:
         return []
-    row, nearest, _, n_noes = compare_with_groups(scene, homes, rng)
-    order = _order_groups(scene, row, nearest, n_noes, n, rng, choose)
-    return ask_beside_groups(scene, row[order], homes, rng, most)
+    row, nearest, _, n_ruled_out = compare_with_groups(scene, neighborhoods, rng)
+    order = _order_groups(scene, row, nearest, n_ruled_out, n, rng, choose)
+    return ask_beside_groups(scene, row[order], neighborhoods, rng, most)
 
 
 def ask_beside_groups(
-    scene: Scene, rows: Ints, homes: Ints, rng: np.random.RandomState, most: int
+    scene: Scene, rows: Ints, neighborhoods: Ints, rng: np.random.RandomState, most: int
 ) -> list[WhichQuestion]:
-    """Ask about some candidates, each beside rows of the groups that it may be in."""
+    """Make a question of each candidate row, beside typical rows of the groups it may be in."""
     known = draw_of_each_group(
-        scene.group, np.flatnonzero(np.isin(scene.group, homes)), _KNOWN, rng
+        scene.group, np.flatnonzero(np.isin(scene.group, neighborhoods)), _KNOWN, rng
     )
     _, chance = estimate_memberships(scene, known, rng)
     stand = np.array([find_typical(scene, group) for group in np.unique(scene.group[known])])
@@ -630,13 +651,13 @@ def ask_beside_groups(
 
 
 def entropy(chances: Doubles) -> float:
-    """Entropy in bits of an answer with these chances, and the rest for "none of them"."""
+    """Entropy in bits of an answer with these chances, where the rest is "none of them"."""
     all_of_them = np.append(chances, max(0.0, 1 - float(chances.sum())))
     return float(entr(all_of_them).sum() / np.log(2))
 
 
 def find_typical(scene: Scene, group: int) -> int:
-    """Find the candidate of a group that is nearest to its mean."""
+    """Position of the candidate of a group that is nearest to the group's mean."""
     members = np.flatnonzero(scene.group == group)
     Z = scene.Z[members]
     return int(members[((Z - Z.mean(axis=0)) ** 2).sum(axis=1).argmin()])

@@ -350,7 +350,7 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, wherever it is.
 
     ``reset`` is whether this is ``fit``. The learner has ``_array_api = True`` if it takes foreign
-    arrays, ``_remote = True`` if remote rows, and ``_encoded(X, reset)`` if it makes numbers of
+    arrays, ``_remote = True`` if remote rows, and ``_encode_table(X, reset)`` if it encodes
     tables; all else is refused.
     """
     if is_remote(X):
@@ -358,8 +358,8 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     refuse_stranded(X)
     _refuse_unknown(X)
     refuse_non_tables(X)
-    if hasattr(learner, "_encoded"):
-        X = learner._encoded(X, reset=reset)
+    if hasattr(learner, "_encode_table"):
+        X = learner._encode_table(X, reset=reset)
     if not reset:
         X = reorder_columns(learner, X)
     refuse_words(X, learner=learner, fitted=not reset)

@@ -82,18 +82,19 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     size = rows_per_block(8 * len(number))
     sums = np.zeros((-(-len(number) // size), 2))
 
-    def work(rows: slice) -> None:
+    def sum_block(rows: slice) -> None:
+        """Write the sums of distances within and between classes, for some rows."""
         by_class = np.add.reduceat(distance(Z[rows], Z), starts, axis=1, dtype=np.float64)
         within = by_class[np.arange(len(by_class)), number[rows]].sum()
         sums[rows.start // size] = within, by_class.sum() - within
 
-    run_in_blocks(work, len(number), size)
+    run_in_blocks(sum_block, len(number), size)
     sum_within, sum_between = sums.sum(axis=0)
     return _divide_means(sum_within, sum_between, counts)
 
 
 def _divide_means(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
-    """Mean distance between classes over that within, from sums over ordered pairs."""
+    """Mean distance between classes over that within; the sums are over ordered pairs."""
     mean_within = sum_within / float((counts * (counts - 1)).sum())
     mean_between = sum_between / float(counts.sum() ** 2 - (counts**2).sum())
     if mean_within == 0:
@@ -107,7 +108,10 @@ def _sum_on_device(
     counts: NDArray[np.integer],
     distance: Callable[[Any, Any], Any] | None,
 ) -> tuple[float, float]:
-    """Sums of the distances within classes and between them; rows are in the order of classes."""
+    """Sums of the distances within classes and between them, for rows sorted by class.
+
+    ``starts`` and ``counts`` are the first row of each class and how many it has.
+    """
     xp = backends.namespace(Z)
     within, total = 0.0, 0.0
     ends = starts + counts
@@ -292,7 +296,7 @@ def score_order(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
 
 
 def _merge_rounded(distances: Floats) -> Floats:
-    """The same, but equal where they differ by rounding alone: that is no order of pairs."""
+    """Return distances with those that differ by rounding alone made equal, as ties."""
     order = np.argsort(distances)
     ordered = distances[order]
     if not np.isfinite(ordered[-1]):

@@ -62,17 +62,17 @@ N_NEAREST = 3
 _SHARPNESS, _LOGITS = (-4.0, 6.0), (-8.0, 4.0)
 
 
-def deal_pairs(
+def make_pair_folds(
     pairs: Pairs, n_folds: int, rng: np.random.RandomState, *, unseen: Literal["one", "both"]
 ) -> list[tuple[Mask, Mask]]:
-    """Deal pairs into folds: for each fold, which to learn from and which to judge by.
+    """Split pairs into folds: for each, masks of pairs to learn from and of pairs to judge by.
 
-    What is learned from names no row of the fold. With ``unseen="one"`` every pair with a row of
-    the fold is judged, so that each pair is judged at least once; the rows that must-links tie
-    together are dealt to all folds, so that each has some of every class. With ``"both"`` a pair is
-    judged only where all of its rows are in the fold, the harder test by fewer pairs; pairs that
-    have an end on either side are in neither part. Masks are in the order of must-links,
-    cannot-links and triplets, of folds that have something on both sides.
+    Pairs to learn from name no row of the fold. With ``unseen="one"`` every pair with a row of the
+    fold is judged, so that each pair is judged at least once; rows that must-links tie together are
+    spread over the folds, so that each has some of every class. With ``"both"`` a pair is judged
+    only where all of its rows are in the fold, the harder test by fewer pairs; pairs between the
+    fold and other rows are in neither mask. Masks are in the order of must-links, cannot-links and
+    triplets. Folds without pairs on both sides are left out.
     """
     if not len(pairs):
         return []
@@ -89,7 +89,7 @@ def deal_pairs(
         )
         too_large = np.bincount(group)[group] > max(len(points) / n_folds / 2, 2)
         unit = np.where(too_large, len(points) + np.arange(len(points)), group)
-        fold = _deal_units(unit, np.ones((len(points), 1)), np.ones(n_folds), rng)
+        fold = _assign_unit_folds(unit, np.ones((len(points), 1)), np.ones(n_folds), rng)
     else:
         order = rng.permutation(len(points))
         group = _number_groups(must, len(order))
@@ -106,7 +106,7 @@ def deal_pairs(
     return folds
 
 
-def deal_rows(
+def assign_row_folds(
     pairs: Pairs,
     n_rows: int,
     shares: Sequence[float],
@@ -114,30 +114,29 @@ def deal_rows(
     *,
     largest_first: bool = True,
 ) -> NDArray[np.int64]:
-    """Deal the rows of X to folds; those that pairs or triplets tie together to one if they fit.
+    """Fold of each row of X, of shape (n_rows,); rows tied by pairs go together if they fit.
 
-    Folds get their ``shares`` of the must-links, the cannot-links and the rows. Where more rows
-    hang together than the smallest fold has room for they are cut into pieces, and pairs between
-    two of these are lost. Rows in no pair fill the folds up. ``rng`` None deals in the order of
-    rows; ``largest_first`` deals what hangs together by its size, which makes folds most even:
-    otherwise the order is random alone, for one part that is drawn, rather than folds of which each
-    is judged.
+    Folds get their ``shares`` of must-links, cannot-links and rows. Groups of tied rows that are
+    larger than the smallest fold are cut, and pairs between the pieces are lost. Rows in no pair
+    fill the folds up. Without ``rng`` rows are assigned in their order. ``largest_first`` assigns
+    larger groups before smaller ones, which makes folds most even; for one part drawn at random,
+    rather than folds that are all judged, it is False.
     """
     share = np.asarray(shares, dtype=np.float64) / max(shares)
     fold = np.full(n_rows, -1, dtype=np.int64)
-    fold[pairs.points] = _deal_points(pairs, share, rng, largest_first)
+    fold[pairs.points] = _assign_point_folds(pairs, share, rng, largest_first)
     others = np.flatnonzero(fold < 0)
     if rng is not None:
         others = rng.permutation(others)
     sizes = np.bincount(fold[pairs.points], minlength=len(share))
-    fold[others] = _fill_up(sizes, share, len(others))
+    fold[others] = _fill_folds(sizes, share, len(others))
     return fold
 
 
-def _deal_points(
+def _assign_point_folds(
     pairs: Pairs, share: Floats, rng: np.random.RandomState | None, largest_first: bool
 ) -> NDArray[np.int64]:
-    """Deal the rows that pairs name to folds; the largest share is 1."""
+    """Fold of each row that pairs name, of shape (points,); the largest of the shares is 1."""
     pairs = pairs.as_weak_pairs()
     n_points = len(pairs.points)
     if not n_points:
@@ -150,20 +149,20 @@ def _deal_points(
     loads = np.column_stack([*counts, np.ones(n_points)])
     most = int(np.ceil(n_points * share.min() / share.sum()))
     pieces = _cut_groups(np.concatenate(kinds), n_points, most)
-    return _deal_units(pieces, loads, share, rng, largest_first)[number]
+    return _assign_unit_folds(pieces, loads, share, rng, largest_first)[number]
 
 
 def _number_groups(ends: Integers, n_points: int) -> Integers:
-    """Number of the group of each point; pairs tie points together to groups."""
+    """Group number of each point; a group is a connected component of the pairs ``ends``."""
     _, group = connected_components(build_graph(ends, n_points), directed=False)
     return np.asarray(group, dtype=np.int64)
 
 
 def _cut_groups(ends: Integers, n_points: int, most: int) -> Integers:
-    """Number the group of each point; those of more than ``most`` are cut where few pairs are lost.
+    """Group number of each point; groups of more than ``most`` points are cut into pieces.
 
-    Depth first, a point follows one that it is linked with nearly always, so that stretches of this
-    order hang together.
+    Pieces are stretches of a depth-first order, in which a point nearly always follows one that it
+    is linked with, so that few pairs are lost.
     """
     group, most = _number_groups(ends, n_points), max(most, 2)
     graph, sizes = build_graph(ends, n_points), np.bincount(group)
@@ -176,17 +175,17 @@ def _cut_groups(ends: Integers, n_points: int, most: int) -> Integers:
     return piece
 
 
-def _deal_units(
+def _assign_unit_folds(
     unit: Integers,
     loads: Floats,
     share: Floats,
     rng: np.random.RandomState | None,
     largest_first: bool = True,
 ) -> NDArray[np.int64]:
-    """Deal points to folds, those of a unit together.
+    """Fold of each point; points of the same ``unit`` go to the same fold.
 
-    Each goes where there is least of what it brings, for the fold's share; ``loads`` says of each
-    point how much of each kind it brings.
+    ``loads``, of shape (points, kinds), counts the must-links, cannot-links and rows that a point
+    stands for. Each unit goes to the fold that has least of these for its share.
     """
     _, unit, sizes = np.unique(unit, return_inverse=True, return_counts=True)
     brought = np.zeros((len(sizes), loads.shape[1]))
@@ -206,8 +205,8 @@ def _deal_units(
     return fold[unit]
 
 
-def _fill_up(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
-    """Folds of further rows, one by one, such that sizes become as near to the shares as can be."""
+def _fill_folds(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
+    """Folds of ``n_more`` further rows, such that sizes come nearest to the shares."""
     fair = (sizes.sum() + n_more) * share.max() / share.sum()
     levels = np.arange(max(int(fair) - int(sizes.min()), 0) + 2)
     filled = (sizes[:, None] + levels + 0.5) / share[:, None]
@@ -216,7 +215,7 @@ def _fill_up(sizes: Integers, share: Floats, n_more: int) -> NDArray[np.int64]:
 
 
 def share_below(values: Floats, among: Floats) -> Floats:
-    """Share of the numbers in ``among`` that are smaller, ties by half."""
+    """Share of the numbers in ``among`` that are smaller than each value; ties count half."""
     ordered = np.sort(among)
     below = np.searchsorted(ordered, values)
     not_above = np.searchsorted(ordered, values, side="right")
@@ -226,9 +225,8 @@ def share_below(values: Floats, among: Floats) -> Floats:
 def rank_among(distances: Floats, among: Floats) -> Floats:
     """Share of the distances in ``among`` that are smaller, interpolated between them.
 
-    Below and above all of them it goes on towards 0 and 1, so that different distances have
-    different ranks everywhere: labelled pairs of duplicates are nearer than nearly all random ones,
-    and must not tie.
+    Below and above all of ``among`` the share goes on towards 0 and 1, so that different distances
+    never tie: duplicates are nearer than nearly all random pairs.
     """
     levels, counts = np.unique(among, return_counts=True)
     share = (np.cumsum(counts) - counts / 2) / len(among)
@@ -242,10 +240,10 @@ def rank_among(distances: Floats, among: Floats) -> Floats:
 
 
 def rank_within(rank: Floats, same: Mask) -> Floats:
-    """Rank of each pair among the pairs themselves, from 0 to 1, as if both kinds were as many.
+    """Rank of each pair among all pairs, from 0 to 1, with both kinds weighing the same.
 
     Where all pairs are near, as duplicates and look-alikes are, ranks among random pairs are all
-    close to 0; places among the pairs themselves are spread evenly whatever they are. NaN stays.
+    close to 0; ranks among the pairs themselves are spread evenly. NaN stays NaN.
     """
     judged = ~np.isnan(rank)
     out = np.full(len(rank), np.nan)
@@ -275,16 +273,16 @@ class AucComparison:
 
     @property
     def gain(self) -> float:
-        """By how much the first is better."""
+        """By how much the first metric's AUC is larger."""
         return self.auc - self.other_auc
 
     @property
     def t(self) -> float:
-        """The gain in standard errors."""
+        """The gain divided by its standard error."""
         return self.gain / self.error
 
     def chance_of_gain(self, before: float) -> float:
-        """Probability that there is a gain, given what is believed before and what was seen.
+        """Posterior probability of a gain, given its prior probability ``before``.
 
         Of two hypotheses: a gain of the usual size, or none, which may be a loss of any size.
         """
@@ -297,7 +295,10 @@ class AucComparison:
 
 
 def add_missing_kind(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
-    """Add random pairs as the kind of pair that is missing, if one is, to ranks of pairs."""
+    """Append ranks of random pairs, where all pairs are must-links or all are cannot-links.
+
+    Returns the kinds (True for must-links) and each of the ``judged`` rank arrays, extended.
+    """
     if same.any() and not same.all():
         return same, judged
     added = np.full(len(_ANY_PAIRS), not same.all())
@@ -305,16 +306,15 @@ def add_missing_kind(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, .
 
 
 def rank_auc(rank: Floats, same: Mask) -> float:
-    """Pair AUC by ranks of held-out pairs; random pairs stand for a kind that is missing."""
+    """Pair AUC from the ranks of held-out pairs; random pairs stand for a missing kind."""
     kinds, (ranked,) = add_missing_kind(same, rank)
     return float(placements(ranked, kinds)[0].mean())
 
 
 def average_precision(rank: Floats, same: Mask) -> float:
-    """Mean share of must-links among the pairs up to each must-link's rank.
+    """Average precision of finding must-links by rank; random pairs stand for a missing kind.
 
-    It looks at the nearest most, :func:`rank_auc` at all alike. Random pairs stand for a kind that
-    is missing.
+    It depends most on the nearest pairs, where :func:`rank_auc` weighs all alike.
     """
     kinds, (ranked,) = add_missing_kind(same, rank)
     must, cannot = np.sort(ranked[kinds]), np.sort(ranked[~kinds])
@@ -326,9 +326,9 @@ def average_precision(rank: Floats, same: Mask) -> float:
 def compare_auc(rank: Floats, other: Floats, same: Mask) -> AucComparison:
     """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
 
-    By ranks of the same pairs, NaN where one was not held out; random pairs stand for a kind of
-    which none was. With few pairs the variance itself is uncertain; it is shrunk towards a common
-    one.
+    ``rank`` and ``other`` are ranks of the same pairs, NaN where a pair was not held out; random
+    pairs stand for a missing kind. With few pairs the variance itself is uncertain; it is shrunk
+    towards a common one.
     """
     judged = ~np.isnan(rank)
     kinds, (first, second) = add_missing_kind(same[judged], rank[judged], other[judged])
@@ -352,11 +352,11 @@ class AnswerModel:
     wrong: float  # share of pairs of which the opposite was said
 
     def chance_same(self, rank: Floats) -> Floats:
-        """Probability that two rows of this rank are the same."""
+        """Probability that two rows are the same, given the rank of their distance."""
         return np.asarray(expit(self.level + self.slope * (rank - 0.5)))
 
     def chance_wrong(self, rank: Floats, same: Mask) -> Floats:
-        """Probability that what was said is wrong, by Bayes' rule."""
+        """Probability that the answer ``same`` about a pair is wrong, by Bayes' rule."""
         p = self.chance_same(rank)
         wrong = self.wrong * np.where(same, 1 - p, p)
         right = (1 - self.wrong) * np.where(same, p, 1 - p)
@@ -364,7 +364,7 @@ class AnswerModel:
 
 
 def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
-    r"""Fit the most likely curve and share of wrong answers; None where there is one kind only.
+    r"""Fit an :class:`AnswerModel` to ranks of pairs; None where all answers are the same.
 
     .. math::
 
@@ -385,6 +385,7 @@ def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
     a, b = _IMAGINED_ANSWERS
 
     def loss(parameters: Floats) -> float:
+        """Negative log-posterior of level, slope and logit of twice the error rate."""
         level, slope, logit = parameters
         wrong = 0.5 * expit(logit)
         right = expit(sign * (level + slope * x))
@@ -434,13 +435,12 @@ class Suspect(NamedTuple):
         )
 
 
-def weigh_by_trust(pairs: Pairs, rank: Floats) -> Pairs:
-    """Let pairs count the less the more likely they are wrong; triplets are trusted.
+def weaken_doubtful_pairs(pairs: Pairs, rank: Floats) -> Pairs:
+    """Return the pairs with weights lowered where the answer is likely wrong; triplets stay.
 
-    Weights are multiplied with how much likelier what was said is right than wrong, by the place of
-    the pair among all of them (:func:`rank_within`, :class:`AnswerModel`): a pair of which both are
-    as likely tells nothing. ``rank`` is that of must-links and cannot-links under a metric that was
-    learned from other pairs; where it is NaN they are trusted.
+    A weight is multiplied with the probability that the answer is right less that it is wrong
+    (:class:`AnswerModel`). ``rank``, of shape (pairs,), is that of must-links and then cannot-links
+    under a metric that was learned from other pairs; where it is NaN the weight stays.
     """
     same, place, model = _rank_and_model(pairs, rank)
     if model is None:
@@ -459,10 +459,10 @@ def weigh_by_trust(pairs: Pairs, rank: Floats) -> Pairs:
 
 
 def estimate_chances(pairs: Pairs, rank: Floats) -> Floats:
-    """Probability that pairs are the same by their distances, whatever was said of them.
+    """Probability that each pair is the same, by its distance and not by its own answer.
 
-    NaN without a rank. What is said of pairs of a weight near 0 is of no account; ``rank`` is as
-    for :func:`weigh_by_trust`.
+    NaN where the rank is NaN, or where there are fewer than ten. Answers of a weight near 0 are
+    ignored; ``rank`` is as for :func:`weaken_doubtful_pairs`.
     """
     same, place, _ = _rank_and_model(pairs, rank)
     weight = np.concatenate([pairs.must_weight, pairs.cannot_weight])
@@ -473,10 +473,10 @@ def estimate_chances(pairs: Pairs, rank: Floats) -> Floats:
 
 
 def find_wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
-    """Pairs of which what was said is wrong with at least this probability, the worst first.
+    """Pairs whose answer is wrong with at least this probability, the most likely first.
 
-    By their distances, and by how often people err: a surprise alone says little where nearly all
-    that is said is right. ``rank`` is as for :func:`weigh_by_trust`.
+    The probability weighs the distance and how often people err: a surprise alone says little where
+    nearly all answers are right. ``rank`` is as for :func:`weaken_doubtful_pairs`.
     """
     same, place, model = _rank_and_model(pairs, rank)
     if model is None or np.isfinite(rank).sum() < _FEWEST:
@@ -488,13 +488,13 @@ def find_wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect
 def find_suspects_of_metric(
     pairs: Pairs, rank: Floats, learned: Floats, least: float = LEAST_CHANCE
 ) -> list[Suspect]:
-    """Pairs of which the opposite has at least this probability by a metric that was told them.
+    """Pairs whose distance under a metric learned from them speaks against their answer.
 
-    Of many pairs it has learned more than metrics that are judged on pairs held out from them, and
-    hardly gives way to any one: its distances have wrong pairs in a better order. Of few pairs it
-    was made to suit them. So places by k ``learned`` distances count k / (k + 20), and the others
-    those by ranks, which are as for :func:`weigh_by_trust`. How sure that is, is seen on pairs held
-    out.
+    Listed are those whose opposite has a probability of at least ``least``, the most likely first.
+    ``learned`` are the distances under that metric, ``rank`` is as for
+    :func:`weaken_doubtful_pairs`. A metric learned from many pairs hardly gives way to any one, and
+    its distances order wrong pairs better than held-out ones; from few pairs it was made to suit
+    them. So learned distances of k pairs weigh k / (k + 20), ranks the rest.
     """
     same, held_out, model = _rank_and_model(pairs, rank)
     if model is None:
@@ -508,7 +508,7 @@ def find_suspects_of_metric(
 
 
 def _list_suspects(pairs: Pairs, same: Mask, opposite: Floats, which: Mask) -> list[Suspect]:
-    """List some of the pairs, the worst first."""
+    """List the pairs where ``which`` is True, by decreasing probability of the opposite."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
     found = np.flatnonzero(which)
     return [
@@ -518,7 +518,7 @@ def _list_suspects(pairs: Pairs, same: Mask, opposite: Floats, which: Mask) -> l
 
 
 def _rank_and_model(pairs: Pairs, rank: Floats) -> tuple[Mask, Floats, AnswerModel | None]:
-    """Which pairs are must-links, the rank of each among all, and the model of answers by rank."""
+    """Return which pairs are must-links, their ranks among all pairs, and the model of answers."""
     same = np.arange(len(rank)) < len(pairs.must_link)
     place = rank_within(rank, same)
     return same, place, model_answers(place, same)
@@ -532,10 +532,11 @@ class Membership(NamedTuple):
 
 
 def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> Membership:
-    """Judge whether each of m rows is in another group than was said.
+    """Judge for each of m rows whether it belongs to another group than it was put in.
 
-    ``distance``, of shape (m, K), is that of each row from each group, its own place in it aside;
-    infinite where that cannot be told. ``who`` has put it there, from 0; one person by default.
+    ``distance``, of shape (m, K), is that of each row from each group without the row itself,
+    infinite where unknown. ``said`` is the group it was put in, ``who`` the number of the person
+    who did, from 0; by default there is one.
     """
     member, misplaced = np.full(len(said), np.nan), np.full(len(said), np.nan)
     judged = np.isfinite(distance).sum(axis=1) > 1
@@ -556,6 +557,7 @@ def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> 
         return (1 - rates[0]) * near + rates[0] / n_groups, rates[1:][people], rates
 
     def loss(parameters: Doubles) -> float:
+        """Negative log-posterior of the parameters."""
         P, wrong, rates = parts(parameters)
         likely = np.log((1 - wrong) * P + wrong * (1 - P) / (n_groups - 1)).sum()
         for (a, b), some in ((_IMAGINED_ROWS, rates[:1]), (_IMAGINED_SLIPS, rates[1:])):
@@ -573,10 +575,10 @@ def judge_membership(distance: Doubles, said: Ints, who: Ints | None = None) -> 
 
 
 def measure_group_distances(Z: Doubles, rows: Ints, others: Doubles, group: Ints) -> Doubles:
-    """Distance of rows at ``Z`` from groups: the mean of those from the three nearest members.
+    """Distance of each row from each group, of shape (m, K): mean of its three nearest members.
 
-    ``rows`` says which of the ``others`` each is, so that it is not compared with itself; ``group``
-    is that of the others, from 0.
+    ``Z`` are coordinates of the m rows, ``rows`` their positions among ``others``, whose groups,
+    from 0, are ``group``. A row is not compared with itself.
     """
     D = np.sqrt(np.maximum(((Z[:, None] - others[None]) ** 2).sum(axis=2), 0.0))
     D[np.arange(len(rows)), rows] = np.inf

@@ -63,14 +63,14 @@ class Quality:
     n_same: int
     n_different: int
 
-    def _lines(self) -> list[tuple[str, str]]:
-        """Each figure with its interval."""
+    def _format_figures(self) -> list[tuple[str, str]]:
+        """Name and text of each figure with its interval."""
         found = [(field.name, getattr(self, field.name)) for field in fields(self)]
         return [(name, str(value)) for name, value in found if isinstance(value, IntervalEstimate)]
 
     @property
     def terms(self) -> str:
-        """What the figures go by, in words."""
+        """Which pairs, radius and prevalence the figures are based on, as a sentence."""
         return (
             f"By {self.n_same} pairs that are the same and {self.n_different} that are not. Two "
             f"rows are called the same up to a distance of {self.radius:.3g}; precision and F1 are "
@@ -80,15 +80,17 @@ class Quality:
 
     @property
     def brief(self) -> str:
-        """The figures in a line."""
-        return ", ".join(f"{name} {value}" for name, value in self._lines())
+        """The figures with their intervals in one line."""
+        return ", ".join(f"{name} {value}" for name, value in self._format_figures())
 
     def __str__(self) -> str:
-        lines = [f"{name:9}  {value}" for name, value in self._lines()]
+        lines = [f"{name:9}  {value}" for name, value in self._format_figures()]
         return "\n".join([*lines, self.terms])
 
     def _repr_html_(self) -> str:
-        body = "".join(f"<tr><th>{n}</th><td>{escape(v)}</td></tr>" for n, v in self._lines())
+        body = "".join(
+            f"<tr><th>{n}</th><td>{escape(v)}</td></tr>" for n, v in self._format_figures()
+        )
         return f"<table>{body}</table><p>{escape(self.terms)}</p>"
 
 
@@ -103,15 +105,15 @@ def estimate_quality(
     seen: Floats | None = None,
     radius_error: float = 0.0,
 ) -> Quality:
-    r"""Judge distances by pairs, some of which may share rows.
+    r"""Estimate pair AUC, precision, recall and F1 from labelled distances, with intervals.
 
-    Both kinds are among the pairs. ``radius`` is the distance up to which two rows are called the
-    same, ``prevalence`` the share of pairs that are the same, whatever their share here. ``seen``
-    are distances of the same pairs under a metric that was learned from them, where the others are
-    under metrics that were learned from fewer. The truth is not far from between the two: the
-    variance of a figure is larger by an eighth of the square of their difference. ``radius_error``
-    is the standard deviation of the logarithm of the radius, beside such distances as the figures
-    are to hold for: more or fewer pairs of both kinds lie within it then.
+    Pairs may share rows; both kinds are there. ``radius`` is the distance up to which two rows are
+    called the same, ``prevalence`` the share of pairs that are the same, whatever their share here.
+    ``seen`` are distances of the same pairs under a metric that was learned from them, where the
+    others are under metrics that were learned from fewer. The truth is not far from between the
+    two: the variance of a figure is larger by an eighth of the square of their difference.
+    ``radius_error`` is the standard deviation of the logarithm of the radius, beside such distances
+    as the figures are to hold for: more or fewer pairs of both kinds lie within it then.
 
     Every figure is a function of means over pairs; :math:`\psi_p` is how much it changes with pair
     p. Errors of pairs without a common row are independent, so that its variance is :math:`\sum_{p,
@@ -123,6 +125,7 @@ def estimate_quality(
     share += np.where(same, 0.0, weight) / weight[~same].sum()
 
     def mean(values: Floats | Mask, kind: Mask) -> float:
+        """Weighted mean of values over the pairs of one kind."""
         return round(float(share[kind] @ values[kind]), 12)
 
     placement = _place_pairs(distances, same, weight)
@@ -144,6 +147,7 @@ def estimate_quality(
     of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
 
     def estimate(figure: Figure) -> IntervalEstimate:
+        """Estimate a figure and its interval."""
         value = figure(hit, alarm, prevalence)[0]
         centre, by_hit, by_alarm = figure(
             kept * hit + (1 - kept) / 2, kept_alarm * alarm + (1 - kept_alarm) / 2, prevalence
@@ -168,18 +172,18 @@ def estimate_quality(
     )
 
 
-# Of the rates of hits and false alarms and of the prevalence: a figure, and its slopes along rates.
+# From the rates of hits and false alarms and the prevalence to a figure and its two slopes.
 Figure = Callable[[float, float, float], tuple[float, float, float]]
 
 
 def _recall(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
-    """Share of same pairs that are within the radius."""
+    """Recall and its slopes along the hit and false-alarm rates."""
     del alarm, prevalence
     return hit, 1.0, 0.0
 
 
 def _precision(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
-    """Share of same pairs among those within the radius."""
+    """Precision and its slopes along the hit and false-alarm rates."""
     found, wrong = prevalence * hit, (1 - prevalence) * alarm
     called = found + wrong
     if called == 0:
@@ -189,7 +193,7 @@ def _precision(hit: float, alarm: float, prevalence: float) -> tuple[float, floa
 
 
 def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
-    """Harmonic mean of precision and recall."""
+    """Harmonic mean of precision and recall, and its slopes along both rates."""
     found, wrong = prevalence * hit, (1 - prevalence) * alarm
     either = found + wrong + prevalence
     by_hit, by_alarm = prevalence * (wrong + prevalence), -(1 - prevalence) * found
@@ -199,7 +203,7 @@ def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, floa
 def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -> int:
     """Number of different pairs to judge, none within the radius, to promise a precision.
 
-    From so many on, the interval of the precision lies above what is wanted.
+    With that many the interval of the precision lies above the one wanted.
     """
     odds = precision / (1 - precision) * (1 - prevalence) / prevalence
     sure = np.exp(student.ppf((1 + CONFIDENCE) / 2, np.inf))
@@ -207,7 +211,10 @@ def count_pairs_to_promise(precision: float, prevalence: float, recall: float) -
 
 
 def _place_pairs(distances: Floats, same: Mask, weight: Floats) -> Floats:
-    """For each pair, the share of the other kind that is on its right side; ties count half."""
+    """For each pair (k,), the share of the other kind that it is in the right order with.
+
+    Must-links are to be nearer than cannot-links; ties count half.
+    """
     out = np.empty(len(distances))
     for kind in (same, ~same):
         order = np.argsort(distances[~kind], kind="stable")
@@ -221,9 +228,9 @@ def _place_pairs(distances: Floats, same: Mask, weight: Floats) -> Floats:
 
 
 def dyadic_variance(influence: Floats, links: Ints) -> float:
-    """Variance of a sum over pairs, of which those that share a row are not independent.
+    """Variance of a sum over pairs, where pairs that share a row are not independent.
 
-    ``influence`` is what each pair adds to the sum, about its mean.
+    ``influence``, of shape (k,), is what each pair adds to the sum, about its mean.
     """
     _, ends = np.unique(links, return_inverse=True)
     by_point = np.bincount(ends.ravel(), np.repeat(influence, 2))
@@ -239,7 +246,7 @@ def _count_independent(links: Ints) -> float:
 
 
 def logistic_interval(value: float, variance: float, n_pairs: float) -> IntervalEstimate:
-    """Confidence interval of a share that is a mean over about so many pairs."""
+    """Confidence interval of a share that is the mean over ``n_pairs`` independent pairs."""
     kept = n_pairs / (n_pairs + _IMAGINED)
     centre = kept * value + (1 - kept) / 2
     return _interval_around(value, centre, kept**2 * variance + (1 - kept) ** 2 / 4, n_pairs)

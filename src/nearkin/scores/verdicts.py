@@ -84,15 +84,14 @@ class Verdicts:
 
     @property
     def radius(self) -> float:
-        """Distance up to which two rows are the same: there :meth:`chance` is ½ or more.
+        """Distance up to which :meth:`chance` is ½ or more; negative if it never is.
 
-        Negative where it is less at any distance. Equal to the threshold if same and different are
-        equally frequent.
+        It equals the threshold if same and different are equally frequent.
         """
         return self.distance_at(0.5)
 
     def distance_at(self, chance: float, prevalence: float | None = None) -> float:
-        """Distance up to which :meth:`chance` is at least so high; negative if it is nowhere."""
+        """Largest distance at which :meth:`chance` is at least ``chance``; negative if none is."""
         share = self.prevalence if prevalence is None else check_share(prevalence, "prevalence")
         needed = float(logit(chance)) - float(logit(share))
         sharpness = self.sharpness if needed > 0 else self.far_sharpness
@@ -104,7 +103,7 @@ class Verdicts:
 
 
 def read_verdicts(metric: Any) -> Verdicts:
-    """Read the verdicts from the attributes of a fitted metric."""
+    """Return the :class:`Verdicts` that a fitted metric has as attributes."""
     near = getattr(metric, "sharpness_", None)
     far = getattr(metric, "far_sharpness_", None)
     share = getattr(metric, "prevalence_", None)
@@ -114,7 +113,7 @@ def read_verdicts(metric: Any) -> Verdicts:
 
 
 def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
-    r"""Share of pairs that are the same, by what verdicts say of their distances.
+    r"""Estimate the share of pairs that are the same from their distances alone.
 
     With the odds :math:`r_i` of pair i where both kinds are equally frequent, it maximises
 
@@ -130,6 +129,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
     counted = min(_COUNTED, len(chance))
 
     def slope(share: float) -> float:
+        """Derivative of the objective with respect to the share of same pairs."""
         by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
         return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
 
@@ -137,7 +137,10 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
 
 
 def check_share(share: Any, name: str, *, ends: bool = False) -> float:
-    """Check a prevalence or precision; whether it may be none or all is said by ``ends``."""
+    """Return a prevalence or precision as a float; refuse values outside (0, 1).
+
+    ``name`` is that of the parameter, ``ends`` allows 0 and 1 as well.
+    """
     if isinstance(share, bool) or not isinstance(share, Real):
         raise InputTypeError(f"{name} must be a number, not {share!r}.")
     value = float(share)
@@ -153,10 +156,10 @@ def fit_verdicts(
     weights: tuple[Floats, Floats] | None = None,
     prevalence: float = 0.5,
 ) -> Verdicts:
-    """Fit the verdicts that agree best with known pairs, by their distances.
+    """Fit threshold and sharpness to the distances of pairs known to be the same and different.
 
     ``weights`` say how much each pair counts among those of its kind; ``prevalence`` is the share
-    of pairs that are the same, whatever their share here.
+    of pairs that are the same where the verdicts will be used.
     """
     threshold = find_threshold(same, different, weights)
     near, far = find_sharpness(same, different, threshold, weights)
@@ -164,12 +167,12 @@ def fit_verdicts(
 
 
 def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
-    """Fit verdicts by the one logistic curve that is likeliest, as sure near as far.
+    """Fit verdicts as one logistic curve by maximum likelihood, with one sharpness on both sides.
 
-    Of few pairs it is better known where this curve is ½ than which threshold makes the fewest
-    mistakes (:func:`find_threshold`). Both kinds, which are both there, count the same, and every
-    answer as nearly certain, as in :func:`find_sharpness`. Verdicts are ½ where farther pairs are
-    as often the same.
+    For few pairs, for which the curve's ½ is known better than the threshold of fewest mistakes
+    (:func:`find_threshold`). Both kinds must be there and weigh the same, and every answer counts
+    as nearly certain, as in :func:`find_sharpness`. Where farther pairs are as often the same, all
+    chances are ½.
     """
     kinds, weights = (distances[same], distances[~same]), (weight[same], weight[~same])
     ordered, share = np.concatenate(kinds), _balance_weights(*kinds, weights)
@@ -179,6 +182,7 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
     terms = np.column_stack([np.ones(len(u)), u])
 
     def loss(curve: Floats) -> tuple[float, Floats]:
+        """Negative log-likelihood and its gradient, for level and slope."""
         odds = terms @ curve
         return (
             float(share @ (np.logaddexp(0.0, odds) - told * odds)),
@@ -194,13 +198,13 @@ def fit_logistic_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verd
 
 
 def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
-    """Make verdicts as sure as pairs give reason to be, which metrics were not learned from.
+    """Lower the sharpness of verdicts to what pairs bear out that the metric was not learned from.
 
     Log-odds are multiplied with :math:`t L / (L + 2)`: t, at most 1, is what makes these pairs most
-    likely, both kinds counted the same, and L twice the logarithm of how much more likely than by
-    chance alone they are then. So verdicts stay nearly as they are where pairs clearly agree with
-    them, and are ½ where these are not told apart. (J. C. van Houwelingen and S. le Cessie (1990)
-    take :math:`(L - p) / L`, which is 0 for a few pairs.)
+    likely, both kinds weighing the same, and L twice the logarithm of how much more likely than by
+    chance they are then. So verdicts stay nearly as they are where pairs clearly agree with them,
+    and are ½ where pairs are not told apart. (J. C. van Houwelingen and S. le Cessie (1990) take
+    :math:`(L - p) / L`, which is 0 for a few pairs.)
     """
     counts = [len(same), len(different)]
     chance = verdicts.chance(np.concatenate([same, different]), 0.5)
@@ -217,7 +221,7 @@ def shrink_verdicts(verdicts: Verdicts, same: Floats, different: Floats) -> Verd
 
 
 def fit_verdicts_to_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
-    """Fit verdicts to answers of both kinds, which are as frequent as among these."""
+    """Fit verdicts to the distances of answered pairs, with the prevalence found among these."""
     weights = weight[same], weight[~same]
     share = float(weights[0].sum() / weight.sum())
     return fit_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
@@ -257,12 +261,11 @@ def find_threshold(
 def find_sharpness(
     same: Floats, different: Floats, threshold: float, weights: tuple[Floats, Floats] | None = None
 ) -> tuple[float, float]:
-    """The most likely sharpness of :class:`Verdicts` below and above the threshold.
+    """Fit the sharpness of :class:`Verdicts` below and above the threshold, by likelihood.
 
-    Both kinds count the same. Every answer counts as nearly certain only, after J. Platt (1999):
-    with n of a kind, as right with probability (n + 1) / (n + 2). So both are finite even if the
-    threshold makes no mistake. With few pairs on one side of the threshold, those on the other
-    count there too.
+    Both kinds weigh the same. Answers count as nearly certain only, after J. Platt (1999): with n
+    of a kind, as right with probability (n + 1) / (n + 2), so that both values are finite even if
+    the threshold makes no mistake. With few pairs on one side, those on the other count there too.
     """
     distances = np.concatenate([same, different]).astype(np.float64)
     u = (threshold - distances) / (threshold or 1.0)
@@ -278,7 +281,7 @@ def find_sharpness(
 
 
 def _platt_targets(same: Floats, different: Floats) -> Floats:
-    """Target probabilities of answers, after J. Platt (1999): none is quite certain."""
+    """Target probabilities of pairs, same ones first, after J. Platt (1999): none is 0 or 1."""
     counts = [len(same), len(different)]
     nearly = [(n + 1) / (n + 2) for n in counts]
     return np.repeat([nearly[0], 1 - nearly[1]], counts)
@@ -287,13 +290,13 @@ def _platt_targets(same: Floats, different: Floats) -> Floats:
 def _balance_weights(
     same: Floats, different: Floats, weights: tuple[Floats, Floats] | None
 ) -> Floats:
-    """Weights of pairs, scaled so that both kinds count the same."""
+    """Weights of the pairs, same ones first, scaled so that each kind has the sum 1."""
     kinds = weights or (np.ones(len(same)), np.ones(len(different)))
     return np.concatenate([np.asarray(w, dtype=np.float64) / (w.sum() or 1.0) for w in kinds])
 
 
 def _fit_sharpness(u: Floats, told: Floats, weight: Floats) -> float:
-    """Fit the s for which probabilities expit(s u) are most likely, by answers ``told``."""
+    """Fit s of the probabilities expit(s u) to target probabilities ``told``, by likelihood."""
 
     def slope(s: float) -> float:
         """Slope of the log-likelihood, which is concave."""
@@ -318,7 +321,7 @@ class Examples:
     n_same: int  # how many of them are the same: the first ones
 
     def verdicts(self, Z: Any) -> dict[str, float | None]:
-        """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
+        """Threshold and other attributes of a learner, by the embedding Z of ``rows``."""
         distances = backends.to_numpy(linked_distances(Z, self.links))
         return find_verdicts(distances[: self.n_same], distances[self.n_same :])
 
@@ -334,8 +337,8 @@ class LateVerdicts:
     # Learned coordinates of some rows of X by their numbers.
     embedded: Callable[[Any, NDArray[np.integer]], Any]
 
-    def found(self) -> dict[str, float | None]:
-        """Find the verdicts, which are the same at every call."""
+    def compute(self) -> dict[str, float | None]:
+        """Compute threshold and other attributes of a learner; every call returns the same."""
         rng = np.random.RandomState(0)
         rng.set_state(self.random_state)
         examples = draw_examples(self.drawable, self.evidence, rng)
@@ -345,11 +348,11 @@ class LateVerdicts:
 def draw_examples(
     drawable: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
 ) -> Examples:
-    """Draw examples: the given pairs, and some of those that labels imply.
+    """Draw the pairs from which a threshold is found: all given ones, and some by labels.
 
-    Without any that differ, random pairs of rows stand for them: most do. Where nothing but
-    triplets is known, the nearer row of each stands for the same and the farther for another.
-    ``drawable`` is how many rows X has, or the numbers of those that can be drawn.
+    Without cannot-links, random pairs of rows stand for them. Where only triplets are known, the
+    nearer row of each stands for the same and the farther for a different one. ``drawable`` is the
+    number of rows of X, or the numbers of those that can be drawn.
     """
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
@@ -366,11 +369,11 @@ def draw_examples(
 def find_verdicts(
     same: Floats, different: Floats, weights: tuple[Floats, Floats] | None = None
 ) -> dict[str, float | None]:
-    """Attributes of a learner: the distance that best tells pairs apart, and how sure that is."""
+    """Return ``threshold_`` and the other attributes of a learner, by the distances of pairs."""
     found = fit_verdicts(same, different, weights=weights)
-    return verdict_attributes(found, float(np.median(same)) if len(same) else None)
+    return name_verdicts(found, float(np.median(same)) if len(same) else None)
 
 
-def verdict_attributes(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
-    """Verdicts, and the median distance of pairs that are the same, as a learner keeps them."""
+def name_verdicts(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
+    """Return verdicts and the median distance of same pairs as a dict by attribute name."""
     return dict(zip(VERDICTS, (*astuple(verdicts), same_distance), strict=True))

@@ -59,7 +59,7 @@ class ClassModels:
     identity_shares: Floats
 
     def gradients(self, X: Floats) -> tuple[Floats, Floats]:
-        r"""Differences to the means and :math:`u_c = \Sigma_c^{-1} (x - \mu_c)`, each (c, n, d)."""
+        r"""Differences :math:`x - \mu_c`, and these times :math:`\Sigma_c^{-1}`, each (c, n, d)."""
         differences = X[None, :, :] - self.means[:, None, :]
         return differences, differences @ self.precisions
 
@@ -69,7 +69,7 @@ class ClassModels:
         found: Floats = -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
         return found
 
-    def moved(self, like: Any) -> ClassModels:
+    def move_to(self, like: Any) -> ClassModels:
         """Copy these Gaussians to the device and type of a foreign array."""
         return replace(
             self,
@@ -79,12 +79,12 @@ class ClassModels:
         )
 
     def log_densities(self, X: Floats) -> Floats:
-        """Log density of every class at every row (n, c), by blocks."""
+        """Log density of each class at each row, of shape (n, c), computed by blocks."""
         c, d = self.means.shape
         found = np.empty((len(X), c))
 
         def weigh_block(rows: slice) -> None:
-            """Write log densities of some rows."""
+            """Write log densities of the rows of a block."""
             found[rows] = self.log_densities_of(*self.gradients(X[rows].astype(np.float64)))
 
         run_in_blocks(weigh_block, len(X), rows_per_block(2 * DOUBLE_BYTES * c * d))
@@ -134,7 +134,7 @@ def fit_class_models(
     _, means, scatters = reduce(_merge_moments, map(tuple, folds))
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
-        total = groups.pooled(range(len(counts) * n_folds)).scatter
+        total = groups.pool(range(len(counts) * n_folds)).scatter
     if np.trace(total) == 0:
         total = np.eye(d) * n
     trust = np.full(len(counts), n) if covariance == "shared" else counts
@@ -156,7 +156,7 @@ def fit_class_models(
 
 
 def identity_share(n_rows: int, n_columns: int, regularization: str | float) -> float:
-    """Share of the identity in a covariance of so many rows."""
+    """Share of the identity in the covariance of a class of ``n_rows`` rows."""
     if isinstance(regularization, str):  # "auto"
         return _COLUMNS_PER_ROW * n_columns / (_COLUMNS_PER_ROW * n_columns + n_rows)
     return max(float(regularization), _LEAST_IDENTITY)
@@ -172,10 +172,10 @@ def shrink_class_covariance(own: Floats, pooled: Floats, share: float, identity:
 def _assign_folds(
     X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Assign rows of each class to folds; class and fold as one number, −1 for unknown.
+    """Assign the rows of each class to folds: class times ``n_folds`` plus fold, −1 if unknown.
 
-    The rows of a class, the innermost first, get the folds by a draw for each n_folds of them.
-    Whichever order the rows came in, and however all are turned, the same are left out together.
+    The rows of a class are ordered from its mean outwards, and each run of ``n_folds`` of them is
+    drawn to different folds. So the folds depend neither on the order nor on rotations of the rows.
     """
     if n_folds == 1:
         return np.where(classes < 0, -1, classes)
@@ -191,22 +191,22 @@ def _assign_folds(
 
 
 def _find_order_keys(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
-    """Keys that order rows: place along a direction, and squared distance from the mean.
+    """Two arrays (n,) that order rows: projection on a direction, squared distance from the mean.
 
-    The latter is coarse enough that rows equally far out are so up to rounding. Only these numbers
-    come home, wherever X is.
+    The latter is float32, so that rows equally far out tie in spite of rounding. Only these numbers
+    are copied to the host.
     """
 
-    def sums(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Sums of the known rows of a block."""
-        rows = _take_precisely(block, np.flatnonzero(number >= 0))
+    def sum_known(block: Any, number: NDArray[np.integer]) -> Parts:
+        """Sum of the rows of known class in a block, of shape (d,)."""
+        rows = _take_in_float64(block, np.flatnonzero(number >= 0))
         return (backends.to_numpy(backends.namespace(rows).sum(rows, axis=0)),)
 
-    mean = access.reduce_rows(X, sums, classes)[0] / (classes >= 0).sum()
+    mean = access.reduce_rows(X, sum_known, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
-        """Row numbers and both keys of a block's rows."""
-        block = _take_precisely(block, np.arange(block.shape[0]))
+        """Row numbers of a block and both keys of its rows."""
+        block = _take_in_float64(block, np.arange(block.shape[0]))
         xp = backends.namespace(block)
         center, axis = backends.move_to(mean, block), backends.move_to(direction, block)
         squared = backends.to_numpy(xp.sum((block - center) ** 2, axis=1))
@@ -230,14 +230,14 @@ class _Moments(NamedTuple):
     mean: Floats
     scatter: Floats
 
-    def pooled(self, groups: Iterable[int]) -> _Moments:
-        """Number of rows, mean and scatter of some groups together."""
+    def pool(self, groups: Iterable[int]) -> _Moments:
+        """Number of rows, mean and scatter of some groups taken together."""
         parts = ((self.n[g], self.mean[g], self.scatter[g]) for g in groups if self.n[g])
         return _Moments(*reduce(merge_moments, parts))
 
 
 def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
-    """Moments of each group of rows, wherever the rows are."""
+    """Number of rows, mean and scatter of each group of rows, wherever the rows are."""
     d = X.shape[1]
 
     def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
@@ -245,7 +245,7 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
         found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
         for g, members in _iterate_groups(number):
             found[0][g] = len(members)
-            found[1][g], found[2][g] = _mean_and_scatter(_take_precisely(block, members))
+            found[1][g], found[2][g] = _mean_and_scatter(_take_in_float64(block, members))
         return found
 
     return _Moments(*access.reduce_rows(X, of_block, group, combine=_merge_moments))
@@ -264,7 +264,7 @@ def _merge_moments(one: Parts, other: Parts) -> Parts:
 
 
 def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Iterate over the groups that occur, with the positions of their members."""
+    """Yield the number of each group that occurs, and the positions of its members."""
     order = np.argsort(number, kind="stable")
     present, start = np.unique(number[order], return_index=True)
     for g, members in zip(present.tolist(), np.split(order, start[1:]), strict=True):
@@ -272,8 +272,8 @@ def _iterate_groups(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[
             yield g, members
 
 
-def _take_precisely(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Take some rows in float64, where they are."""
+def _take_in_float64(X: Any, rows: NDArray[np.integer]) -> Any:
+    """Take some rows in float64, on the device where they are."""
     return backends.widen(access.take(X, rows))
 
 
@@ -285,8 +285,8 @@ def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     return backends.to_numpy(mean + X[0, :]), backends.to_numpy(centered.T @ centered)
 
 
-def _whitened_squares(factor: Floats, rows: Any) -> Floats:
-    """Squared lengths of rows divided by a lower triangular factor."""
+def _squared_mahalanobis(factor: Floats, rows: Any) -> Floats:
+    """Squared lengths (n,) of rows under the inverse of a covariance, given its Cholesky factor."""
     if backends.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         whitened = rows @ backends.move_to(root.T, rows)
@@ -303,7 +303,10 @@ def _choose_pooled_shares(
     scatters: Floats,
     identity: Floats,
 ) -> Floats:
-    """Choose each class's share of the covariance within all classes; 1 where it is fixed."""
+    """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1.
+
+    See :func:`fit_class_models`.
+    """
     free = np.flatnonzero(fixed == 0)
     counts = groups.n.reshape(-1, _FOLDS).sum(axis=1)
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
@@ -318,7 +321,7 @@ def _choose_pooled_shares(
     n_shares = len(POOLED_SHARES)
 
     def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
-        """Moments of how much likelier each share makes rows that are left out than share 0."""
+        """Moments, by class, of the log-likelihood that left-out rows gain by each share over 0."""
         n = np.zeros(len(fixed))
         mean = np.zeros((len(fixed), n_shares))
         scatter = np.zeros((len(fixed), n_shares, n_shares))
@@ -327,11 +330,12 @@ def _choose_pooled_shares(
             if c not in trials:
                 continue
             center, factors = trials[c][fold]
-            rows = _take_precisely(block, members)
+            rows = _take_in_float64(block, members)
             center = backends.move_to(center, rows)
             likelihoods = np.stack(
                 [
-                    -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()
+                    -_squared_mahalanobis(factor, rows - center) / 2
+                    - np.log(factor.diagonal()).sum()
                     for factor in factors
                 ],
                 axis=1,
@@ -355,9 +359,10 @@ def _choose_pooled_shares(
 
 
 def _sum_scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
-    """Sum up the scatters of all other classes, for some classes.
+    """For each of some classes, the sum of the scatters of all other classes.
 
-    Added up from both sides: of a difference to the sum of all, a row far out would leave rounding.
+    Added up from both sides: the sum of all less the class's own would leave rounding where a row
+    is far out.
     """
     found = {c: np.zeros_like(scatters[0]) for c in classes}
     for order in (range(len(scatters)), range(len(scatters) - 1, -1, -1)):
@@ -372,7 +377,7 @@ def _sum_scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, F
 def _fit_without_each_fold(
     groups: _Moments, c: int, others: Floats, identity: float
 ) -> list[tuple[Floats, list[Floats]]] | None:
-    """Mean and covariance factors (one for each share) of a class without each of its folds.
+    """Mean, and a covariance factor for each share, of a class without each of its folds.
 
     None where the class has too few rows, or no spread without one of its folds.
     """
@@ -380,11 +385,11 @@ def _fit_without_each_fold(
     n, n_rows = float(groups.n[folds].sum()), float(groups.n.sum())
     if n < _FOLDS:
         return None
-    own = groups.pooled(folds)
+    own = groups.pool(folds)
     mean_spread = np.trace(others + own.scatter) / n_rows
     trial = []
     for fold in folds:
-        kept = groups.pooled(g for g in folds if g != fold)
+        kept = groups.pool(g for g in folds if g != fold)
         if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * mean_spread:
             return None
         within = (others + kept.scatter) / (n_rows - n + kept.n)

@@ -34,10 +34,10 @@ _MOST_JUDGED = 5000
 
 
 def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
-    """Squared distances to the nearest rows of each class (n_points, n_classes, k), ∞ for missing.
+    """Squared distances to the k nearest rows of each class (n_points, n_classes, k), ∞ if missing.
 
-    ``squared`` (n_points, n) are to all rows; those of class c are ``starts[c]`` to ``starts[c +
-    1]``.
+    ``squared`` (n_points, n) are distances to all rows; those of class c are ``starts[c]`` to
+    ``starts[c + 1]``.
     """
     xp = backends.namespace(squared)
     out = backends.empty((squared.shape[0], len(starts) - 1, k), squared)
@@ -53,9 +53,10 @@ def find_nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
 
 
 def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -> Any:
-    """Hinges of rows of other classes (n_margins, n_points, n_classes), by class of the point.
+    """Sum of hinges of rows of other classes (n_margins, n_points, n_classes), by point's label.
 
-    Summed over ``squared`` (n_points, n), beside ``own`` of :func:`find_nearest_by_class`.
+    ``squared`` (n_points, n) are distances to all rows, ``own`` those of
+    :func:`find_nearest_by_class`.
     """
     xp = backends.namespace(squared)
     out = backends.empty((len(margins), *own.shape[:2]), squared)
@@ -77,9 +78,9 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
 def intrusion_hinges(
     squared: Any, starts: Integers, nearest: Any, reach: Any, left_out: Any, margins: Floats
 ) -> Any:
-    """Hinges of a point as an impostor of rows (n_margins, n_points, n_classes), by class of rows.
+    """Sum of a point's hinges as impostor of rows (n_margins, n_points, n_classes), by their class.
 
-    ``nearest`` (n, k + 1), ``reach`` and ``starts`` are of :class:`Members`; ``left_out``
+    ``nearest`` (n, k + 1), ``reach`` and ``starts`` are those of :class:`Members`; ``left_out``
     (n_points,) is a row that does not count for each point, −1 for none.
     """
     xp = backends.namespace(squared)
@@ -107,7 +108,7 @@ def intrusion_hinges(
 
 @compiled()
 def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
-    """Write squared distances to the nearest rows of each class."""
+    """Write :func:`find_nearest_by_class` for all points."""
     k = out.shape[2]
     for r in range(squared.shape[0]):
         for c in range(out.shape[1]):
@@ -127,7 +128,7 @@ def _write_nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
 def _impostor_hinges(
     squared: Any, own: Any, in_order: Any, starts: Any, margins: Any, out: Any
 ) -> None:
-    """Write hinges of impostors, for all points and margins."""
+    """Write :func:`impostor_hinges` for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
             _sum_impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
@@ -137,7 +138,7 @@ def _impostor_hinges(
 def _sum_impostors(
     squared: Any, own: Any, in_order: Any, starts: Any, margin: float, totals: Any
 ) -> None:
-    """Hinges of a point for each class that it may have.
+    """Write the sum of a point's hinges for each label that it may have.
 
     All rows are sorted into the gaps between all limits (margin and a nearest distance) once. With
     the number and the sum of the distances below it, a limit's hinges are a product and a
@@ -192,7 +193,7 @@ def _sum_impostors(
 def _intrusion_hinges(
     squared: Any, starts: Any, nearest: Any, reach: Any, left_out: Any, margins: Any, out: Any
 ) -> None:
-    """Write hinges of intrusions, for all points and margins."""
+    """Write :func:`intrusion_hinges` for all points and margins."""
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
             _sum_intrusions(squared[r], starts, nearest, reach, left_out[r], margins[b], out[b, r])
@@ -202,7 +203,7 @@ def _intrusion_hinges(
 def _sum_intrusions(
     squared: Any, starts: Any, nearest: Any, reach: Any, left_out: int, margin: float, totals: Any
 ) -> None:
-    """Hinges of a point as an impostor of rows, for each class of these."""
+    """Write the sum of a point's hinges as impostor of rows, for each class of these."""
     k = nearest.shape[1] - 1
     for c in range(totals.shape[0]):
         totals[c] = 0.0
@@ -241,8 +242,8 @@ class Members:
     nearest: Any
     squared: Any
 
-    def beside(self, X: Any) -> Members:
-        """Copy the members to where other rows are."""
+    def move_beside(self, X: Any) -> Members:
+        """Copy the members to the device of other rows."""
         arrays = (backends.move_kept(one, X) for one in (self.Z, self.nearest, self.squared))
         Z, nearest, squared = arrays
         return Members(Z, self.starts, nearest, squared)
@@ -258,7 +259,7 @@ class Members:
 
     @property
     def number(self) -> Integers:
-        """Class of each row."""
+        """Class number of each row."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @property
@@ -275,13 +276,14 @@ def _fill_by_blocks(
     axis: int,
     of_block: Callable[[_DistanceTable | _FusedSums, Any, Any], Any],
 ) -> Any:
-    """Fill an array with what ``of_block(sums, points, absent)`` gives for blocks along an axis.
+    """Fill an array of a shape with ``of_block(sums, points, absent)`` for blocks along an axis.
 
-    Sums are found by Triton's kernels if they can, or else by a table.
+    ``sums`` are Triton's kernels where these can run, and otherwise a table of distances;
+    ``absent`` (n_points,) are the rows left out for each point, or None.
     """
 
     def fill(sums: _DistanceTable | _FusedSums) -> Any:
-        """Fill the array by these sums."""
+        """Fill the array with either kind of sums."""
         out = backends.empty(shape, members.Z)
 
         def write_block(rows: slice) -> None:
@@ -325,7 +327,7 @@ class _DistanceTable:
         return find_nearest_by_class(squared, members.starts, members.n_neighbors)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
+        """Nearest distances by class, then impostor and intrusion hinges for each margin."""
         members = self.members
         squared = self._squared_distances(points, absent)
         own = find_nearest_by_class(squared, members.starts, members.n_neighbors)
@@ -342,7 +344,7 @@ class _DistanceTable:
         return own, pushed, intrusions
 
     def _squared_distances(self, points: Any, absent: Integers | None) -> Any:
-        """Squared distances from some points to all members, ∞ for what is left out."""
+        """Squared distances (n_points, n) from points to all members, ∞ for rows left out."""
         block, Z = backends.widen(points), self.members.Z
         if sparse_rows.is_sparse(block):
             squared: Any = sparse_rows.sparse_distances(block, Z) ** 2
@@ -386,7 +388,7 @@ class _FusedSums:
         return device_math.from_tensor(found, self.like)
 
     def hinges(self, points: Any, absent: Any, margins: Floats) -> tuple[Any, Any, Any]:
-        """Nearest distances, and both kinds of hinges, (n_margins, n_points, n_classes)."""
+        """Nearest distances by class, then impostor and intrusion hinges for each margin."""
         from nearkin.solvers import triton_kernels
 
         block, rows, left_out = self._to_tensors(points, absent)
@@ -401,7 +403,7 @@ class _FusedSums:
         return own, pushed, intrusions
 
     def _to_tensors(self, points: Any, absent: Integers | None) -> Any:
-        """Points, rows and left-out numbers as tensors."""
+        """Points, training rows and numbers of the rows left out, as tensors."""
         nobody = np.full(points.shape[0], -1) if absent is None else absent
         block = device_math.to_tensor(backends.widen(points)).contiguous()
         return block, self.rows, device_math.to_tensor(backends.move_to(nobody, self.like))
@@ -411,7 +413,7 @@ class _FusedSums:
 
 
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
-    """Sort rows by class, with each row's nearest others of its class; and their order."""
+    """Return rows sorted by class, with their nearest of the same class, and row numbers (n,)."""
     order = np.argsort(number, kind="stable")
     Z, number = backends.widen(access.take(Z, order)), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
@@ -420,7 +422,7 @@ def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members,
 
 
 def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
-    """Find nearest other rows of the same class, then −1, and their squared distances, then ∞."""
+    """Nearest other rows of the same class (n, k), −1 if missing, and squared distances, then ∞."""
     if not backends.is_foreign(Z):
         nearest = find_nearest_alike(Z, number, k)
         squared = np.full(nearest.shape, np.inf)
@@ -442,7 +444,7 @@ def _find_nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> t
 
 
 def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
-    """Squared distances to the nearest rows of each class (n_points, n_classes, k), ∞ for missing.
+    """Squared distances to the k nearest rows of each class (n_points, n_classes, k), ∞ if missing.
 
     ``left_out`` (n_points,) is a row that does not count for each point: the point itself.
     """
@@ -466,14 +468,14 @@ def energies(
     shape = (len(margins), Z.shape[0], members.n_classes)
 
     def of_block(sums: _DistanceTable | _FusedSums, points: Any, absent: Any) -> Any:
-        """Energies of some points."""
+        """Energies of the points of a block."""
         return _energies(*sums.hinges(points, absent, margins), push)
 
     return _fill_by_blocks(Z, members, left_out, shape, 1, of_block)
 
 
 def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
-    """Energies (n_margins, n_points, n_classes) from the sums that they are made of."""
+    """Energies (n_margins, n_points, n_classes) from nearest distances and both sums of hinges."""
     xp, k = backends.namespace(own), own.shape[2]
     n_own: Any = 0.0
     pulled: Any = 0.0

@@ -36,10 +36,10 @@ from nearkin.solvers.logdet import (
     BoundedPairs,
     LogDetResult,
     bound_pairs,
+    choose_tolerance,
     divergence,
     estimate_bounds,
     project,
-    tolerance_for,
 )
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
@@ -73,14 +73,14 @@ class Family(Protocol):
 
     @property
     def coordinates(self) -> Floats:
-        """F, one row for each point."""
+        """F (n, r), one row for each point."""
 
     @property
     def prior(self) -> Floats:
-        """B₀ of this member."""
+        """B₀ (r, r) of this member, with the kernel M = F B₀ Fᵀ."""
 
     def nearest_to(self, B: Floats) -> Self:
-        """The member M with the least divergence of F B Fᵀ from it."""
+        """Return the member M of least divergence of the kernel F B Fᵀ from it."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class SpectralFamily:
 
     @property
     def prior(self) -> Floats:
-        """Diagonal matrix of the weights."""
+        """B₀ (r, r) of this member: the diagonal matrix of the weights."""
         return np.diag(self.weights)
 
     def nearest_to(self, B: Floats) -> Self:
-        r"""Take the diagonal of B as weights, put in order.
+        r"""Return the member whose weights are the diagonal of B, made decreasing.
 
         At a fixed product :math:`\sum_i b_i / \alpha_i` is all that counts, and its minimiser is
         the same up to a factor: with μ the multiplier of :math:`\sum_i \log \alpha_i`, pooled
@@ -118,7 +118,7 @@ class SpectralFamily:
 
     @cached_property
     def _varying_columns(self) -> NDArray[np.bool_]:
-        """Mark columns that are not constant: weights of the others matter to no distance."""
+        """Mask of the columns that are not constant: weights of the others change no distance."""
         lengths = np.sqrt((self.coordinates**2).mean(axis=0))
         found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
         return found if found.any() else ~found
@@ -166,7 +166,7 @@ class DataDependentFamily:
     def on_graph(
         cls, coordinates: Floats, eigenvalues: Floats, eigenvectors: Floats, beyond: float = 1.0
     ) -> Self:
-        """Make the member whose roughness is that of a graph and weighs as much as S.
+        """Return the member whose penalty is a graph's, scaled to weigh as much as S.
 
         ``beyond`` is how many times as rough as the last eigenvector all other functions are to
         count. Above 1 they have an increment of their own.
@@ -190,12 +190,12 @@ class DataDependentFamily:
 
     @property
     def prior(self) -> Floats:
-        """Inverse of the identity plus the penalty."""
+        """B₀ (p, p) of this member: the inverse of the identity plus the penalty."""
         inverse = np.linalg.inv(self._precision(self.increments))
         return np.asarray((inverse + inverse.T) / 2)
 
     def nearest_to(self, B: Floats) -> Self:
-        """Find the penalty of least divergence, which is convex: M⁻¹ is linear in δ."""
+        """Return the member of least divergence, by a convex problem: M⁻¹ is linear in δ."""
         # In units that make each R_j of the size of the identity, δ is of the order of one.
         sizes = np.trace(self.roughness, axis1=1, axis2=2) / self.roughness.shape[1]
         units = 1 / np.where(sizes > 0, sizes, 1.0)
@@ -217,7 +217,7 @@ class DataDependentFamily:
         return replace(self, increments=np.asarray(found.x * units)) if better else self
 
     def _precision(self, increments: Floats) -> Floats:
-        """Inverse of the prior for given increments."""
+        """Inverse of the prior (p, p) for given increments."""
         precision = np.tensordot(increments, self.roughness, 1)
         precision.flat[:: len(precision) + 1] += 1
         return np.asarray((precision + precision.T) / 2)
@@ -257,27 +257,27 @@ def alternate(
     :func:`nearkin.solvers.logdet.project`.
     """
 
-    def projected(family: SomeFamily) -> LogDetResult:
-        """Project from a member onto the bounds."""
+    def project_from(family: SomeFamily) -> LogDetResult:
+        """Project from a member onto the pairs' bounds."""
         coordinates, prior = family.coordinates, family.prior
-        tol = tolerance_for(sweep_tol, pairs)
+        tol = choose_tolerance(sweep_tol, pairs)
         return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
 
-    solution = projected(family)
+    solution = project_from(family)
     history = [float(solution.objective[-1])]
     converged = False
     while len(history) < 2 * n_iter - 1 and not converged:
         start = history[-1]
         moved = family.nearest_to(solution.B)
         history.append(start - _measure_gain(family, moved, solution.B))
-        family, solution = moved, projected(moved)
+        family, solution = moved, project_from(moved)
         history.append(float(solution.objective[-1]))
         converged = start - history[-1] <= tol * abs(start)
     return Alternated(family, solution, np.array(history), converged)
 
 
 def _measure_gain(family: Family, moved: Family, B: Floats) -> float:
-    """Fall of the divergence of a fixed K when M moves."""
+    """By how much the divergence of a fixed K falls when M moves to another member."""
     before, after = family.coordinates, moved.coordinates
     B_moved = B
     if before is not after:
@@ -307,16 +307,16 @@ class RbfFamily:
 
     @cached_property
     def coordinates(self) -> Floats:
-        """Centred feature vectors of the points."""
+        """Centred feature vectors of the points, (m, m − 1)."""
         return np.asarray(self._centred.T @ self._factor(self.gamma))
 
     @property
     def prior(self) -> Floats:
-        """A multiple of the identity."""
+        """B₀ (m − 1, m − 1) of this member: a multiple of the identity."""
         return np.asarray(self.size * np.eye(len(self.squared) - 1))
 
     def nearest_to(self, B: Floats) -> Self:
-        """Find the best width by a line search, and for each width the best size in closed form."""
+        """Return the member of best width, by a line search, and of best size for that width."""
         if not self.moves:
             return replace(self, size=float(np.trace(B)) / len(B))
         factor = self._factor(self.gamma)
@@ -359,11 +359,11 @@ class RbfFamily:
 
     @cached_property
     def _centred(self) -> Floats:
-        """Orthonormal rows that span the centred functions."""
+        """Orthonormal rows (m − 1, m) that span the centred functions."""
         return np.asarray(helmert(len(self.squared)))
 
     def _factor(self, gamma: float) -> Floats:
-        """Cholesky factor of the centred kernel matrix of a width."""
+        """Cholesky factor (m − 1, m − 1) of the centred kernel matrix of a width."""
         inner = self._centred @ np.exp(-gamma * self.squared) @ self._centred.T
         inner.flat[:: len(inner) + 1] += _RIDGE
         return np.asarray(np.linalg.cholesky((inner + inner.T) / 2))
@@ -371,10 +371,10 @@ class RbfFamily:
 
 @one_blas_thread()
 def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternated[RbfFamily]:
-    """Find the rbf kernel that comes nearest to what pairs among m points ask for.
+    """Learn the width of an rbf kernel on m points from bounded pairs.
 
     The problem is not convex in the width: alternation starts at the one with the least objective
-    of many around ``gamma``, one over the mean of ``squared`` or so.
+    of eight around ``gamma``, which is about one over the mean of ``squared``.
     """
     tried = [
         alternate(
@@ -393,10 +393,10 @@ def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternate
 def learn_width_for_pairs(
     squared: Floats, gamma: float, links: Pairs, rng: np.random.RandomState
 ) -> Alternated[RbfFamily]:
-    """Learn the width of an rbf kernel that suits some pairs, see :func:`learn_width`.
+    """Learn the width of an rbf kernel by :func:`learn_width` from pairs without bounds.
 
-    A wide kernel's distances are those of the rows themselves. Bounds at their ends ask for much,
-    which tells widths apart. At most 300 pairs of each kind are drawn to judge by.
+    Bounds are the 1st and 99th percentile of a wide kernel's distances, which tell widths apart. At
+    most 300 pairs of each kind are drawn.
     """
     wide = RbfFamily(squared, _WIDE * gamma)
     ends = np.triu_indices(len(squared), 1)

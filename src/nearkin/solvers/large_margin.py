@@ -84,10 +84,10 @@ class Classes:
 
 
 def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
-    """Find classes: labels, and components of must-links.
+    """Find classes of rows from labels and from components of must-links.
 
-    A component takes the label of its rows, or else is a class of its own, which differs from
-    those that a cannot-link says it differs from. Labels outweigh links that contradict them, and
+    A component takes the label of its rows. Without one it is a class of its own, which differs
+    from those that a cannot-link joins it with. Labels outweigh links that contradict them, and
     must-links cannot-links; unlabelled rows between two labels are left out.
     """
     groups = evidence.pairs.groups
@@ -109,7 +109,7 @@ def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 @one_blas_thread()
 def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
-    """Find each row's nearest others of its class (n, n_neighbors), −1 where there are fewer.
+    """Each row's nearest others of its class (n, n_neighbors), −1 where there are fewer.
 
     X may be sparse.
     """
@@ -147,7 +147,7 @@ class MarginProblem:
     push: float
 
     def target_distances(self, Z: Floats) -> Floats:
-        """Squared distances to the targets, −inf where there is none."""
+        """Squared distances of rows to their targets (n, k), −inf where there is none."""
         squared = np.empty(self.targets.shape)
         run_in_blocks(
             lambda rows: _measure_targets(rows.start, rows.stop, Z, self.targets, squared),
@@ -156,12 +156,12 @@ class MarginProblem:
         )
         return squared
 
-    def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
+    def find_rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
         """Find all pairs of unlike rows of which one is, or nearly is, an impostor of the other.
 
-        ``ahead`` is how much farther than its reach (margin and farthest target) to look from a
-        row, as a share of that. A few pairs more are among them, as many as rounding may account
-        for.
+        Returns their row numbers as two arrays. ``ahead`` is how much farther than its reach
+        (margin and farthest target) to look from a row, as a share of that. A few pairs more are
+        among them, as many as rounding may account for.
 
         O(n² q) time, by products of tiles of rows; memory for the pairs, and for a tile.
         """
@@ -203,7 +203,7 @@ class MarginProblem:
         return left, right
 
     def objective(self, L: Floats, rivals: tuple[Integers, Integers]) -> tuple[float, Floats]:
-        """Value and gradient (q, d) at L, where impostors are among the pairs of :meth:`rivals`.
+        """Value and gradient (q, d) at L, with impostors among the pairs of :meth:`find_rivals`.
 
         O((p + n k + n d) q) time for p pairs. Memory: five arrays of n × q.
         """
@@ -219,7 +219,7 @@ class MarginProblem:
         terms = left, right, Z, squared, reach, self.margin
 
         def push_part(parts: slice) -> None:
-            """Sum up what some of the pairs cost, and their forces."""
+            """Sum up the hinges and forces of a part of the pairs."""
             part = parts.start
             start, stop = limits[part], limits[part + 1]
             losses[part] = _add_pushes(start, stop, *terms, force[part], active[part])
@@ -243,8 +243,8 @@ def _measure_targets(start: int, stop: int, Z: Any, targets: Any, squared: Any) 
 
 
 @compiled()
-def _differ(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
-    """Whether two classes are known to differ."""
+def _are_classes_different(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
+    """Whether two classes are known to differ, by :class:`Classes`."""
     if a == b:
         return False
     if a < n_labels and b < n_labels:
@@ -273,15 +273,15 @@ def _find_rivals(
     unlike: Any,
     pairs: Any,
 ) -> int:
-    """Write the pairs i < l of a tile that are near and unlike; their number."""
+    """Write the pairs i < l of a tile that are unlike and near; return their number."""
     n_pairs = 0
     for r in range(products.shape[0]):
         i = first_row + r
         for c in range(max(0, i + 1 - first_column), products.shape[1]):
             j = first_column + c
-            if norms[i] + norms[j] - products[r, c] < max(reach[i], reach[j]) and _differ(
-                number[i], number[j], n_labels, n_classes, unlike
-            ):
+            if norms[i] + norms[j] - products[r, c] < max(
+                reach[i], reach[j]
+            ) and _are_classes_different(number[i], number[j], n_labels, n_classes, unlike):
                 pairs[0, n_pairs] = i
                 pairs[1, n_pairs] = j
                 n_pairs += 1
@@ -301,7 +301,7 @@ def _add_pushes(
     force: Any,
     active: Any,
 ) -> float:
-    """Sum of the hinges of some pairs, each row with the other as impostor.
+    """Return the sum of hinges of some pairs, each row being the other's possible impostor.
 
     ``force`` and ``active`` receive what impostors add to Λ Z, and to the weights of targets.
     """
@@ -356,15 +356,15 @@ class Solution:
 def minimize_margin_objective(
     problem: MarginProblem, L: Floats, *, max_iter: int, tol: float
 ) -> Solution:
-    """Lower the objective from L as far as it goes, for given targets.
-
-    Where all rows come into one place, the gradient vanishes whatever lies around it: if the
-    objective falls along some metric from there, it goes on from that.
+    """Minimise the objective for given targets, from L on, by rounds of L-BFGS.
 
     Each round looks for all rivals, then runs L-BFGS on these, for ``max_iter`` iterations in all.
-    Where others have come near meanwhile, and the objective with them is not lower after all, the
-    round is run again from where it began with those added. A round that lowers the objective by no
-    more than the share ``tol`` is the last.
+    If new rivals come near meanwhile, with which the objective is not lower after all, the round is
+    run again with those added. A round that lowers the objective by no more than the share ``tol``
+    is the last.
+
+    Where all rows come into one place the gradient vanishes, whatever lies around it: if the
+    objective falls along some metric from there, it goes on from that.
     """
     shape = L.shape
     n_terms = int((problem.targets >= 0).sum())
@@ -374,7 +374,7 @@ def minimize_margin_objective(
         value, gradient = problem.objective(flat.reshape(shape), (left, right))
         return value / n_terms, gradient.ravel() / n_terms
 
-    rivals = problem.rivals(L, AHEAD)
+    rivals = problem.find_rivals(L, AHEAD)
     history = [problem.objective(L, rivals)[0]]
     nothing = _NOTHING * problem.margin * n_terms
     length, n_iter, converged = _FIRST_ROUND, 0, history[0] <= nothing
@@ -395,7 +395,7 @@ def minimize_margin_objective(
         )
         n_iter += max(1, int(result.nit))
         tried = result.x.reshape(shape)
-        found = problem.rivals(tried, AHEAD)
+        found = problem.find_rivals(tried, AHEAD)
         value, _ = problem.objective(tried, found)
         if value > history[-1]:
             n_watched = len(rivals[0])
@@ -410,13 +410,13 @@ def minimize_margin_objective(
             left_one_place, way = True, _find_way_out(problem, L, rivals, history[-1])
             if way is not None:
                 L, converged, length = way, False, _FIRST_ROUND
-                rivals = problem.rivals(L, AHEAD)
+                rivals = problem.find_rivals(L, AHEAD)
                 history.append(problem.objective(L, rivals)[0])
     return Solution(L, history, n_iter, converged)
 
 
 def _is_one_place(problem: MarginProblem, L: Floats) -> bool:
-    """Whether all rows are mapped into one place, up to little."""
+    """Whether all rows are mapped into one place, up to a small share of the margin."""
     Z = problem.X @ L.T
     return float(((Z - Z[0]) ** 2).sum(axis=1).max()) <= _ONE_PLACE * problem.margin
 
@@ -443,7 +443,7 @@ def _find_way_out(
     way = np.zeros_like(L, dtype=np.float64)
     way[: min(L.shape)] = (lengths[:, None] * vectors.T)[: len(L)]
     for _ in range(_SHORTER_WAYS):
-        if problem.objective(way, problem.rivals(way, AHEAD))[0] < value:
+        if problem.objective(way, problem.find_rivals(way, AHEAD))[0] < value:
             return way
         way /= 2
     return None
@@ -460,11 +460,11 @@ def learn_large_margin_metric(
     max_iter: int,
     tol: float,
 ) -> tuple[Solution, float]:
-    """Lower the objective over the metric and, in passes after the first, over the targets.
+    """Minimise the objective over the metric and, in passes after the first, over the targets.
 
     With targets that are nearest in the metric learned so far no term of the objective is larger
     than with the earlier ones: it does not rise between passes either. Returns the solution, and
-    the margin, which is the unit of the objective: 0 if all rows coincide, where L is as it was.
+    the margin, which is the unit of the objective: 0 if all rows coincide, where L is unchanged.
     """
     targets = find_nearest_alike(X, classes.number, n_neighbors)
     margin = _mean_target_distance(X, targets)
@@ -498,13 +498,13 @@ def learn_large_margin_metric(
 def _unite_pairs(
     a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
 ) -> tuple[Integers, Integers]:
-    """Pairs that are in one of two lists or in both."""
+    """Union of two lists of pairs of row numbers below n."""
     keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))
     return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
 
 
 def _mean_target_distance(X: Floats, targets: Integers) -> float:
-    """Mean squared distance of targets; where they coincide, something small but for that."""
+    """Mean squared distance of targets, at least a small share of the rows' variance."""
     total = 0.0
     for column in targets.T:
         rows = np.flatnonzero(column >= 0)

@@ -98,7 +98,7 @@ def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
 
 
 def _iterate_sign(sign: Array, scales: list[float]) -> Array:
-    """Take steps of the sign iteration with these scales."""
+    """Take one step of the sign iteration for each of ``scales``."""
     for stretch in scales:
         square = sign @ sign
         if library(sign) == "torch":  # the same in one pass over the result
@@ -111,7 +111,7 @@ def _iterate_sign(sign: Array, scales: list[float]) -> Array:
 
 
 def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
-    """Take the same steps by Triton's kernels in about single precision; None without these."""
+    """Take the same steps by Triton's kernels, nearly in float32; None where these cannot run."""
     if not device_math.can_use_kernels(
         namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))
     ):
@@ -128,12 +128,12 @@ def _iterate_sign_triton(matrices: Array, scales: list[float]) -> Array | None:
 
 
 def sign_by_single(matrices: Array) -> tuple[Array, Array]:
-    """Sign function of float64 matrices (n, d, d), d > 2, by products in about single precision.
+    """Sign function of float64 matrices (n, d, d), d > 2, by products nearly in float32.
 
     The matrices are symmetric, of Frobenius norm 1. The largest two eigenvalues often exceed the
     others a thousand times, and would leave these to rounding. If the space of their eigenvectors
-    is found, they are replaced by their signs. Beside the signs: how many eigenvalues of each (n,
-    1, 1) have not arrived at ±1, too small for single precision, or zeros.
+    is found, they are replaced by their signs. Also returned, (n, 1, 1): how many eigenvalues of
+    each matrix have not arrived at ±1, being zeros or too small for single precision.
     """
     xp, d = namespace(matrices), matrices.shape[-1]
     span, inner, astray = _find_leading_space(matrices)
@@ -158,7 +158,7 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
 
 
 def _find_leading_space(matrices: Array) -> tuple[Array, Array, Array]:
-    """Find bases of the two leading eigenvectors, the matrices in these, and the residuals."""
+    """Basis (n, d, 2) of two leading eigenvectors, matrices in it (n, 2, 2), and residual norms."""
     start = np.random.default_rng(0).standard_normal((matrices.shape[-1], 2))
     span = _orthonormalize_two(matrices @ backends.move_to(start, matrices))
     for _ in range(_TURNS):
@@ -193,7 +193,7 @@ def _sign_of_two(matrices: Array) -> Array:
 
 
 def frobenius_norms(matrices: Array) -> Array:
-    """Frobenius norms, (n, 1, 1)."""
+    """Frobenius norms of matrices, of shape (n, 1, 1)."""
     return namespace(matrices).linalg.vector_norm(matrices, axis=(-2, -1), keepdims=True)
 
 
@@ -238,7 +238,7 @@ def log_determinants(matrices: Array) -> Array:
 
 
 def bias_matrices(X: Any, models: ClassModels) -> Any:
-    r"""Φ at every row (n, d, d), up to a positive factor.
+    r"""Bias matrix Φ at every row (n, d, d), up to a positive factor.
 
     With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is :math:`p_c
     (u_c u_c^\top - \Sigma_c^{-1})` (eq. 17). Zero where all densities are equal, and where all of
@@ -295,7 +295,7 @@ def bias_coefficients(log_densities: Any) -> Any:
 
 
 def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
-    r"""Local metrics (n, d, d) by eigenvectors, eq. 8.
+    r"""Local metrics (n, d, d) for bias matrices Φ (n, d, d), by eigenvectors (eq. 8).
 
     .. math::
 
@@ -344,11 +344,11 @@ def mean_local_metric(
     """
     n, d = X.shape
     if backends.is_foreign(X):
-        total = _foreign_sum_of_metrics(X, models, weights)
+        total = _sum_metrics_on_device(X, models, weights)
     else:
         part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
         parts = np.zeros((-(-n // part_rows), d, d))
-        at_a_time = metrics_at_a_time(models)
+        at_a_time = count_metrics_per_block(models)
 
         def add_rows(rows: slice) -> None:
             """Add the metrics at some rows to their part of the sum."""
@@ -357,7 +357,7 @@ def mean_local_metric(
             own_weights = None if weights is None else weights[rows]
             for block in split_range(len(own), at_a_time):
                 block_weights = None if own_weights is None else own_weights[block]
-                part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
+                part += _sum_metrics(own[block].astype(np.float64), models, block_weights)
 
         run_in_blocks(add_rows, n, part_rows)
         total = parts.sum(axis=0)
@@ -366,20 +366,20 @@ def mean_local_metric(
     return np.asarray((mean + mean.T) / 2)
 
 
-def metrics_at_a_time(models: ClassModels) -> int:
-    """Number of local metrics to compute at a time."""
+def count_metrics_per_block(models: ClassModels) -> int:
+    """Number of local metrics to compute at a time, so that they fit into a block of memory."""
     c, d = models.means.shape
     return rows_per_block(DOUBLE_BYTES * (_MATRICES * d * d + _GRADIENTS * c * d))
 
 
-def most_averaged_rows(models: ClassModels) -> int:
-    """Number of rows at most whose metrics are averaged: those that take seconds on a core."""
+def count_rows_to_average(models: ClassModels) -> int:
+    """Most rows whose metrics are averaged, such that it takes seconds on a core."""
     c, d = models.means.shape
     return max(_LEAST_SAMPLE, int(_WORK // (_EIGENVECTOR_WORK * d**3 + _DENSITY_WORK * c * d**2)))
 
 
-def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
-    """Sum local metrics over rows, weighted if weights are given."""
+def _sum_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
+    """Sum of the local metrics at rows (d, d), weighted if weights are given."""
     values, vectors = metric_eigenpairs(bias_matrices(X, models))
     if weights is not None:
         values = values * weights[:, None]
@@ -389,11 +389,14 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
     return np.asarray(side_by_side @ side_by_side.T)
 
 
-def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
-    """Sum metrics on X's device, Φ in float64, all else in float64 unless float32 is faster."""
+def _sum_metrics_on_device(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
+    """Sum of the local metrics at rows on a device, as a host array (d, d).
+
+    Φ is computed in float64, all else in float64 unless float32 is faster.
+    """
     xp = backends.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(backends.widen(X[:0, :]))
+    precise = models.move_to(backends.widen(X[:0, :]))
     fast = backends.has_fast_float64(X)
     dtype = precise.means.dtype if fast else X.dtype
     mostly_single = fast and d >= _LEAST_WIDE and backends.dtype_name(X) == "float32"
@@ -401,15 +404,17 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     bytes_per_row = _DEVICE_ARRAYS * DOUBLE_BYTES * (d * d + c * d)
     for rows in access.split_by_memory(X, bytes_per_row, _BATCH_BYTES):
         Phi = bias_matrices(backends.widen(X[rows, :]), precise)
-        metrics = _mostly_single_metrics(Phi) if mostly_single else _foreign_metrics(Phi, dtype)
+        metrics = (
+            _compute_mostly_in_float32(Phi) if mostly_single else _compute_on_device(Phi, dtype)
+        )
         if weights is not None:
             metrics = metrics * backends.move_to(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
     return backends.to_numpy(total).astype(np.float64)
 
 
-def _mostly_single_metrics(Phi: Any) -> Any:
-    """Local metrics of Φ in float64, by products in float32 wherever these tell every sign.
+def _compute_mostly_in_float32(Phi: Any) -> Any:
+    """Local metrics of float64 Φ, by float32 products wherever these tell every sign.
 
     As exact as rows in float32 are, and as symmetric. With :math:`S^2 = I`, the second factor of
     :func:`local_metrics_by_sign` needs no product.
@@ -428,15 +433,16 @@ def _mostly_single_metrics(Phi: Any) -> Any:
     those = xp.nonzero(xp.abs(doubt[:, 0, 0]) > _DOUBT["float32"])[0]
     if those.shape[0] == 0:
         return metrics
-    certain = _foreign_metrics(xp.take(Phi, those, axis=0), Phi.dtype)
+    certain = _compute_on_device(xp.take(Phi, those, axis=0), Phi.dtype)
     return device_math.replace_rows(metrics, those, certain)
 
 
-def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
-    """Local metrics of foreign Φ by the sign function, and where that is in doubt more precisely.
+def _compute_on_device(Phi: Any, dtype: Any) -> Any:
+    """Local metrics (n, d, d) of Φ on a device, by the sign function in ``dtype``.
 
-    What float32 cannot tell is done in float64, and what is in doubt there too, which is rare, with
-    a limit below which eigenvalues are zeros: every metric is that of :func:`local_metrics`.
+    Where float32 cannot tell a sign it is done in float64, and what is in doubt there too, which is
+    rare, with a limit below which eigenvalues are zeros: every metric is that of
+    :func:`local_metrics`.
     """
     xp = backends.namespace(Phi)
     metrics, doubt = _compute_by_sign(xp.astype(Phi, dtype, copy=False), xp)
@@ -448,7 +454,7 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     if name == "float64":
         certain = _compute_by_sign(left, xp, with_zeros=True)[0]
     elif backends.dtype_name(Phi) == "float64":
-        certain = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
+        certain = xp.astype(_compute_on_device(left, Phi.dtype), dtype)
     else:  # a device without float64
         certain = backends.move_to(local_metrics(backends.to_numpy(left)), Phi)
     return device_math.replace_rows(metrics, those, certain)
@@ -474,10 +480,10 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
 
 
 def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
-    """Local metrics, and how many eigenvalues are in doubt: neither 0 nor of a certain sign.
+    """Local metrics, and how many eigenvalues are neither 0 nor of a certain sign.
 
-    Zeros cannot be told in float32 and are in doubt there. In float64 they can be told at twice the
-    cost: the mean of the signs of Φ + τ and Φ − τ is zero for eigenvalues below τ.
+    Zeros cannot be told in float32 and are in doubt there. In float64 ``with_zeros`` tells them at
+    twice the cost: the mean of the signs of Φ + τ and Φ − τ is zero for eigenvalues below τ.
     """
     d = Phi.shape[-1]
     identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
@@ -510,9 +516,10 @@ def _compute_by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[An
 def local_neighbors(
     X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
 ) -> tuple[Floats, NDArray[np.integer]]:
-    """Nearest training rows of each row of X under the metric at that row: distances and positions.
+    """Nearest training rows of each row of X under the metric at that row.
 
-    O(p d²) time for each row of X and p training rows, on all cores; O(p d) memory for each core.
+    Returns distances and positions (n, n_neighbors). O(p d²) time for each row of X and p training
+    rows, on all cores; O(p d) memory for each core.
     """
     distances = np.empty((len(X), n_neighbors))
     positions = np.empty((len(X), n_neighbors), dtype=np.int64)
@@ -537,7 +544,10 @@ def local_neighbors(
 def mean_metric_at(
     X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
-    """Mean of the local metrics at rows of known class; the models are those of centred rows."""
+    """Mean of the local metrics at rows of known class, (d, d); models are of centred rows.
+
+    ``mean`` (d,) is subtracted from X, which may be on a device or in files.
+    """
     if not backends.is_remote(X):
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 
@@ -602,12 +612,12 @@ def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> 
 
 
 def draw_rows(n: int, most: int, rng: np.random.RandomState) -> Integers:
-    """Draw at most so many row numbers, increasing."""
+    """Draw at most ``most`` of n row numbers, increasing."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
-    """Squared distances from some rows to others; infinite from a row to itself."""
+    """Squared distances from ``rows`` of Z to ``references``; infinite from a row to itself."""
     squared = squared_distances(Z[rows], Z[references])
     squared[rows[:, None] == references] = np.inf
     return np.asarray(squared)
@@ -620,7 +630,7 @@ def _log_sums(exponents: Floats) -> Floats:
 
 
 def _normalize_weights(logs: Floats) -> Floats:
-    """Weights of sum 1 from their logarithms."""
+    """Weights that sum to 1, from logarithms of unscaled ones."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
@@ -634,7 +644,7 @@ def predict_left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> 
 
 
 def majority_vote(votes: Integers) -> Integers:
-    """The most frequent class in each row; of equally frequent ones, that which comes first."""
+    """Most frequent class in each row of votes; of equally frequent ones the first voted for."""
     counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
     return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])
 
@@ -646,12 +656,12 @@ def density_weighted_metric(
     interpolation: float,
     n_iter: int,
 ) -> tuple[Floats, Floats, int]:
-    """Iterate Algorithm 1: metrics weighted by a density, which is estimated under the metric.
+    """Iterate Algorithm 1: weigh local metrics by a density that is estimated under the metric.
 
-    ``density`` gives weights of sum 1 for rows as they are under the current metric. At most
-    ``n_iter`` rounds, fewer where the metric is at rest. Returns the metric, the weights, and the
-    number of rounds. Local metrics are computed once and kept while they take less than 256
-    megabytes; otherwise they are computed again in every round.
+    ``density`` returns weights of sum 1 for rows mapped by the current metric. There are at most
+    ``n_iter`` rounds, fewer where the metric converges. Returns the metric (d, d), the weights
+    (n,), and the number of rounds. Local metrics are kept while they take less than 256 megabytes;
+    otherwise every round computes them again.
     """
     n, d = X.shape
     kept = None
@@ -662,7 +672,7 @@ def density_weighted_metric(
             """Write the metrics at some rows."""
             kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
 
-        run_in_blocks(keep_block, n, metrics_at_a_time(models))
+        run_in_blocks(keep_block, n, count_metrics_per_block(models))
     metric: Floats = np.eye(d)
     n_rounds = 0
     at_rest = False

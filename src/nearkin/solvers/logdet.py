@@ -135,22 +135,22 @@ class TripletDifferences:
 
     @classmethod
     def of(cls, F: Floats, triplets: Triplets, slack: float) -> TripletDifferences:
-        """Make differences from coordinates in which cannot-links are to be one apart."""
+        """Return differences of triplets, in coordinates where cannot-links are to be one apart."""
         a, b, c = triplets.rows.T
         cap = np.minimum(slack * np.asarray(triplets.weight, dtype=np.float64), _MOST) / MARGIN
         return cls(F[a] - F[b], F[a] - F[c], cap)
 
     def along(self, basis: Floats) -> TripletDifferences:
-        """The same, in other coordinates."""
+        """Return the same differences in the coordinates of a basis (r, q)."""
         near, far = np.ascontiguousarray(self.near @ basis), np.ascontiguousarray(self.far @ basis)
         return replace(self, near=near, far=far)
 
     def precision(self, duals: Floats) -> Any:
-        """Term of the inverse of B, for dual variables."""
+        """Term that triplets add to the inverse of B, (r, r), for dual variables (t,)."""
         return self.near.T @ (duals[:, None] * self.near) - self.far.T @ (duals[:, None] * self.far)
 
     def cost(self, B: Floats) -> float:
-        """Hinges of the triplets in the objective of B."""
+        """Sum of the triplets' hinges in the objective of B."""
         near = np.einsum("tr,tr->t", self.near @ B, self.near)
         far = np.einsum("tr,tr->t", self.far @ B, self.far)
         return float(self.cap @ np.maximum(MARGIN + near - far, 0))
@@ -158,7 +158,7 @@ class TripletDifferences:
 
 @compiled()
 def sweep_triplets(order: Any, near: Any, far: Any, cap: Any, duals: Any, B: Any) -> None:
-    """Project onto one triplet after another; ``duals`` and B change."""
+    """Project B onto one triplet after another, in the given order; ``duals`` and B change."""
     r = near.shape[1]
     u, v = np.zeros(r), np.zeros(r)
     for t in order:
@@ -259,9 +259,9 @@ def logdet_objective(
 
 
 def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
-    """Best slacks ξ for B: the target where a pair holds, else the pair's squared distance.
+    """Best slacks ξ (k,) for B: the target where a pair holds, else its squared distance.
 
-    With these, the objective of any B can be told. Z (k, r) are differences.
+    The objective of any B is evaluated with these. Z (k, r) are differences.
     """
     squared = np.einsum("kr,kr->k", Z @ B, Z)
     return np.where(sign * (squared - targets) > 0, squared, targets)
@@ -358,12 +358,12 @@ class _Problem:
         B = np.tril(B) + np.tril(B, -1).T
         return np.ascontiguousarray(B), -2 * float(np.log(factor.diagonal()).sum())
 
-    def bounds(
+    def evaluate(
         self, B: Floats, log_det: float, duals: Floats, inverse_slacks: Floats, of_triplets: Floats
     ) -> tuple[float, float, float]:
-        """Objective of B, the g of dual variables, and the largest share a bound is missed by.
+        """Objective of B, dual value g, and the largest share by which a bound is missed.
 
-        Strict bounds count as kept in the first.
+        Strict bounds count as kept in the objective.
         """
         slacks = best_slacks(B, self.Z, self.sign, self.targets)
         missed = float(np.abs(slacks / self.targets - 1).max(initial=0.0))
@@ -379,7 +379,10 @@ class _Problem:
 def _solve(
     problem: _Problem, max_sweeps: int, tol: float
 ) -> tuple[Floats, Floats, Floats, Floats, list[float], float, bool]:
-    """Sweep over the pairs: B, λ, 1/ξ, μ, the objective's history, the gap, whether it will do."""
+    """Sweep over the pairs to convergence: B, λ, 1/ξ, μ, objectives, gap, and whether it converged.
+
+    The objectives are before the first sweep and after each.
+    """
     k, r = problem.Z.shape
     triplets = problem.triplets
     of_triplets = np.zeros(len(triplets.cap))
@@ -388,12 +391,12 @@ def _solve(
     strict = bool(np.isinf(problem.slack).any())
     rounding = _ROUNDING * (r + k + len(of_triplets))
     order = np.random.default_rng(0)
-    primal, dual, missed = problem.bounds(B, 0.0, duals, inverse_slacks, of_triplets)
+    primal, dual, missed = problem.evaluate(B, 0.0, duals, inverse_slacks, of_triplets)
     history = [primal]
     scratch = np.zeros((2, r))
 
     def done() -> bool:
-        """Whether the objective is near enough to its minimum."""
+        """Whether the objective is within the tolerance of its minimum."""
         kept = not strict or missed <= tol
         return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
 
@@ -413,7 +416,7 @@ def _solve(
             duals, inverse_slacks, of_triplets = before
             B, _ = problem.metric(duals, of_triplets)
             break
-        primal, dual, missed = problem.bounds(B, log_det, duals, inverse_slacks, of_triplets)
+        primal, dual, missed = problem.evaluate(B, log_det, duals, inverse_slacks, of_triplets)
         history.append(primal)
     return B, duals, inverse_slacks, of_triplets, history, primal - dual, done()
 
@@ -429,7 +432,7 @@ def _sweep(
     B: Any,
     scratch: Any,
 ) -> None:
-    """Project onto one pair after another; ``duals``, ``inverse_slacks`` (1/ξ) and B change."""
+    """Project B onto one pair after another; ``duals``, ``inverse_slacks`` (1/ξ) and B change."""
     r = Z.shape[1]
     last, now = scratch[0], scratch[1]
     step = 0.0
@@ -464,12 +467,12 @@ def _sweep(
 
 
 def _scalar_divergence(ratio: Floats) -> Floats:
-    """``x − log x − 1``."""
+    """LogDet divergence of numbers from 1, ``x − log x − 1``."""
     return np.asarray(ratio - np.log(ratio) - 1)
 
 
 def _factor_prior(B0: Floats) -> Floats:
-    """Factor ``B0 = L Lᵀ``, with as many columns as B0 has directions."""
+    """Factor ``B0 = L Lᵀ``, where L has as many columns as B0 has positive eigenvalues."""
     values, vectors = np.linalg.eigh(B0)
     if len(values) == 0 or values[-1] <= 0 or values[0] < _NEGATIVE * values[-1]:
         raise InputError(
@@ -481,7 +484,7 @@ def _factor_prior(B0: Floats) -> Floats:
 
 
 def _find_span(Z: Floats, points: Floats) -> Any:
-    """Orthonormal basis of a space of fewer dimensions that holds all differences, or None."""
+    """Orthonormal basis (r, q) of a smaller space that holds all differences Z, or None."""
     r = Z.shape[1]
     if min(len(Z), len(points) - 1) >= r:
         return None
@@ -493,7 +496,7 @@ def _find_span(Z: Floats, points: Floats) -> Any:
 
 
 def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
-    """Join pairs and triplets with bounds on distances, which are not squared here."""
+    """Combine pairs and triplets with two distance bounds, which are not squared here."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     upper, lower = bounds
     return BoundedPairs(
@@ -508,13 +511,13 @@ def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Boun
     )
 
 
-def tolerance_for(tol: float, pairs: BoundedPairs) -> float:
-    """Tolerance to stop at: at least 1e-4 with triplets, whose dual variables converge slowly."""
+def choose_tolerance(tol: float, pairs: BoundedPairs) -> float:
+    """Return the tolerance to stop at: at least 1e-4 with triplets, whose duals converge slowly."""
     return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
 
 
 def check_distance_bounds(bounds: Any) -> tuple[float, float] | None:
-    """Check the learner's parameter ``bounds``: None, or two distances in the right order."""
+    """Return the learner's parameter ``bounds`` as two floats in the right order, or None."""
     if bounds is None:
         return None
     values = np.asarray(bounds)
@@ -541,7 +544,7 @@ def draw_random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.int
 def estimate_bounds(
     F: Floats, ends: NDArray[np.integer], B0: Floats, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
-    """Estimate bounds: a small and a large distance between random rows under the prior.
+    """Return a small and a large distance between random rows under the prior B0, as bounds.
 
     ``ends`` (2, k) are the rows of F that make the random pairs. Rows that coincide say nothing and
     are left out. Where all others are equally far apart, must-links are to halve the distance.
@@ -558,7 +561,7 @@ def estimate_bounds(
 
 
 def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: str) -> None:
-    """Warn of what went wrong in rounds of projecting and moving within a family of kernels.
+    """Warn if projecting within a family of kernels did not converge, or a direction ran away.
 
     ``before`` and ``after`` (r, r) are the family's member at first and at last.
     """
@@ -573,7 +576,7 @@ def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: 
 
 
 def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:
-    """Warn how far the objective may be from its minimum, and what would help."""
+    """Warn how far the objective may be above its minimum, and how to mend that."""
     if solution.converged:
         return
     short_of = solution.gap / max(abs(solution.objective[-1]), _NEVER_ZERO)

@@ -53,19 +53,19 @@ class AnySprings(Protocol):
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
 
     def pull(self, Y: Floats) -> tuple[Any, float]:
-        """Weights of Q(Y), and the stress."""
+        """Weights of the majorising Laplacian Q(Y), as ``force`` takes them, and the stress."""
 
     def force(self, pull: Any, Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +89,16 @@ class Springs:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight_matrix().sum(axis=1), dtype=np.float64).ravel()
 
     def weight_matrix(self) -> Any:
-        """The weights as a sparse symmetric matrix."""
+        """The weights as a sparse symmetric matrix (n, n)."""
         shape = (self.n_points, self.n_points)
         return sp.csr_array((self.weight, self.others, self.starts), shape=shape)
 
     def pull(self, Y: Floats) -> tuple[Floats, float]:
-        """Weights of Q(Y), one for each end of a spring, and the stress."""
+        """Weights of the majorising Laplacian Q(Y), one for each spring end, and the stress."""
         pull = np.empty(len(self.others))
         parts = np.zeros(-(-self.n_points // _BLOCK))
         springs = (self.starts, self.others, self.weight, self.rest, self.strut)
@@ -111,19 +111,19 @@ class Springs:
         return pull, float(parts.sum()) / 2  # each spring was met at both ends
 
     def force(self, pull: Floats, Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``, from differences: exact zeros where points coincide."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points: exactly zero where all coincide."""
         return self._laplacian_times(pull - self.weight, Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return self._laplacian_times(self.weight, Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
         return np.asarray(np.diag(self.degree) - self.weight_matrix().toarray())
 
-    def reordered(self, order: NDArray[np.integer]) -> Springs:
-        """The same springs with point ``order[i]`` as the i-th."""
+    def reorder(self, order: NDArray[np.integer]) -> Springs:
+        """Return the same springs with point ``order[i]`` as the i-th."""
         counts = np.diff(self.starts)[order]
         starts = np.concatenate([[0], np.cumsum(counts)])
         source = np.repeat(self.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
@@ -137,7 +137,7 @@ class Springs:
         )
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
-        """The product of weights' Laplacian with points."""
+        """Product of the Laplacian of these spring weights with points (n, q)."""
         out = np.empty_like(Y)
         parts = self.starts, self.others, weight, Y, out
         run_in_blocks(
@@ -167,11 +167,11 @@ class CompleteSprings:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
+        """Sum of the spring weights at each point (n,)."""
         return np.asarray(self.weight.sum(axis=1) + self.links.degree)
 
     def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
-        """Weights of Q(Y) less those of P as a matrix, those of Q(Y) for the links; the stress."""
+        """Weights of Q(Y) less those of P (n, n), weights of Q(Y) for the links, and the stress."""
         of_links, stress_of_links = self.links.pull(Y)
         excess, squared_norms = inner_products(Y)
         springs = self.weight, self.rest, Y, squared_norms, excess
@@ -185,15 +185,15 @@ class CompleteSprings:
         return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
         return _laplacian_times(pull[0], Y) + self.links.force(pull[1], Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return _laplacian_times(self.weight, Y) + self.links.times(Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
         laplacian = -self.weight
         rows = np.repeat(np.arange(self.n_points), np.diff(self.links.starts))
         np.subtract.at(laplacian, (rows, self.links.others), self.links.weight)
@@ -204,14 +204,17 @@ class CompleteSprings:
 def join_springs(
     n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
 ) -> Springs:
-    """Make springs from their ends (e, 2); two between the same points stay two."""
+    """Build springs from their ends (e, 2), weights and rest lengths.
+
+    ``strut`` marks those that only push. Two between the same points stay two.
+    """
     first = np.concatenate([ends[:, 0], ends[:, 1]])
     order = np.argsort(first, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
     others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
 
     def copy_to_both_ends(values: Any) -> Any:
-        """Values of springs at both their ends, in order of the first."""
+        """Values of springs at both their ends, in the order of points."""
         return np.concatenate([values, values])[order]
 
     return Springs(
@@ -224,14 +227,14 @@ def join_springs(
 
 
 def inner_products(Y: Floats) -> tuple[Floats, Floats]:
-    """``Y Yᵀ`` of centred points, and its diagonal."""
+    """``Y Yᵀ`` (n, n) of centred points, and its diagonal (n,)."""
     Y = Y - Y.mean(axis=0)
     product = Y @ Y.T
     return product, product.diagonal().copy()
 
 
 def all_squared_distances(Y: Floats) -> Floats:
-    """Squared distances between all points: exactly zero where they coincide.
+    """Squared distances between all points (n, n): exactly zero where they coincide.
 
     From inner products, but for those that are small beside them, which cancellation would spoil.
     """
@@ -242,7 +245,7 @@ def all_squared_distances(Y: Floats) -> Floats:
 
 
 def _laplacian_times(weight: Floats, Y: Floats) -> Floats:
-    """The product of weights' Laplacian with points."""
+    """Product of the Laplacian of a dense weight matrix with points (n, q)."""
     Y = Y - Y[0]  # exact zeros where all points coincide
     return np.asarray(weight.sum(axis=1)[:, None] * Y - weight @ Y)
 
@@ -277,7 +280,7 @@ def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: A
 def _complete_pull_rows(
     start: int, stop: int, weight: Any, rest: Any, Y: Any, squared_norms: Any, products: Any
 ) -> float:
-    """Turn inner products into weights of Q(Y) less those of P, in place; the rows' stress."""
+    """Turn inner products into weights of Q(Y) less those of P; return the rows' stress."""
     _squared_rows(start, stop, Y, squared_norms, products)
     total = 0.0
     for i in range(start, stop):
@@ -302,7 +305,7 @@ def _pull_rows(
     Y: Any,
     pull: Any,
 ) -> float:
-    """Write weights of Q(Y) for the springs of some rows; their stress, each end counted."""
+    """Write weights of Q(Y) for springs of some rows; return their stress, counted at both ends."""
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):
@@ -333,7 +336,7 @@ def _laplacian_rows(
 
 
 def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Lengths nearest to given ones of which each second is longer by the margin."""
+    """Lengths nearest to given ones such that each far one exceeds its near one by the margin."""
     miss = np.maximum(near - far + margin, 0)
     short = np.maximum(near - miss / 2, 0)
     return short, np.where(miss > 0, np.maximum(short + margin, far), far)
@@ -358,16 +361,16 @@ class OrderedSprings:
 
     @property
     def degree(self) -> Floats:
-        """Sum of the weights at each point."""
-        return np.asarray(self.springs.degree + self._own().sum(axis=1))
+        """Sum of the spring weights at each point (n,)."""
+        return np.asarray(self.springs.degree + self._triplet_weights().sum(axis=1))
 
     def weight_matrix(self) -> Any:
         """The weights as a sparse symmetric matrix, of springs stored one by one."""
         assert isinstance(self.springs, Springs)
-        return sp.csr_array(self.springs.weight_matrix() + self._own())
+        return sp.csr_array(self.springs.weight_matrix() + self._triplet_weights())
 
     def pull(self, Y: Floats) -> tuple[tuple[Any, Floats], float]:
-        """Weights of Q(Y), those of the triplets' springs apart, and the stress."""
+        """Weights of the majorising Laplacian Q(Y), those of triplets apart, and the stress."""
         others, stress = self.springs.pull(Y)
         lengths = linked_distances(Y, self._ends)
         near, far = np.split(lengths, 2)
@@ -377,41 +380,41 @@ class OrderedSprings:
         return (others, weight * pull), stress + float(weight @ (lengths - wanted) ** 2)
 
     def force(self, pull: tuple[Any, Floats], Y: Floats) -> Floats:
-        """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
+        """Force ``Q(Y) Y − P Y`` (n, q) on the points, given what ``pull(Y)`` returned."""
         excess = pull[1] - np.tile(self.strength, 2)
         return self.springs.force(pull[0], Y) + self._laplacian_times(excess, Y)
 
     def times(self, Y: Floats) -> Floats:
-        """The product ``P Y`` of the weights' Laplacian with points."""
+        """Product ``P Y`` (n, q) of the Laplacian of the spring weights with points."""
         return self.springs.times(Y) + self._laplacian_times(np.tile(self.strength, 2), Y)
 
     def laplacian(self) -> Floats:
-        """P as a dense matrix."""
-        own = self._own()
+        """Laplacian P of the spring weights as a dense matrix (n, n)."""
+        own = self._triplet_weights()
         laplacian = self.springs.laplacian() - own.toarray()
         laplacian.flat[:: self.n_points + 1] += own.sum(axis=1)
         return np.asarray(laplacian)
 
-    def reordered(self, order: NDArray[np.integer]) -> OrderedSprings:
-        """The same springs with point ``order[i]`` as the i-th, of springs stored one by one."""
+    def reorder(self, order: NDArray[np.integer]) -> OrderedSprings:
+        """Return the same springs with point ``order[i]`` as the i-th; not of complete springs."""
         assert isinstance(self.springs, Springs)
         triplets = np.argsort(order)[self.triplets]
-        return replace(self, springs=self.springs.reordered(order), triplets=triplets)
+        return replace(self, springs=self.springs.reorder(order), triplets=triplets)
 
     @property
     def _ends(self) -> NDArray[np.integer]:
-        """The springs of all nearer points, then those of all farther ones."""
+        """Ends (2 t, 2) of the springs to all nearer points, then to all farther ones."""
         return np.concatenate([self.triplets[:, [0, 1]], self.triplets[:, [0, 2]]])
 
-    def _own(self) -> Any:
-        """The weights of the triplets' springs as a sparse symmetric matrix."""
+    def _triplet_weights(self) -> Any:
+        """The weights of the triplets' springs as a sparse symmetric matrix (n, n)."""
         i, j = self._ends.T
         rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
         weights = np.tile(self.strength, 2 * 2)  # two springs with two ends each
         return sp.csr_array((weights, (rows, columns)), shape=(self.n_points, self.n_points))
 
     def _laplacian_times(self, weight: Floats, Y: Floats) -> Floats:
-        """The product of weights' Laplacian with points."""
+        """Product of the Laplacian of these triplet weights with points (n, q)."""
         i, j = self._ends.T
         moved = weight[:, None] * (Y[i] - Y[j])
         out = np.zeros_like(Y)
@@ -455,13 +458,13 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
         assert isinstance(springs, Springs | OrderedSprings)
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
-        springs = springs.reordered(order)
+        springs = springs.reorder(order)
         displacement = _solve_by_gradients(springs)
     else:
         displacement = _solve_by_factorisation(springs)
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Move points to where the majorising function is least."""
+        """Move the points to the minimum of the majorising function."""
         return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
@@ -493,7 +496,7 @@ def relax_along(
     B = np.zeros((basis.shape[1], X.shape[1]))
 
     def step(pull: Any, Y: Floats) -> Floats:
-        """Move coefficients to where the majorising function is least; the points there."""
+        """Update the coefficients to minimise the majorising function; return the points there."""
         nonlocal B
         # With the part of B moved to the right, inertia needs no term of its own.
         B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
@@ -506,7 +509,7 @@ def relax_along(
 def _descend(
     springs: AnySprings, Y: Floats, step: Callable[[Any, Floats], Floats], n_iter: int, tol: float
 ) -> Relaxed:
-    """Repeat ``step(pull, Y)`` until the stress falls no more."""
+    """Repeat ``step(pull, Y)`` until the stress falls no more, or ``n_iter`` times."""
     pull, value = springs.pull(Y)
     history, converged = [value], False
     while len(history) <= n_iter and not converged:
@@ -518,7 +521,7 @@ def _descend(
 
 
 def stress(springs: AnySprings, Y: Floats) -> float:
-    """Stress J of a configuration."""
+    """Stress J of the configuration Y (n, q)."""
     return springs.pull(np.ascontiguousarray(Y, dtype=np.float64))[1]
 
 
@@ -526,7 +529,7 @@ Displacement = Callable[[Floats, Floats], Floats]
 
 
 def _solve_by_factorisation(springs: AnySprings) -> Displacement:
-    """Make ``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
+    """Return ``displacement(force, Y)``, which solves with one Cholesky factorisation of P."""
     system = springs.laplacian()
     component = _number_components(system)
     inertia = _choose_inertia(springs)
@@ -534,7 +537,7 @@ def _solve_by_factorisation(springs: AnySprings) -> Displacement:
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far points move under a force."""
+        """How far each point moves under a force."""
         moved = cho_solve(factor, force, check_finite=False)
         return _keep_centres(moved, component)
 
@@ -542,11 +545,11 @@ def _solve_by_factorisation(springs: AnySprings) -> Displacement:
 
 
 def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
-    """Make ``displacement(force, Y)`` by preconditioned conjugate gradients.
+    """Return ``displacement(force, Y)``, which solves by preconditioned conjugate gradients.
 
-    What holds gradients up are groups of points that are joined well among themselves and badly to
-    others. Hence the preconditioner adds to the diagonal a small dense system in which each group
-    moves as one.
+    Groups of points that are joined well among themselves and badly to others slow gradients down.
+    So the preconditioner adds to the diagonal a small dense system in which each group moves as
+    one.
     """
     weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)
@@ -563,26 +566,26 @@ def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
         """Multiply by P with its inertia."""
         return springs.times(D) + inertia * D
 
-    def preconditioned(R: Floats) -> Floats:
+    def precondition(R: Floats) -> Floats:
         """Apply the preconditioner."""
         return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
 
     def displacement(force: Floats, Y: Floats) -> Floats:
-        """How far points move under a force."""
+        """How far each point moves under a force."""
         goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
-        moved = _conjugate_gradients(times, preconditioned, force, goal)
+        moved = _conjugate_gradients(times, precondition, force, goal)
         return _keep_centres(moved, component)
 
     return displacement
 
 
 def _choose_inertia(springs: AnySprings) -> float:
-    """Weight that is added to the diagonal of P."""
+    """Small weight to add to the diagonal of P, which is singular without."""
     return _INERTIA * (float(springs.degree.mean()) or 1.0)
 
 
 def _number_components(laplacian: Floats) -> NDArray[np.integer]:
-    """Number the connected components of points, reading each row once."""
+    """Component number of each point in the graph of a dense Laplacian."""
     component = np.full(len(laplacian), -1)
     for point in range(len(laplacian)):
         if component[point] < 0:
@@ -606,9 +609,9 @@ def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
 
 
 def _group_points(weights: Any) -> NDArray[np.integer]:
-    """Group points: each joins the nearest of some random points.
+    """Group number of each point: the nearest of some random points along strong springs.
 
-    Strong springs are short ways. Points that none of these can reach make one group more.
+    Points that reach none of these make one more group.
     """
     n = weights.shape[0]
     n_groups = max(1, min(n // _POINTS_PER_GROUP, _MOST_GROUPS))
@@ -623,18 +626,19 @@ def _group_points(weights: Any) -> NDArray[np.integer]:
 
 def _conjugate_gradients(
     times: Callable[[Floats], Floats],
-    preconditioned: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
     B: Floats,
     goal: Floats,
 ) -> Floats:
-    """Solve for all columns at once, each with its own step lengths, from zero.
+    """Solve for all columns of B at once by conjugate gradients, to the residual norms ``goal``.
 
-    SciPy's solver takes one column at a time, which would read the springs q times over. A rough
-    solution does: every step from the start lowers the majorising function, so descent holds.
+    Each column has its own step lengths. SciPy's solver takes one column at a time, which would
+    read the springs q times over. A rough solution does: every step from the start lowers the
+    majorising function, so descent holds.
     """
     Z = np.zeros_like(B)
     R = B.copy()
-    S = preconditioned(R)
+    S = precondition(R)
     D = S.copy()
     rho = (R * S).sum(axis=0)
     for _ in range(_MOST_GRADIENTS):
@@ -645,7 +649,7 @@ def _conjugate_gradients(
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
         Z += step * D
         R -= step * AD
-        S = preconditioned(R)
+        S = precondition(R)
         previous, rho = rho, (R * S).sum(axis=0)
         D = S + np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0) * D
     return Z
@@ -671,13 +675,13 @@ class _HeldDistances:
             self.weight = springs.weight
 
     def distances(self, Y: Floats) -> Floats:
-        """Distances between the ends of each spring of the window."""
+        """Distances under Y between the ends of each spring of the window."""
         if isinstance(self._springs, Springs):
             return linked_distances(Y, self._ends)
         return np.asarray(np.sqrt(all_squared_distances(Y)))
 
-    def resting_at(self, distances: Floats) -> AnySprings:
-        """Make all springs anew, those of the window with other lengths at rest."""
+    def replace_rest_lengths(self, distances: Floats) -> AnySprings:
+        """Return all springs, those of the window with these rest lengths."""
         if isinstance(self._springs, Springs):
             rest = self._springs.rest.copy()
             rest[self._held] = distances
@@ -686,7 +690,7 @@ class _HeldDistances:
         return found if self._order is None else replace(self._order, springs=found)
 
     def spread(self, weight: Floats, F: Floats) -> Floats:
-        """Weighted squared differences between ends, summed along each direction."""
+        """Weighted squared differences between springs' ends, summed along each direction (q,)."""
         W: Any = weight
         if isinstance(self._springs, Springs):
             W = sp.csr_array((weight, self._ends.T), shape=(len(F), len(F)))
@@ -734,7 +738,7 @@ def relax_jointly(
     total = float(scale.sum())
 
     def objective(springs: AnySprings) -> float:
-        """J of the points and gains as they are."""
+        """J of the current points and gains."""
         return stress(springs, Y) + float(must @ gains**2)
 
     history, converged = [objective(springs)], False
@@ -744,7 +748,7 @@ def relax_jointly(
         kept = window.spread(window.weight * ratio, F)
         gains = best_gains(must, held, kept, scale, total, gains)
         length = window.distances(F * gains)
-        springs = window.resting_at(length)
+        springs = window.replace_rest_lengths(length)
         history.append(objective(springs))
         converged = history[-2] - history[-1] <= tol * history[-2]
     return Relaxed(Y, history, converged, gains=gains)

@@ -49,14 +49,17 @@ class ClassSortedRows(NamedTuple):
 
     @property
     def n_neighbors(self) -> int:
-        """Neighbours that count."""
+        """Number of neighbours that count."""
         return self.nearest.shape[1] - 1
 
 
 def find_nearest_by_class_triton(
     points: torch.Tensor, rows: ClassSortedRows, absent: torch.Tensor
 ) -> torch.Tensor:
-    """Find squared distances to the nearest rows of each class: (n_points, n_classes, k)."""
+    """Squared distances to the k nearest rows of each class, (n_points, n_classes, k).
+
+    ``absent`` (n_points,) is a row that does not count for each point, −1 for none.
+    """
     n, k = len(points), rows.n_neighbors
     found = torch.empty((n, rows.n_classes, k), dtype=torch.float64, device=points.device)
     _nearest_by_class[(triton.cdiv(n, _POINTS), rows.n_classes)](
@@ -75,11 +78,11 @@ def sum_hinges_triton(
     margins: torch.Tensor,
     some_absent: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Hinges of rows as impostors, and of points as impostors of rows, for margins and classes.
+    """Sums of hinges of rows as impostors, and of points as impostors of rows.
 
     ``own`` is of :func:`find_nearest_by_class_triton`; ``absent`` is a row that does not count for
-    each point, −1 for none, and ``some_absent`` whether any is. Both float64 (n_margins, n_points,
-    n_classes).
+    each point, −1 for none, and ``some_absent`` whether any is. Both results are float64
+    (n_margins, n_points, n_classes).
     """
     n, c = len(points), rows.n_classes
     intrusions = torch.empty((len(margins), n, c), dtype=torch.float64, device=points.device)
@@ -102,7 +105,7 @@ def _squared(
     points, lengths, rows, row_lengths, absent, point, place, stop, n, d,
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr,
 ):  # fmt: skip
-    """Squared distances of a tile, ∞ beyond the class and for what does not count."""
+    """Squared distances of a tile of rows, ∞ beyond the class and for rows left out."""
     product = tl.zeros((POINTS, TILE), dtype=tl.float64)
     there = point < n
     known = place < stop
@@ -236,9 +239,9 @@ class HalfPrecisionMatrices(NamedTuple):
 
 
 def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.Tensor:
-    """Signs of symmetric float32 matrices (n, d, d) of norm at most 1, by steps of these scales.
+    """Sign function of symmetric float32 matrices (n, d, d) of norm at most 1.
 
-    Memory: three times the matrices.
+    By one step of the sign iteration for each of ``scales``. Memory: three times the matrices.
     """
     d = matrices.shape[-1]
     sign = split_halves(matrices)
@@ -251,7 +254,7 @@ def sign_function_triton(matrices: torch.Tensor, scales: list[float]) -> torch.T
 
 
 def split_halves(matrices: torch.Tensor) -> HalfPrecisionMatrices:
-    """Split matrices (n, d, d) into two of half precision."""
+    """Split float32 matrices (n, d, d) into upper and lower digits in float16, padded."""
     n, d, _ = matrices.shape
     side = -(-d // _ALIGNED) * _ALIGNED
     upper = torch.zeros((n, side, side), dtype=torch.float16, device=matrices.device)
@@ -262,7 +265,7 @@ def split_halves(matrices: torch.Tensor) -> HalfPrecisionMatrices:
 
 
 def join_halves(halves: HalfPrecisionMatrices, d: int) -> torch.Tensor:
-    """Join halves to matrices (n, d, d) in float32."""
+    """Join float16 halves to float32 matrices (n, d, d), without the padding."""
     upper, lower = (part[:, :d, :d].to(torch.float32) for part in halves)
     return upper.add_(lower, alpha=1.0 / _LIFT)
 
@@ -289,7 +292,7 @@ def _multiply(
     a_upper, a_lower, b_upper, b_lower, upper, lower, factor, kept, lift,
     SIDE: tl.constexpr, BLOCK: tl.constexpr, PART: tl.constexpr, KEEPS: tl.constexpr,
 ):  # fmt: skip
-    """Compute one block on or below the diagonal, and its mirror image."""
+    """Compute one block of a product on or below the diagonal, and its mirror image."""
     number = tl.program_id(0)
     i = 0
     for line in tl.static_range(1, (SIDE + BLOCK - 1) // BLOCK):

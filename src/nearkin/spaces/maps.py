@@ -30,7 +30,7 @@ from nearkin._types import Floats
 from nearkin.rows import access, backends, validation
 from nearkin.rows.parallel import one_core, run_in_blocks
 from nearkin.rows.scaling import divide_columns
-from nearkin.rows.sparse import is_sparse, to_plain
+from nearkin.rows.sparse import is_sparse, to_dense, to_plain
 from nearkin.spaces.feature_space import EXTENSION, Extension
 from nearkin.spaces.kernels import unit_rows
 from nearkin.storage.schema import a, floats, many, maybe, positive, positive_floats, stored
@@ -40,8 +40,8 @@ __all__ = [
     "Composed",
     "Displaced",
     "Identity",
-    "Joined",
     "Scaled",
+    "Summed",
     "ThroughLandmarks",
     "Transformed",
     "UnitLength",
@@ -356,60 +356,61 @@ class Composed:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
-    """Join the outputs of several maps as columns, each map times a factor.
+class Summed:
+    """Add the outputs of several maps.
 
     Attributes
     ----------
     maps : tuple of maps
-    factors : ndarray of shape (len(maps),)
+        With as many output columns each.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nearkin import maps
-    >>> both = maps.Joined((maps.Identity(), maps.UnitLength()), factors=np.array([1.0, 10.0]))
+    >>> both = maps.Summed((maps.Identity(), maps.UnitLength()))
     >>> both.apply(np.array([[3.0, 4.0]]))
-    array([[3., 4., 6., 8.]])
+    array([[3.6, 4.8]])
     """
 
     maps: tuple[Map, ...]
-    factors: Floats
 
     def apply(self, X: Any) -> Any:
-        """Images of rows, where they are and in their type; sparse if one of them is.
+        """Images of rows, where they are and in their type; sparse if all outputs are.
 
         Dense rows by blocks on all cores, so that what all maps make of them is not held at once.
         """
         is_dense = isinstance(X, np.ndarray) and X.dtype.kind == "f"
         if not is_dense or len(X) <= _BLOCK_ROWS:
-            return self._join_outputs(X)
-        first = self._join_outputs(X[:1])
+            return self._sum_outputs(X)
+        first = self._sum_outputs(X[:1])
         if is_sparse(first):
-            return self._join_outputs(X)
+            return self._sum_outputs(X)
         out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
 
         def work(rows: slice) -> None:
             with one_core():  # the others have blocks of their own
-                out[rows] = self._join_outputs(X[rows])
+                out[rows] = self._sum_outputs(X[rows])
 
         run_in_blocks(work, len(X), _BLOCK_ROWS)
         return out
 
-    def _join_outputs(self, X: Any) -> Any:
-        """Apply all maps, and join their outputs as columns."""
+    def _sum_outputs(self, X: Any) -> Any:
+        """Apply all maps, and add their outputs."""
         parts = [one.apply(_check_entering(one, X)) for one in self.maps]
         if backends.is_foreign(X):
-            scaled = zip(self.factors.tolist(), parts, strict=True)
-            return backends.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
-        scaled = zip(self.factors, map(to_plain, parts), strict=True)
-        beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
-        if any(map(is_sparse, beside)):
-            return sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
-        return np.hstack(beside)
+            return sum(parts[1:], start=parts[0])
+        plain = [to_plain(Z) for Z in parts]
+        if all(map(is_sparse, plain)):
+            return sum(plain[1:], start=sp.csr_array(plain[0]))
+        total, *others = map(to_dense, plain)
+        total = np.array(total)
+        for Z in others:
+            total += Z
+        return total
 
     def __repr__(self) -> str:
-        return f"Joined({', '.join(map(repr, self.maps))})"
+        return f"Summed({', '.join(map(repr, self.maps))})"
 
 
 Map: TypeAlias = (
@@ -421,13 +422,43 @@ Map: TypeAlias = (
     | UnitLength
     | Transformed
     | Composed
-    | Joined
+    | Summed
 )
 
 
 def compose(*maps: Map) -> Map:
     """Make one map of several, one after the other."""
-    return maps[0] if len(maps) == 1 else Composed(maps)
+    if len(maps) == 1:
+        return maps[0]
+    steps: list[Map] = []
+    for one in maps:
+        steps.extend(one.maps if isinstance(one, Composed) else [one])
+    return Composed(tuple(steps))
+
+
+def follow_by_matrix(one: Map, matrix: Floats) -> Map:
+    """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be.
+
+    Parameters
+    ----------
+    one : map
+        With p output columns.
+    matrix : ndarray of shape (q, p)
+    """
+    match one:
+        case Identity():
+            return Affine(matrix)
+        case Scaled(scale):
+            return Affine(matrix / scale)
+        case Affine(first, origin):
+            return Affine(matrix @ first, origin)
+        case ThroughLandmarks(extension, coordinates):
+            return ThroughLandmarks(extension, coordinates @ matrix.T)
+        case Composed(maps):
+            return compose(*maps[:-1], follow_by_matrix(maps[-1], matrix))
+        case Summed(maps):
+            return Summed(tuple(follow_by_matrix(part, matrix) for part in maps))
+    return compose(one, Affine(matrix))
 
 
 def compose_after_scaling(scale: Floats | None, learned: Map) -> Map:
@@ -452,7 +483,7 @@ def _takes_any_rows(one: Map) -> bool:
             return True
         case Composed():
             return _takes_any_rows(one.maps[0])
-        case Joined():
+        case Summed():
             return any(map(_takes_any_rows, one.maps))
     return False
 

@@ -495,11 +495,11 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
                 raise StorageError(f"{otherwise}: of its table it makes {made} numbers a row.")
         # Without rows that were kept there are no neighbours.
         keeps_rows = getattr(metric, "_known", row).shape[0] > 0
-        for name in ("_embedded", *(("predict", "kneighbors") if keeps_rows else ())):
+        for name in ("_embed", *(("predict", "kneighbors") if keeps_rows else ())):
             if not hasattr(metric, name):
                 continue
             found = try_on(getattr(metric, name), row)
-            if name == "_embedded" and found.shape != (1, metric.n_components_):
+            if name == "_embed" and found.shape != (1, metric.n_components_):
                 raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
 
 

@@ -18,7 +18,7 @@ from nearkin.errors import InputError
 from nearkin.pairs.answers import UNNAMED
 from nearkin.pairs.closure import PairGroups, ends_of, keys_of, list_pairs_across, list_pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
-from nearkin.questions.strategies import all_different
+from nearkin.questions.strategies import choose_differing_groups
 from nearkin.studio.events import (
     Pair,
     Past,
@@ -674,7 +674,7 @@ def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
     groups = known.pairs.groups
     size = np.bincount(groups.number, minlength=groups.count)
     order = _order_by_age(known, groups)
-    apart = set(all_different(order, size, groups.differing).tolist())
+    apart = set(choose_differing_groups(order, size, groups.differing).tolist())
     alone = [group for group in order.tolist() if size[group] == 1 and group in apart]
     kept = set(alone[:_MOST_ALONE]) if len(apart) > 1 else set()
     listed = [group for group in order.tolist() if size[group] > 1 or group in kept]

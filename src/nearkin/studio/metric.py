@@ -19,7 +19,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
-from nearkin.learners.teachable import TeachableMixin, begin_learning, learn_again
+from nearkin.learners.teachable import TeachableMixin, find_space_only, learn_again
 from nearkin.messages import Note, collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parallel import REORDER, compiled, split_range
@@ -178,7 +178,7 @@ def learn_first(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
         collect_notices() as notes,
         mute_categories(ScaleWarning),
     ):  # of which the lesson has a word itself
-        start = begin_learning(learner, X, pairs)
+        start = find_space_only(learner, X, pairs)
         view = LiveView(start, X)
     return _learn(MetricStep(start, Pairs(), view), X, pairs, 0, notes)
 

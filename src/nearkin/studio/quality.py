@@ -15,13 +15,13 @@ from nearkin.learners.teachable import learn_again
 from nearkin.messages import collect_notices
 from nearkin.pairs.closure import draw_links, keys_of
 from nearkin.pairs.pairs import Pairs
-from nearkin.questions.outlook import STEP, describe_outlook, outlook_between_fits
+from nearkin.questions.outlook import STEP, describe_outlook, predict_outlook
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread, split_range
 from nearkin.scores.held_out import (
     Membership,
-    deal_pairs,
     judge_membership,
+    make_pair_folds,
     measure_group_distances,
     rank_among,
     rank_auc,
@@ -99,7 +99,7 @@ def held_out_ranks(
     """Rank pairs by cross-validation: hold out the rows of each fold of pairs, learn from the rest.
 
     Must-links are transitive, so pairs may follow from others unless all pairs of their rows are
-    held out (:func:`nearkin.scores.held_out.deal_pairs`). Every fold is learned in the space of the
+    held out (:func:`nearkin.scores.held_out.make_pair_folds`). Every fold is learned in the space of the
     metric, which takes milliseconds.
 
     Parameters
@@ -124,7 +124,7 @@ def held_out_ranks(
     called_same = np.zeros(len(links), dtype=bool)
     group_distances = _GroupDistances(told, placed_by or {})
     for _ in range(_MOST_DEALS):
-        for learn, judge in deal_pairs(told, N_FOLDS, rng, unseen="both"):
+        for learn, judge in make_pair_folds(told, N_FOLDS, rng, unseen="both"):
             before_each_fit()
             try:
                 with collect_notices():  # what is worth a note is one of the whole
@@ -254,7 +254,7 @@ def outlook_of_answers(
     dict
         ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None with too few answers.
     """
-    seen = outlook_between_fits(X, pairs, before_each_fit)
+    seen = predict_outlook(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
     too_early = seen.halves is None
     value, low, high = (None,) * 3 if too_early else astuple(seen.gain_of(n_more))

@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 
 from nearkin._types import Floats, Ints
 from nearkin.errors import InputError
-from nearkin.learners.explain import TaughtPart, numbered_groups, parts_by_column, word_effects
+from nearkin.learners.explain import TaughtPart, number_groups, parts_by_column, word_effects
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.answers import IntervalEstimate
 from nearkin.pairs.pairs import TRIPLET, Pairs
@@ -300,7 +300,7 @@ def why(
         raise InputError(f"there is no metric yet. {learned.notes[-1]}")
     learned_map: Map = metric.map_
     groups = records.features if records.encoder is None else records.encoder.groups_
-    names, at = numbered_groups(groups)
+    names, at = number_groups(groups)
     parts = parts_by_column(learned_map, X[ends[:1]], X[ends[1:]], at)[0]
     squared = float(max(parts.sum(), 0.0))
     shares = parts / squared if squared > 0 else np.zeros_like(parts)
@@ -407,7 +407,7 @@ def _strongest_answers(
     same = np.arange(len(links)) < len(known.pairs.must_link)
     if not squared or not len(links):
         return []
-    part: TaughtPart = metric._taught_parts([X[ends[:1]], X[ends[1:]]])[0]
+    part: TaughtPart = metric._find_taught_parts([X[ends[:1]], X[ends[1:]]])[0]
     along = _project_answers(learned, links, ends)
     most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
     found = []

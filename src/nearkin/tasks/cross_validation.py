@@ -27,7 +27,7 @@ from nearkin.rows import access, backends
 from nearkin.rows.sparse import to_plain
 from nearkin.rows.validation import count_rows
 from nearkin.scores import score_order
-from nearkin.scores.held_out import deal_rows
+from nearkin.scores.held_out import assign_row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 
@@ -45,7 +45,7 @@ class PairKFold(BaseCrossValidator):
     ----------
     n_splits : int, default=5
     shuffle : bool, default=False
-        Deal in random order, instead of the order of rows.
+        Assign rows to folds in random order, instead of their own.
     random_state : int, RandomState instance or None, default=None
 
     Examples
@@ -107,7 +107,7 @@ class PairKFold(BaseCrossValidator):
         n_rows = count_rows(X)
         pairs.check_rows(n_rows)
         rng = check_random_state(self.random_state) if self.shuffle else None
-        fold = deal_rows(pairs, n_rows, [1.0] * self.n_splits, rng)
+        fold = assign_row_folds(pairs, n_rows, [1.0] * self.n_splits, rng)
         ends = [fold[links] for links in (pairs.must_link, pairs.cannot_link, pairs.closer)]
         for number in range(self.n_splits):
             there = [rows == number for rows in ends]
@@ -125,7 +125,7 @@ class PairKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
     ) -> int:
-        """Give ``n_splits``; the arguments are not used."""
+        """Return the number of folds; the arguments are not used."""
         return self.n_splits
 
 
@@ -147,14 +147,17 @@ class PairScorer:
         return f"PairScorer({getattr(self.score, '__name__', self.score)})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Ask for pairs, in scikit-learn's form."""
+        """Request pairs for ``score``, in scikit-learn's form."""
         request = MetadataRequest(owner=type(self).__name__)
         request.score.add_request(param="pairs", alias=True)
         return request
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """Score as ``learner.score`` does, whatever can embed rows: pipelines and searches too."""
+    """Pair AUC, and share of triplets kept, of rows embedded by ``learner.transform``.
+
+    Like ``learner.score``, but pipelines and searches can be scored too.
+    """
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
@@ -307,7 +310,10 @@ def grid_search(
 def _route_pairs(
     X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
 ) -> dict[str, Any]:
-    """Put pairs, which are told the number of rows, beside what else belongs to rows, by name."""
+    """Return ``params`` with the pairs, which know the number of rows, for metadata routing.
+
+    ``where`` is the name of the calling function, for errors.
+    """
     check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
@@ -324,13 +330,13 @@ def _route_pairs(
 
 
 def _make_splitter(cv: Any) -> Any:
-    """Make folds of a number."""
+    """Return a :class:`PairKFold` for a number of folds, or a splitter as it is."""
     whole = isinstance(cv, Integral) and not isinstance(cv, bool)
     return PairKFold(int(cv)) if whole else cv
 
 
 def _make_scorers(scoring: Any, learner: Any) -> Any:
-    """Make scorers such that functions that name pairs get them."""
+    """Return scorers for scikit-learn, which hand pairs to functions that name such a parameter."""
     if scoring is None:
         return PairScorer() if hasattr(learner, "transform") else None
     if isinstance(scoring, Mapping):

@@ -116,7 +116,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows of each class, and choose the margin.
+        """Store the training rows by class, and choose the margin.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
                     metric.fit(given, number)
                 else:
                     metric.fit(access.take(given, known), number[known])
-            Z = _plain(metric.transform(given))
+            Z = _to_plain_array(metric.transform(given))
         Z, number = access.take(Z, known), number[known]
         rng = check_random_state(self.random_state)
         center = middle(Z)
@@ -163,7 +163,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Give the label of least energy.
+        """Predict for each row the label of least energy.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return device_math.look_up_labels(self.classes_, least, found)
 
     def decision_function(self, X: Any) -> Any:
-        """Negative energies: the largest is the predicted label's.
+        """Negative energy of each label for each row: the largest is the predicted label's.
 
         Parameters
         ----------
@@ -199,17 +199,17 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return self.metric is not None and sees_any_rows(self.metric)
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
-        """Check rows, or let the metric that takes any rows do so."""
+        """Return checked rows, or rows as they are where the metric takes any."""
         if self._sees_any_rows:
             return seen_first_by(self, X, [self.metric], reset=reset)
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Any:
-        """Energy of each label for each row, (n, n_classes)."""
+        """Energy of each label for each row, of shape (n, n_classes)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
-        Z = rows if self.metric_ is None else _plain(self.metric_.transform(X))
-        margins, members = np.array([self.margin_]), self._members.beside(Z)
+        Z = rows if self.metric_ is None else _to_plain_array(self.metric_.transform(X))
+        margins, members = np.array([self.margin_]), self._members.move_beside(Z)
         Z = centre(backends.widen(Z), self._center)
         return energies(Z, members, margins, self.push)[0, :, :]
 
@@ -219,8 +219,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         return tags
 
 
-def _plain(Z: Any) -> Any:
-    """Make an embedding a plain array, whatever ``set_output`` made of it, or a foreign one."""
+def _to_plain_array(Z: Any) -> Any:
+    """Turn an embedding into a plain array, also if ``set_output`` made it a data frame."""
     return Z if backends.is_foreign(Z) else to_plain(Z)
 
 

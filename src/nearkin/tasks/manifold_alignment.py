@@ -205,7 +205,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, sets: Sequence[Any], y: Any = None, *, pairs: Pairs) -> Self:
-        """Learn the common space.
+        """Learn maps of all sets into one space, from links between their rows.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     def retrieve(
         self, X: Any, *, of: int, among: int, n: int = 5
     ) -> tuple[Floats, NDArray[np.integer]]:
-        """Find the nearest rows of another set (or of the same).
+        """Find the nearest rows of another set (or of the same) in the common space.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
 
     @one_blas_thread()
     def _find_cross_edges(self, sets: list[Rows]) -> Any:
-        """Find edges of weight one between near rows of different sets."""
+        """Sparse adjacency of near rows of different sets, with weight one, over all rows."""
         widths = {rows.shape[1] for rows in sets}
         if len(widths) > 1:
             raise InputError(
@@ -337,7 +337,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         return edges
 
     def _find_map(self, number: int) -> ThroughLandmarks:
-        """Find the map of a set, by its number."""
+        """Return the map of the set with this number, or raise an error."""
         if not 0 <= number < len(self.maps_):
             raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
         return self.maps_[number]
@@ -346,7 +346,10 @@ class ManifoldAlignment(WholeState, BaseEstimator):
 def _find_smooth_functions(
     graphs: list[Any], n_vectors: int, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """Find as many functions of each graph, zero on the others, the smoothest first."""
+    """Smooth functions of each graph, zero on the others: roughness (r,) and functions (n, r).
+
+    Each graph gives ``n_vectors`` of them; the smoothest come first.
+    """
     found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
     eigenvalues = np.concatenate([values for values, _ in found])
     order = np.argsort(eigenvalues, kind="stable")

@@ -66,7 +66,7 @@ def combine_kernels(
     tol: float,
     start: Floats | None = None,
 ) -> Combination:
-    """Find weights d of kernels that make the best machines for all problems together.
+    """Find the kernel weights by which support vector machines have the least summed objective.
 
     ``kernel(m)`` is the m-th kernel matrix, n×n, and a problem the numbers of its rows, with −1 or
     1 for each. With γ the signed dual variables of a machine and K_d = Σ_m d_m K_m, this is
@@ -99,7 +99,7 @@ def _train(
     problems: Sequence[tuple[NDArray[np.integer], Floats]],
     C: float,
 ) -> tuple[float, Floats]:
-    """Train a machine for each problem; J, and q of every kernel."""
+    """Train a support vector machine for each problem: return J, and q (M,) of the kernels."""
     combined = weighted_sum(weights, kernel)
     total = 0.0
     duals = np.zeros((len(combined), len(problems)))
@@ -115,7 +115,7 @@ def _train(
 
 
 def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
-    """``Σ_m weights[m] · kernel(m)``, of those with a weight only."""
+    """Kernel matrix ``Σ_m weights[m] · kernel(m)``; kernels of weight 0 are not computed."""
     total: Any = 0
     for m in np.flatnonzero(weights):
         total = total + weights[m] * kernel(int(m))
@@ -140,11 +140,11 @@ def make_regional_kernels(
     covariance: str = "shrunk",
     regularization: str | float = "auto",
 ) -> list[BaseKernel]:
-    """Make rbf kernels under metrics of regions of the data, each with all bandwidths.
+    """Make rbf kernels under the metrics of regions of the data, with all bandwidths for each.
 
     Regions are the clusters of k-means. The metric of one is the mean of the generative local
-    metrics at its rows; one region is M^UNI of the paper. ``covariance`` and ``regularization`` are
-    of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
+    metrics at its rows; one region gives M^UNI of the paper. ``covariance`` and ``regularization``
+    are of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
     """
     X = centre(X, middle(X))
     models = fit_class_models(X, classes, covariance=covariance, regularization=regularization)
@@ -164,9 +164,9 @@ def make_regional_kernels(
 def make_rbf_kernels(
     X: Floats, bandwidths: Sequence[float], components: Floats | None = None
 ) -> list[BaseKernel]:
-    """Make rbf kernels of all bandwidths under one metric, the Euclidean one by default.
+    """Make an rbf kernel for each bandwidth, under the Euclidean or a linear metric.
 
-    Bandwidths are multiples of one over the mean squared distance under it.
+    Bandwidths are multiples of one over the mean squared distance under the metric.
     """
     Z = centre(X, middle(X))
     Z = Z if components is None else Z @ components.T
@@ -285,7 +285,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the combination and the machines.
+        """Learn the weights of the kernels, and train the support vector machines.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         -------
         ndarray of shape (n,)
         """
-        K = self._kernel_to(X)
+        K = self._combine_with_training_rows(X)
         return np.asarray(self.classes_[self._machine.predict(K)])
 
     def decision_function(self, X: Any) -> Floats:
@@ -357,11 +357,11 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
         """
-        K = self._kernel_to(X)
+        K = self._combine_with_training_rows(X)
         return np.asarray(self._machine.decision_function(K))
 
     def _check_start(self, n_kernels: int) -> Floats | None:
-        """Check the weights to start from, and even them a little."""
+        """Return the weights to start from, made a little more equal, or None."""
         if self.init is None:
             return None
         weights = np.asarray(self.init, dtype=np.float64)
@@ -372,14 +372,14 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
             )
         return np.asarray((1 - _EVEN) * weights / weights.sum() + _EVEN / n_kernels)
 
-    def _kernel_to(self, X: Any) -> Floats:
+    def _combine_with_training_rows(self, X: Any) -> Floats:
         """Combined kernel matrix between rows and those of ``fit``."""
         check_is_fitted(self)
         X = validation.validate_rows(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
     def _make_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
-        """Make the kernels that are asked for."""
+        """Return the kernel functions that the parameters ask for."""
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
                 raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
@@ -396,7 +396,7 @@ class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
 def split_into_binary(
     classes: NDArray[np.integer], multi_class: str
 ) -> list[tuple[NDArray[np.integer], Floats]]:
-    """List rows, and labels −1 or 1 of these, of the machines that tell classes apart.
+    """Row numbers and labels −1 or 1 of each binary problem of a classification.
 
     "ovr" is each class against the rest (two classes: one problem), "ovo" each couple of classes.
     """
@@ -414,9 +414,10 @@ def split_into_binary(
 
 
 def _keep_matrices(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floats]:
-    """Give kernel matrices among the rows by number, kept where they fit in memory."""
+    """Return a function from numbers of kernels to matrices, which are stored where they fit."""
 
     def matrix(m: int) -> Floats:
+        """Compute a kernel matrix among the rows."""
         K = np.asarray(kernels[m](X, X), dtype=np.float64)
         if K.shape != (len(X), len(X)) or not np.isfinite(K).all():
             raise InputError(
