@@ -99,8 +99,8 @@ def held_out_ranks(
     """Rank pairs by cross-validation: hold out the rows of each fold of pairs, learn from the rest.
 
     Must-links are transitive, so pairs may follow from others unless all pairs of their rows are
-    held out (:func:`nearkin.scores.held_out.make_pair_folds`). Every fold is learned in the space of the
-    metric, which takes milliseconds.
+    held out (:func:`nearkin.scores.held_out.make_pair_folds`). Every fold is learned in the space
+    of the metric, which takes milliseconds.
 
     Parameters
     ----------
