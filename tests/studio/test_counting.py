@@ -1,7 +1,7 @@
 import pytest
 
 from nearkin.studio.events import Past, after
-from nearkin.studio.knowledge import counts_of, list_answers
+from nearkin.studio.knowledge import count_answers, list_answers
 from tests.cases import each
 
 PAIR = {"do": "answer", "left": 1, "right": 2, "same": True}
@@ -15,7 +15,7 @@ def told(*entries):
     past = Past({(10, 11): True})
     for entry in entries:
         past = after(past, entry, n_rows=12)
-    return counts_of(past, n_rows=12)
+    return count_answers(past, n_rows=12)
 
 
 @each(
@@ -40,7 +40,7 @@ def test_answers_are_counted_whatever_they_say_of_how_many_pairs(
 
 def test_what_is_said_of_rows_that_are_not_here_is_not_counted():
     past = after(after(Past(), WHICH, 12), PAIR, 12)
-    assert counts_of(past, n_rows=5) == (1, 0, 0, 0)
+    assert count_answers(past, n_rows=5) == (1, 0, 0, 0)
 
 
 def test_of_one_answer_all_is_undone():

@@ -110,7 +110,7 @@ def test_the_index_finds_what_a_loop_does():
     index = TextIndex(texts, 300)
     plain = [" ".join(text.replace("é", "e").split()) for text in texts]
     for word in ("a", "ab", "bee", "eab", "aaaa"):
-        assert index.containing(word).tolist() == [word in text for text in plain]
+        assert index.find_texts(word).tolist() == [word in text for text in plain]
 
 
 def test_rows_are_doubtful_where_verdicts_are_unsure():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin.studio import knowledge
-from nearkin.studio.knowledge import carried, match_groups, numbered_as_before
+from nearkin.studio.knowledge import match_groups, match_names, renumber_groups
 
 LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=25)
 
@@ -55,50 +55,50 @@ def test_most_rows_keep_their_name_of_all_ways_to_give_them(sets, labels):
 def test_a_name_goes_where_half_of_either_group_is():
     rows = np.arange(10)
     lost_half = np.array([0] * 5 + [1] * 5 + [0] * 20)
-    assert carried(["cats"], [rows], lost_half) == ["cats", None]
+    assert match_names(["cats"], [rows], lost_half) == ["cats", None]
     grown = np.array([0] * 40)
-    assert carried(["cats"], [rows], grown) == ["cats"]
+    assert match_names(["cats"], [rows], grown) == ["cats"]
     # Four of ten rows among many others: neither what it was nor a part of it.
     scattered = np.array([0] * 4 + [1] * 3 + [2] * 3 + [0] * 20 + [1] * 20 + [2] * 20)
-    assert carried(["cats"], [rows], scattered) == [None, None, None]
+    assert match_names(["cats"], [rows], scattered) == [None, None, None]
     outliers = np.full(10, -1)
-    assert carried(["cats"], [rows], outliers) == []
+    assert match_names(["cats"], [rows], outliers) == []
 
 
 def test_names_of_two_groups_that_join_and_part_again():
     cats, dogs = np.arange(6), np.arange(6, 10)
-    assert carried(["cats", "dogs"], [cats, dogs], np.zeros(10, int)) == ["cats"]
+    assert match_names(["cats", "dogs"], [cats, dogs], np.zeros(10, int)) == ["cats"]
     apart = np.array([1] * 6 + [0] * 4)
-    assert carried(["cats", "dogs"], [cats, dogs], apart) == ["dogs", "cats"]
+    assert match_names(["cats", "dogs"], [cats, dogs], apart) == ["dogs", "cats"]
 
 
 def test_a_part_that_was_named_later_leaves_the_rest_its_name():
     apart = np.array([0] * 5 + [1] * 5)
-    assert carried(["pets", "cats"], [np.arange(10), np.arange(5)], apart) == ["cats", "pets"]
+    assert match_names(["pets", "cats"], [np.arange(10), np.arange(5)], apart) == ["cats", "pets"]
 
 
 @given(LABELS, LABELS)
 def test_numbers_are_a_permutation_of_the_groups(one, other):
     n = min(len(one), len(other))
     before, after = packed(one[:n]), packed(other[:n])
-    found = numbered_as_before(before, after)
+    found = renumber_groups(before, after)
     assert set(zip(after.tolist(), found.tolist(), strict=True)) == {
         (a, f) for a, f in {int(a): int(f) for a, f in zip(after, found, strict=True)}.items()
     }
     assert set(found.tolist()) == set(after.tolist())
     np.testing.assert_array_equal(found < 0, after < 0)
-    np.testing.assert_array_equal(numbered_as_before(after, after), after)
+    np.testing.assert_array_equal(renumber_groups(after, after), after)
 
 
 def test_groups_keep_their_numbers_and_new_ones_take_free_ones(monkeypatch):
     before = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
     after = np.array([2, 2, 2, 0, 1, 0, 3, 3, 3])
     expected = np.array([0, 0, 0, 1, 3, 1, 2, 2, 2])
-    np.testing.assert_array_equal(numbered_as_before(before, after), expected)
+    np.testing.assert_array_equal(renumber_groups(before, after), expected)
     # Without a group before, the largest is the first.
     none = np.full(6, -1)
     sizes = np.array([0, 1, 1, 1, -1, 0])
-    np.testing.assert_array_equal(numbered_as_before(none, sizes), [1, 0, 0, 0, -1, 1])
+    np.testing.assert_array_equal(renumber_groups(none, sizes), [1, 0, 0, 0, -1, 1])
     monkeypatch.setattr(knowledge, "_MOST_MATCHED", 3)
-    by_size = numbered_as_before(before, after)
+    by_size = renumber_groups(before, after)
     np.testing.assert_array_equal(by_size, [0, 0, 0, 2, 3, 2, 1, 1, 1])

@@ -14,7 +14,7 @@ from nearkin.studio.events import (
     check_belief,
     pairs_of_groups,
 )
-from nearkin.studio.knowledge import knowledge_of
+from nearkin.studio.knowledge import build_knowledge
 from tests.cases import each
 
 N_ROWS = 6
@@ -306,6 +306,6 @@ def test_a_name_that_no_group_can_have_is_refused(wrong):
 def test_names_are_known_with_their_rows_and_are_no_pairs():
     past = after(Past(), {"do": "name", "name": "cats", "rows": [3, 1]}, N_ROWS)
     past = after(past, {"do": "answer", "left": 0, "right": 1, "same": True, "by": "Ann"}, N_ROWS)
-    known = knowledge_of(past, 2, N_ROWS, {})
+    known = build_knowledge(past, 2, N_ROWS, {})
     assert {name: rows.tolist() for name, rows in known.names.items()} == {"cats": [1, 3]}
     assert known.state()["n_answers"] == 1

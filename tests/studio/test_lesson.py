@@ -20,7 +20,7 @@ from nearkin.datasets import make_xor
 from nearkin.studio import reports
 from nearkin.studio.journal import JournalError, JournalInUse
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.metric import first_learned, learned_after
+from nearkin.studio.metric import learn_again_from, learn_first
 from nearkin.studio.records import records_of
 from tests.cases import each
 from tests.waiting import PATIENCE
@@ -573,13 +573,13 @@ def test_other_bad_settings():
 
 
 def test_a_space_is_found_without_any_pair():
-    start = first_learned(KernelBeta(n_landmarks=5, random_state=0), X, Pairs(n_rows=len(X)))
+    start = learn_first(KernelBeta(n_landmarks=5, random_state=0), X, Pairs(n_rows=len(X)))
     assert len(start.metric.landmarks_) == 5
     assert start.metric.learned_from_["must_links"] == 0
 
     learner = KernelBeta(random_state=0)  # all rows are landmarks, whatever pairs name
     told = Pairs([(0, 1)], [(2, 3)], n_rows=len(X))
-    after = learned_after(first_learned(learner, X, Pairs(n_rows=len(X))), X, told, 1)
+    after = learn_again_from(learn_first(learner, X, Pairs(n_rows=len(X))), X, told, 1)
     expected = learner.fit(X, pairs=told)
     assert_allclose(after.metric.distance(X), expected.distance(X), rtol=1e-12)
     assert after.threshold == expected.threshold_

@@ -3,7 +3,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.spaces.neighbors import find_nearest_others
 from nearkin.studio import metric
-from nearkin.studio.metric import EPOCHS, closeness, descended, edges_between, middles
+from nearkin.studio.metric import (
+    EPOCHS,
+    average_neighbors,
+    closeness,
+    edges_between,
+    run_epochs,
+)
 from tests.cases import each
 
 
@@ -47,7 +53,7 @@ def test_steps_go_down_the_gradient():
     )
     a, epoch = 1.6, EPOCHS - 1  # where steps are short, so that what is drawn first changes little
     step = 1 - epoch / EPOCHS
-    moves = [descended(places, edges, epoch, epoch + 1, seed) - places for seed in range(400)]
+    moves = [run_epochs(places, edges, epoch, epoch + 1, seed) - places for seed in range(400)]
     away = places[0] - places[1]
     pull = -2 * a * away / (1 + a * away @ away)
     push = np.zeros(2)
@@ -65,10 +71,10 @@ def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
     Z, cloud = clouds(300, 6)
     edges = edges_between(Z, find_nearest_others(Z, 10))
     start = np.random.RandomState(0).normal(size=(300, 2)).astype(np.float32)
-    places = descended(start, edges, 0, EPOCHS, 7)
-    in_parts = descended(descended(start, edges, 0, 100, 7), edges, 100, EPOCHS, 7)
+    places = run_epochs(start, edges, 0, EPOCHS, 7)
+    in_parts = run_epochs(run_epochs(start, edges, 0, 100, 7), edges, 100, EPOCHS, 7)
     assert_array_equal(places, in_parts)
-    assert not np.array_equal(places, descended(start, edges, 0, EPOCHS, 8))
+    assert not np.array_equal(places, run_epochs(start, edges, 0, EPOCHS, 8))
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     np.fill_diagonal(apart, np.inf)
     assert (cloud[apart.argmin(axis=1)] == cloud).all()
@@ -77,13 +83,14 @@ def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
 @each("seed", [0, -1, 2**63])
 def test_any_seed_will_do(seed):
     Z, _ = clouds(8, 2)
-    found = descended(
+    found = run_epochs(
         np.zeros((8, 2), "f4") + Z[:, :2], edges_between(Z, find_nearest_others(Z, 7)), 0, 5, seed
     )
     assert np.isfinite(found).all()
 
 
-def test_middles():
-    places = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 8.0]], dtype=np.float32)
-    found = middles(places, np.array([[0, 1], [2, 2]]), np.array([[3.0, 1.0], [0.5, 0.5]]))
+def test_average_neighbors():
+    layout = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 8.0]], dtype=np.float32)
+    weights = np.array([[3.0, 1.0], [0.5, 0.5]])
+    found = average_neighbors(layout, np.array([[0, 1], [2, 2]]), weights)
     assert_allclose(found, [[1, 0], [0, 8]])

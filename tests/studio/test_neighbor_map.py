@@ -5,7 +5,7 @@ from sklearn.neighbors import NearestNeighbors
 from nearkin.datasets import make_xor
 from nearkin.studio import metric
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.metric import PlainView, arranged, of_unit_size
+from nearkin.studio.metric import PlainView, lay_out, scale_to_unit_size
 from nearkin.studio.records import records_of
 from tests.cases import each
 
@@ -18,7 +18,7 @@ def last(pictures):
 
 def begun(X, seed=0):
     view = PlainView(np.asarray(X, dtype=float))
-    return last(arranged(view, of_unit_size(view.coordinates()), None, seed))
+    return last(lay_out(view, scale_to_unit_size(view.coordinates()), None, seed))
 
 
 def clouds(n, n_clouds=8):
@@ -35,9 +35,9 @@ def accuracy(places, labels):
 
 def test_the_same_seed_gives_the_same_map_and_another_a_like_one():
     X, cloud = clouds(400)
-    assert_array_equal(begun(X).places, begun(X).places)
+    assert_array_equal(begun(X).layout, begun(X).layout)
     for seed in (0, 1):
-        assert accuracy(begun(X, seed).places, cloud) > 0.98
+        assert accuracy(begun(X, seed).layout, cloud) > 0.98
     assert accuracy(PlainView(X).coordinates(), cloud) < 0.9
 
 
@@ -58,32 +58,32 @@ def test_the_same_seed_gives_the_same_map_and_another_a_like_one():
 def test_finite_rows_have_finite_places(X):
     found = begun(X)
     assert found.share == 1.0
-    assert found.places.shape == (len(X), 2)
-    assert np.isfinite(found.places).all()
+    assert found.layout.shape == (len(X), 2)
+    assert np.isfinite(found.layout).all()
 
 
 def test_a_map_that_goes_on_stays_where_it_was():
     X, cloud = clouds(400)
     first = begun(X)
     moved = PlainView(X * np.r_[np.full(5, 1.05), np.ones(5)])
-    steps = list(arranged(moved, nowhere(first), first, 0))
-    size = first.places.std()
-    assert np.median(np.linalg.norm(steps[0].places - first.places, axis=1)) < 0.1 * size
-    assert np.median(np.linalg.norm(steps[-1].places - first.places, axis=1)) < 0.2 * size
-    assert accuracy(steps[-1].places, cloud) > 0.98
+    steps = list(lay_out(moved, nowhere(first), first, 0))
+    size = first.layout.std()
+    assert np.median(np.linalg.norm(steps[0].layout - first.layout, axis=1)) < 0.1 * size
+    assert np.median(np.linalg.norm(steps[-1].layout - first.layout, axis=1)) < 0.2 * size
+    assert accuracy(steps[-1].layout, cloud) > 0.98
 
 
 def nowhere(found):
     """A plane that is not to be looked at."""
-    return np.random.RandomState(3).normal(size=found.places.shape)
+    return np.random.RandomState(3).normal(size=found.layout.shape)
 
 
 def test_a_map_that_was_not_finished_is_gone_on_with_where_it_ended():
     X, _ = clouds(300)
-    view, plane = PlainView(X), of_unit_size(PlainView(X).coordinates())
-    first = next(arranged(view, plane, None, 0))
+    view, plane = PlainView(X), scale_to_unit_size(PlainView(X).coordinates())
+    first = next(lay_out(view, plane, None, 0))
     assert first.share < 0.1
-    assert_array_equal(last(arranged(view, plane, first, 0)).places, begun(X).places)
+    assert_array_equal(last(lay_out(view, plane, first, 0)).layout, begun(X).layout)
 
 
 def test_of_many_rows_a_sample_is_laid_out_and_the_others_put_among_it(monkeypatch):
@@ -91,16 +91,16 @@ def test_of_many_rows_a_sample_is_laid_out_and_the_others_put_among_it(monkeypat
     monkeypatch.setattr(metric, "_SAMPLE", 400)
     X, cloud = clouds(2000)
     first = begun(X)
-    assert accuracy(first.places, cloud) > 0.98
+    assert accuracy(first.layout, cloud) > 0.98
     assert first.among.near.shape == (1600, 3)
     # Whoever changes sides is among others at the end, not on the way.
     changed = X.copy()
     changed[:3] = X[[3, 4, 5]]
-    pictures = list(arranged(PlainView(changed), nowhere(first), first, 0))
+    pictures = list(lay_out(PlainView(changed), nowhere(first), first, 0))
     assert pictures[-1].share == 1.0
     assert all(one.share < 1 and one.among is first.among for one in pictures[:-1])
     cloud[:3] = cloud[[3, 4, 5]]
-    assert accuracy(pictures[-1].places, cloud) > 0.98
+    assert accuracy(pictures[-1].layout, cloud) > 0.98
 
 
 def test_a_lesson_arranges_what_it_has_learned_last():

@@ -10,17 +10,17 @@ from scipy.linalg import orthogonal_procrustes
 from nearkin import KernelBeta
 from nearkin.datasets import make_xor
 from nearkin.studio.lesson import Lesson
-from nearkin.studio.metric import of_unit_size, turn_towards
+from nearkin.studio.metric import scale_to_unit_size, turn_towards
 from nearkin.studio.records import records_of
 from tests.cases import each
 
 
 def points(seed=0, n=50):
-    return of_unit_size(np.random.RandomState(seed).standard_normal((n, 2)) * [3, 1])
+    return scale_to_unit_size(np.random.RandomState(seed).standard_normal((n, 2)) * [3, 1])
 
 
 def aligned(now, before):
-    now = of_unit_size(now)
+    now = scale_to_unit_size(now)
     return now @ turn_towards(now, before)
 
 
@@ -39,14 +39,14 @@ def test_no_turn_brings_the_points_nearer():
 
 
 def test_size_is_one():
-    size = (of_unit_size(1e6 + 3 * points()) ** 2).sum(axis=1).mean()
+    size = (scale_to_unit_size(1e6 + 3 * points()) ** 2).sum(axis=1).mean()
     assert size == pytest.approx(1)
 
 
 @each("value", [0.0, 0.1, 1e9])
 def test_equal_points(value):
     same = np.full((5, 2), value)
-    assert not of_unit_size(same).any()
+    assert not scale_to_unit_size(same).any()
     assert not aligned(same, points(n=5)).any()
     assert np.isfinite(aligned(points(n=5), np.zeros((5, 2)))).all()
 

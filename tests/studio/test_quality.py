@@ -9,10 +9,10 @@ from nearkin import KernelBeta, Pairs, outlook
 from nearkin.datasets import make_xor
 from nearkin.scores.held_out import make_pair_folds, rank_among, rank_auc
 from nearkin.studio.events import Past
-from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
-from nearkin.studio.metric import first_learned
+from nearkin.studio.knowledge import MOST_TOLD, build_knowledge
+from nearkin.studio.metric import learn_first
 from nearkin.studio.quality import describe_quality, held_out_ranks, outlook_of_answers
-from nearkin.studio.suspects import suspects_of
+from nearkin.studio.suspects import find_suspects
 from tests.cases import each
 
 X, Y = make_xor(300, random_state=0)
@@ -22,11 +22,11 @@ LEARNER = KernelBeta(random_state=0)
 def known(pairs, **others):
     answers = {tuple(link): True for link in pairs.must_link.tolist()}
     answers |= {tuple(link): False for link in pairs.cannot_link.tolist()}
-    return knowledge_of(Past(answers | others.get("unsure", {})), 3, len(X), {})
+    return build_knowledge(Past(answers | others.get("unsure", {})), 3, len(X), {})
 
 
 def trial(pairs):
-    return held_out_ranks(first_learned(LEARNER, X, pairs), X, pairs)
+    return held_out_ranks(learn_first(LEARNER, X, pairs), X, pairs)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_one_kind_alone_is_not_enough():
 
 def test_rows_that_were_looked_for_are_no_test(pairs):
     rows = pairs.points[:40]
-    learned = first_learned(LEARNER, X, pairs)
+    learned = learn_first(LEARNER, X, pairs)
     found = held_out_ranks(learned, X, pairs, sought=rows)
     assert not np.isin(found.links[found.judged], rows).any()
     assert found.judged.sum() < trial(pairs).judged.sum()
@@ -114,7 +114,7 @@ def test_auc_is_the_usual_one():
 def test_wrong_answers_are_suspected(pairs):
     wrong = pairs.must_link[:6]
     said = Pairs(pairs.must_link[6:], np.concatenate([pairs.cannot_link, wrong]), n_rows=len(X))
-    found = suspects_of(trial(said), said, [f"id {k}" for k in range(len(X))])
+    found = find_suspects(trial(said), said, [f"id {k}" for k in range(len(X))])
     listed = {(one["left"], one["right"]) for one in found}
     assert len(listed & set(map(tuple, wrong.tolist()))) >= 4
     assert len(found) <= 12
@@ -124,7 +124,7 @@ def test_wrong_answers_are_suspected(pairs):
     assert first["same"] is False
     assert f"id {first['left']} and id {first['right']} are said to be different" in first["said"]
     # Of right ones, hardly any.
-    assert len(suspects_of(trial(pairs), pairs, range(len(X)))) <= 6
+    assert len(find_suspects(trial(pairs), pairs, range(len(X)))) <= 6
 
 
 def test_learners_are_told_what_follows_but_nothing_from_a_contradiction():
@@ -169,7 +169,7 @@ def test_what_follows_from_weak_pairs_is_weak():
     said = Pairs(must, must_weight=[0.5] * 99 + [2.0], n_rows=len(X))
     answers = {tuple(link): True for link in must}
     weights = {link: (True, w) for link, w in zip(must, [0.5] * 99 + [2.0], strict=True)}
-    now = knowledge_of(Past(answers), 1, len(X), weights)
+    now = build_knowledge(Past(answers), 1, len(X), weights)
     assert now.pairs == said
     assert set(now.told.must_weight.tolist()) == {0.5, 2.0}
     assert (now.told.must_weight == 2.0).sum() == 1

@@ -2,7 +2,7 @@
 
 from nearkin.pairs.answers import UNNAMED
 from nearkin.studio.events import Past, after
-from nearkin.studio.knowledge import Spoken, placed_by, spoken_of, telling_pairs
+from nearkin.studio.knowledge import Spoken, find_placers, list_spoken, telling_pairs
 
 
 def past_of(*entries):
@@ -23,10 +23,10 @@ def test_an_answer_is_one_whatever_it_says_of_how_many_pairs():
         {"do": "answer", "left": 3, "right": 4, "same": False, "by": "Bob"},
         which(8, [0, 1], None),
     )
-    numbers = [(one.number, one.by, len(one.said)) for one in spoken_of(past, 20)]
+    numbers = [(one.number, one.by, len(one.said)) for one in list_spoken(past, 20)]
     assert numbers == [(1, "Ann", 3), (2, "Bob", 1), (3, UNNAMED, 2)]
     # Of rows that are not here, nothing.
-    assert [one.number for one in spoken_of(past, 9)] == [2, 3]
+    assert [one.number for one in list_spoken(past, 9)] == [2, 3]
 
 
 def test_answers_are_judged_by_what_was_chosen_or_is_likeliest_wrong():
@@ -36,4 +36,4 @@ def test_answers_are_judged_by_what_was_chosen_or_is_likeliest_wrong():
         Spoken(3, "Bob", {(0, 7): None}),
     ]
     assert telling_pairs(spoken, {(1, 8): 0.6, (2, 8): 0.9}) == {1: (1, 9), 2: (2, 8)}
-    assert placed_by(spoken) == {1: "Ann", 9: "Ann"}
+    assert find_placers(spoken) == {1: "Ann", 9: "Ann"}

@@ -280,7 +280,7 @@ def _say_way_through_hub(served: serving.Serving, allowed: Sequence[str]) -> Non
 def _check_hosts(names: Sequence[str]) -> list[str]:
     """Names of proxies, checked."""
     try:
-        return security.checked_names(names)
+        return security.check_names(names)
     except InputError as error:
         raise UserError(f"--allow-host: {error}") from error
 
@@ -492,7 +492,7 @@ def _records_of(
             say(f"note: {note}")
         choice = _offer_columns(path, wishes, table, found, numbers)
         records = replace(records, notes=tuple(told), choice=choice)
-    return records, None if pairs is None else notebook.among_shown(pairs, numbers, table.file)
+    return records, None if pairs is None else notebook.to_shown_rows(pairs, numbers, table.file)
 
 
 def _read_known(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
@@ -501,7 +501,7 @@ def _read_known(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
     pairs = pair_files.read_known_pairs(table, wishes.pairs, delimiter, wishes.triplets)
     if wishes.labels is None:
         return pairs
-    both = notebook.with_labels(pairs, table.labels(wishes.labels), wishes.seed)
+    both = notebook.add_labels(pairs, table.labels(wishes.labels), wishes.seed)
     say(f"{len(both)} pairs are known from the start, also by the labels in {wishes.labels!r}.")
     return both
 

@@ -20,13 +20,15 @@ _LISTS = ("triplets", "pairs")
 _NO_ROWS = ("do", "same", "origin", "by", "at", "weights", "given", "name", "instead")
 
 
-def renamed(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
-    """An entry with other names of its rows.
+def rename_rows(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a copy of an entry in which each row is replaced by ``name(row)``.
+
+    The journal uses it to go from row numbers to records' keys and back.
 
     Examples
     --------
-    >>> from nearkin.studio.events import renamed
-    >>> renamed({"do": "withdraw", "triplet": [3, 1, 2]}, "row {}".format)
+    >>> from nearkin.studio.events import rename_rows
+    >>> rename_rows({"do": "withdraw", "triplet": [3, 1, 2]}, "row {}".format)
     {'do': 'withdraw', 'triplet': ['row 3', 'row 1', 'row 2']}
     """
     found = dict(entry)
@@ -41,24 +43,24 @@ def renamed(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, A
 
 
 def rows_in(entry: Mapping[str, Any]) -> Iterator[Any]:
-    """The rows that an entry names, in their order."""
+    """Iterate over all rows that an entry names, in order, repeated ones as often as named."""
     found: list[Any] = []
-    renamed(entry, found.append)
+    rename_rows(entry, found.append)
     return iter(found)
 
 
 def check_parts(entry: Mapping[str, Any]) -> None:
-    """Raise if it is not known whether a part of an entry names rows."""
+    """Raise InputError if an entry has a key other than those that entries may have."""
     unknown = [part for part in entry if part not in (*_ROW, *_ROWS, *_LISTS, *_NO_ROWS)]
     if unknown:
         raise InputError(f"an entry says {unknown[0]!r:.60}, which no journal knows.")
 
 
 def sort_groups(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry whose groups of rows are in the order of their numbers.
+    """Return a copy of an entry with the rows of its two groups sorted, each row once.
 
-    Which pairs are made of groups depends on the order: it is to be the same wherever somebody
-    began to select them.
+    Which pairs are made of groups depends on that order, which must not depend on where somebody
+    began to select rows.
     """
     if entry.get("do") not in ("groups", "split"):
         return dict(entry)
@@ -77,8 +79,8 @@ Triplet = tuple[int, int, int]
 LONGEST_NAME = 60
 
 
-def checked_name(by: Any) -> str:
-    """A name without blanks around it, or an error."""
+def check_name(by: Any) -> str:
+    """Return a person's or group's name without blanks around it; raise if it is no valid name."""
     if not isinstance(by, str):
         raise InputTypeError(f"{by!r:.60} is not a name.")
     name = by.strip()
@@ -87,23 +89,24 @@ def checked_name(by: Any) -> str:
     return name
 
 
-def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
-    """Two different rows, the smaller first, or an error."""
-    rows = [_checked_row(row, n_rows) for row in (left, right)]
+def check_pair(left: Any, right: Any, n_rows: int) -> Pair:
+    """Return two row numbers, the smaller first; raise if they are equal or no valid rows."""
+    rows = [_check_row(row, n_rows) for row in (left, right)]
     if rows[0] == rows[1]:
         raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
     return min(rows), max(rows)
 
 
-def checked_triplet(rows: Any, n_rows: int) -> Triplet:
-    """Three different rows, or an error."""
-    a, b, c = (_checked_row(row, n_rows) for row in rows)
+def check_triplet(rows: Any, n_rows: int) -> Triplet:
+    """Return three row numbers as ints; raise if two are equal or one is no valid row."""
+    a, b, c = (_check_row(row, n_rows) for row in rows)
     if len({a, b, c}) < 3:
         raise InputError(f"a triplet takes three rows: ({a}, {b}, {c}) names one twice.")
     return a, b, c
 
 
-def _checked_row(row: Any, n_rows: int) -> int:
+def _check_row(row: Any, n_rows: int) -> int:
+    """Return a row number as an int; raise if it is none from 0 to ``n_rows`` − 1."""
     if isinstance(row, bool) or not isinstance(row, Integral):
         raise InputTypeError(f"{row!r:.60} is not a row number.")
     if not 0 <= int(row) < n_rows:
@@ -111,20 +114,20 @@ def _checked_row(row: Any, n_rows: int) -> int:
     return int(row)
 
 
-def checked_answer(same: Any) -> bool | None:
-    """True, False or None, or an error."""
+def check_answer(same: Any) -> bool | None:
+    """Return True for same, False for different, None for unsure; raise if it is none of these."""
     if same is None or isinstance(same, (bool, np.bool_)):
         return None if same is None else bool(same)
     raise InputTypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
 
 
-def sorted_rows(rows: Sequence[int], n_rows: int) -> Ints:
-    """Rows in the order of their numbers, each once, or an error."""
-    return np.sort(rows_once(rows, n_rows))
+def sort_rows(rows: Sequence[int], n_rows: int) -> Ints:
+    """Sort row numbers and drop repeated ones; raise if there is an invalid one."""
+    return np.sort(deduplicate_rows(rows, n_rows))
 
 
-def rows_once(rows: Sequence[int], n_rows: int) -> Ints:
-    """Rows as they are given, each once, or an error."""
+def deduplicate_rows(rows: Sequence[int], n_rows: int) -> Ints:
+    """Drop repeated row numbers and keep the order; raise if there is an invalid one."""
     found = np.asarray(rows)
     if not found.size:
         return np.empty(0, dtype=np.int64)
@@ -144,7 +147,7 @@ MOST_BETWEEN = 2000
 def pairs_of_groups(
     first: Sequence[int], second: Sequence[int], same: bool, n_rows: int
 ) -> tuple[Ints, int]:
-    """Pairs that say that two groups of rows are the same, or that they differ.
+    """Make must-links that join two groups of rows, or cannot-links between them.
 
     Parameters
     ----------
@@ -154,14 +157,13 @@ def pairs_of_groups(
         True links every row of both to the next, in the order in which they are given. False links
         every row of one with every row of the other, or an even choice of 2000 such pairs where
         there are more.
-    n_rows : int
 
     Returns
     -------
     links : int ndarray of shape (k, 2)
         The smaller row first.
     n_possible : int
-        How many pairs follow from what was said.
+        How many pairs the statement implies in all.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def pairs_of_groups(
     >>> links.tolist(), n_possible
     ([[4, 7], [1, 7]], 3)
     """
-    one, two = (rows_once(rows, n_rows) for rows in (first, second))
+    one, two = (deduplicate_rows(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
     if len(both):
         raise InputError(
@@ -194,10 +196,10 @@ def pairs_of_groups(
     return np.sort(links, axis=1), n_possible
 
 
-def split_of_groups(first: Sequence[int], second: Sequence[int], n_rows: int) -> dict[bool, Ints]:
-    """Pairs that say that rows belong together, and to none of others: must- and cannot-links.
+def pairs_of_split(first: Sequence[int], second: Sequence[int], n_rows: int) -> dict[bool, Ints]:
+    """Must-links within the first group (key True) and cannot-links to the second (key False).
 
-    As :func:`pairs_of_groups` makes them, of the first group alone and of both.
+    Each value is an int ndarray of shape (k, 2), made by :func:`pairs_of_groups`.
     """
     apart, _ = pairs_of_groups(first, second, False, n_rows)
     together = np.empty((0, 2), dtype=np.int64)
@@ -207,9 +209,10 @@ def split_of_groups(first: Sequence[int], second: Sequence[int], n_rows: int) ->
 
 
 def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bool | None]]:
-    """What it says of a row and each of those beside it which of them it is like.
+    """Pairs that follow from an answer to "which of these rows is this one like?".
 
-    Those beside it stand for groups that differ, so a row that is like one is unlike the others.
+    The rows offered stand for groups that differ, so a row that is like one of them is unlike the
+    others. Each pair comes with True for same, False for different or None for unsure.
 
     Examples
     --------
@@ -217,15 +220,15 @@ def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bo
     >>> pairs_of_which({"left": 5, "rows": [7, 2], "right": 2, "same": True}, n_rows=10)
     [((5, 7), False), ((2, 5), True)]
     """
-    same, chosen = checked_answer(entry["same"]), entry.get("right")
-    beside = [checked_pair(entry["left"], row, n_rows) for row in entry["rows"]]
+    same, chosen = check_answer(entry["same"]), entry.get("right")
+    beside = [check_pair(entry["left"], row, n_rows) for row in entry["rows"]]
     if len(set(beside)) < len(beside) or not beside:
         raise InputError("it takes at least one row to choose from, and each of them once.")
     if (chosen is None) is (same is True):
         raise InputError("the row that it is like must be given if there is one, and only then.")
     if same is not True:
         return [(pair, same) for pair in beside]
-    liked = checked_pair(entry["left"], chosen, n_rows)
+    liked = check_pair(entry["left"], chosen, n_rows)
     if liked not in beside:
         raise InputError(f"row {chosen} is not one of those that were shown.")
     return [(pair, pair == liked) for pair in beside]
@@ -270,14 +273,14 @@ class AnswerConflict(InputError):
 
 
 class TakenStep(NamedTuple):
-    """What an entry has done, as what takes it back.
+    """The change that reverts an entry.
 
     Attributes
     ----------
     number : int
-        Of the entry, from 1.
+        Number of the entry, from 1.
     back : list
-        Rows with what was said of them before, and by which entry.
+        Keys of answers with what was said of them before, and the number of the entry that said it.
     """
 
     number: int
@@ -286,20 +289,20 @@ class TakenStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Past:
-    """What is known, and the way back and forth. Never changed: :func:`after` gives another.
+    """All answers after a series of entries, with undo and redo. :func:`after` makes the next.
 
     Attributes
     ----------
     answers : mapping
-        Of pairs to True, False or None, of triplets to their weights, of pairs with who
-        has answered to what these said, and of names of groups to their rows.
+        From pairs to True, False or None, from triplets to their weights, from pairs with a
+        person's name to that person's answer, and from groups' names to their rows.
     undo, redo : tuple of TakenStep
-        What takes back each step, the latest at the end, and what does each step again that was
-        taken back.
+        Changes that undo each step, and that redo each undone step; the latest step is last.
     back : list
-        What takes back the last entry, whatever that was.
+        The change that reverts the last entry, whatever that was.
     sources : mapping
-        Numbers of the entries by which each is said, of all that is not known from the start.
+        From keys of ``answers`` to the numbers of the entries that said them; keys that were known
+        from the start are left out.
     n_entries : int
     """
 
@@ -311,9 +314,9 @@ class Past:
     n_entries: int = 0
 
     def changes(self) -> list[dict[str, Any]]:
-        """The pairs that the last entry has changed.
+        """List the pairs whose answer the last entry has changed.
 
-        Each with ``left``, ``right``, and ``before`` and ``now``.
+        Each has the rows ``left`` and ``right``, and the answers ``before`` and ``now`` in a word.
         """
         found = []
         for rows, before, _ in reversed(self.back):
@@ -326,10 +329,10 @@ class Past:
 
 
 def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
-    """What is known after one more entry.
+    """Apply one more entry to a state of answers, and return the new state.
 
-    ValueError or TypeError if it is not possible: it names rows that are not there, takes back what
-    was not said, or undoes where there is nothing to undo.
+    Raises ValueError or TypeError if the entry names rows that do not exist, withdraws what was not
+    said, or undoes where there is nothing to undo.
 
     Examples
     --------
@@ -346,14 +349,14 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
 
 
 def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
-    """As :func:`after`, but what was known before is lost: for long series."""
+    """Do as :func:`after`, but reuse and so destroy the mappings of ``past``: for long series."""
     do = entry.get("do")
     number = past.n_entries + 1
     if do in ("undo", "redo"):
         steps = past.undo if do == "undo" else past.redo
         if not steps:
             raise InputError(f"there is nothing to {'undo' if do == 'undo' else 'do again'}.")
-        answers, sources, back = _changed(past, steps[-1].back)
+        answers, sources, back = _apply_change(past, steps[-1].back)
         step = TakenStep(steps[-1].number, back)
         undo, redo = (
             (past.undo[:-1], (*past.redo, step))
@@ -362,90 +365,94 @@ def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
         )
         return Past(answers, undo, redo, back, sources, number)
     change = change_of(past.answers, entry, n_rows)
-    answers, sources, back = _changed(past, [(key, said, number) for key, said in change])
+    answers, sources, back = _apply_change(past, [(key, said, number) for key, said in change])
     if entry.get("given"):
         return Past(answers, past.undo, past.redo, back, sources, number)
     return Past(answers, (*past.undo, TakenStep(number, back)), (), back, sources, number)
 
 
-def takes_back_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:
-    """Whether an entry takes back what was said of pairs, of one of which nothing is said."""
+def withdraws_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:
+    """Whether an entry withdraws the answer to a pair that has none."""
     if entry.get("do") != "withdraw" or "triplet" in entry:
         return False
-    return any(pair not in past.answers for pair in _taken_back(entry, n_rows))
+    return any(pair not in past.answers for pair in _pairs_to_withdraw(entry, n_rows))
 
 
-def idle_step(past: Past) -> Past:
-    """What is known after a step that changes nothing, but can be undone as all others."""
+def add_idle_step(past: Past) -> Past:
+    """Return the state after an entry that changes no answer, but can be undone as all others."""
     number = past.n_entries + 1
     undo = (*past.undo, TakenStep(number, []))
     return replace(past, undo=undo, redo=(), back=[], n_entries=number)
 
 
-def _taken_back(entry: Mapping[str, Any], n_rows: int) -> list[Pair]:
+def _pairs_to_withdraw(entry: Mapping[str, Any], n_rows: int) -> list[Pair]:
+    """Pairs whose answers an entry with ``do="withdraw"`` withdraws."""
     ends = entry["pairs"] if "pairs" in entry else [(entry["left"], entry["right"])]
-    return [checked_pair(i, j, n_rows) for i, j in ends]
+    return [check_pair(i, j, n_rows) for i, j in ends]
 
 
 def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
-    """What an entry other than undo and redo changes."""
+    """List the answers that an entry sets or withdraws; it must not be an undo or redo.
+
+    Returns keys of ``answers`` with what is said of them from now on, or NOTHING if withdrawn.
+    """
     do = entry.get("do")
     if do == "answer":
-        pair = checked_pair(entry["left"], entry["right"], n_rows)
-        return _voiced([(pair, checked_answer(entry["same"]))], entry.get("by"))
+        pair = check_pair(entry["left"], entry["right"], n_rows)
+        return _add_voices([(pair, check_answer(entry["same"]))], entry.get("by"))
     if do == "which":
-        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
+        return _add_voices(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
-        triplet = checked_triplet(entry["triplet"], n_rows)
+        triplet = check_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
             raise InputError("row {} was not said to be nearer to {} than to {}.".format(*triplet))
         return [(triplet, NOTHING)]
     if do == "withdraw":
-        meant = dict.fromkeys(_taken_back(entry, n_rows), NOTHING)
+        meant = dict.fromkeys(_pairs_to_withdraw(entry, n_rows), NOTHING)
         for i, j in meant:
             if (i, j) not in answers:
                 raise InputError(f"nothing was said of rows {i} and {j}.")
         voices = [rows for rows in answers if is_voice(rows) and rows[:2] in meant]
         return [*meant.items(), *((rows, NOTHING) for rows in voices)]
     if do == "groups":
-        same = checked_answer(entry["same"])
+        same = check_answer(entry["same"])
         if same is None:
             raise InputError("same must be true or false for groups.")
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
-        return _voiced([((i, j), same) for i, j in links.tolist()], entry.get("by"))
+        return _add_voices([((i, j), same) for i, j in links.tolist()], entry.get("by"))
     if do == "split":
-        kinds = split_of_groups(entry["first"], entry["second"], n_rows)
+        kinds = pairs_of_split(entry["first"], entry["second"], n_rows)
         pairs = [((i, j), same) for same, links in kinds.items() for i, j in links.tolist()]
-        return _voiced(pairs, entry.get("by"))
+        return _add_voices(pairs, entry.get("by"))
     if do == "name":
-        return _named(answers, entry, n_rows)
+        return _rename_group(answers, entry, n_rows)
     if do == "closer":
-        triplets = [checked_triplet(rows, n_rows) for rows in entry["triplets"]]
+        triplets = [check_triplet(rows, n_rows) for rows in entry["triplets"]]
         weights = check_pair_weights(entry.get("weights"), len(triplets), "weight of triplet")
         opposites = () if entry.get("given") else answers
-        return _ordered(opposites, triplets, weights.tolist())
+        return _replace_opposites(opposites, triplets, weights.tolist())
     raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
 def is_pair(rows: Key) -> TypeGuard[Pair]:
-    """Whether it is two rows and nothing else."""
+    """Whether a key of answers is a pair of rows."""
     return len(rows) == 2
 
 
 def is_about_rows(rows: Key) -> TypeGuard[Pair | Triplet]:
-    """Whether it is two or three rows, whoever says something of them."""
+    """Whether a key of answers is a pair or a triplet of rows."""
     return len(rows) > 1 and not is_voice(rows)
 
 
 def is_voice(rows: Key) -> TypeGuard[Voice]:
-    """Whether it is said who has answered."""
+    """Whether a key of answers is a pair of rows with the name of a person who answered."""
     return len(rows) == 3 and isinstance(rows[-1], str)
 
 
-def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
-    """A group has another name, or none any more."""
+def _rename_group(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
+    """Return the change that gives a group another name, or takes its name away."""
     name, instead = (
-        None if entry.get(key) is None else checked_name(entry[key]) for key in ("name", "instead")
+        None if entry.get(key) is None else check_name(entry[key]) for key in ("name", "instead")
     )
     change: Change = []
     if instead is not None and instead != name:
@@ -453,7 +460,7 @@ def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
             raise InputError(f"no group is called {instead!r:.80}.")
         change.append(((instead,), NOTHING))
     if name is not None:
-        rows = sorted_rows(entry["rows"], n_rows)
+        rows = sort_rows(entry["rows"], n_rows)
         if not len(rows):
             raise InputError("a group that has a name has rows.")
         change.append(((name,), tuple(rows.tolist())))
@@ -462,16 +469,18 @@ def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
     return change
 
 
-def _voiced(change: Sequence[tuple[Pair, bool | None]], by: Any) -> Change:
-    """What is said of pairs, and who says it, if that is known."""
+def _add_voices(change: Sequence[tuple[Pair, bool | None]], by: Any) -> Change:
+    """Add to answers about pairs who gave them: the person's name, or None if unknown."""
     if by is None:
         return list(change)
-    name = checked_name(by)
+    name = check_name(by)
     return [*change, *(((*pair, name), said) for pair, said in change)]
 
 
-def _ordered(answers: Collection[Key], triplets: list[Triplet], weights: list[float]) -> Change:
-    """Triplets that are said; each takes the place of its opposite among the answers."""
+def _replace_opposites(
+    answers: Collection[Key], triplets: list[Triplet], weights: list[float]
+) -> Change:
+    """Return the change that adds triplets and removes their opposites from the answers."""
     change: Change = []
     for (a, b, c), weight in zip(triplets, weights, strict=True):
         if (a, c, b) in answers:
@@ -481,7 +490,7 @@ def _ordered(answers: Collection[Key], triplets: list[Triplet], weights: list[fl
 
 
 def word_of(said: Said | Nothing) -> str:
-    """What is said of two rows, in a word.
+    """Word for an answer about a pair: same, different, unsure or nothing.
 
     Examples
     --------
@@ -495,15 +504,18 @@ def word_of(said: Said | Nothing) -> str:
 
 
 def check_belief(answers: Answers, change: Change, believed: str) -> None:
-    """Raise if something else is said of a pair than is believed, or than is to be said.
+    """Raise AnswerConflict if a pair's answer is neither the one believed nor the new one.
+
+    So nobody overwrites another person's answer without having seen it.
 
     Parameters
     ----------
     answers : mapping
+        The answers that count now.
     change : list
-        What is to be said.
+        The new answers.
     believed : {"same", "different", "unsure", "nothing"}
-        What whoever says it believes to be said of these pairs now.
+        The answer that the person who answers saw for these pairs.
     """
     if believed not in WORDS:
         raise InputError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
@@ -526,8 +538,11 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     )
 
 
-def _changed(past: Past, change: Sourced) -> tuple[Answers, Sources, Sourced]:
-    """Answers and their sources, which are changed, and the change back."""
+def _apply_change(past: Past, change: Sourced) -> tuple[Answers, Sources, Sourced]:
+    """Set and remove answers in place.
+
+    Returns the answers, the entries that they come from, and the change that reverts this one.
+    """
     answers, sources = past.answers, past.sources
     back: Sourced = []
     for key, said, source in change:

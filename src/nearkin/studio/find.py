@@ -1,4 +1,4 @@
-"""Rows that are looked for: by text, by values and by doubt."""
+"""Search for rows: by words, by columns' values, by group and by doubt."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.metric import TaughtMetric
-from nearkin.studio.quality import doubtful_rows
-from nearkin.studio.records import StudioRecords, shown_text
+from nearkin.studio.quality import find_doubtful_rows
+from nearkin.studio.records import StudioRecords, format_cell
 
 # Characters that are looked through, of all texts together.
 MOST_CHARACTERS = 200_000_000
@@ -30,89 +30,84 @@ _LETTERS = {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ħ": "h", "æ": "ae", "
 
 
 @cache
-def _signs() -> re.Pattern[str]:
-    """Accents and other signs that stand above or below a letter."""
+def _accents_pattern() -> re.Pattern[str]:
+    """Compile a pattern for accents and other signs above or below a letter."""
     return re.compile(f"[{''.join(c for c in map(chr, range(0x10000)) if combining(c))}]+")
 
 
-def searched_form(text: str) -> str:
-    """A text without capitals, accents and runs of blanks.
+def fold_text(text: str) -> str:
+    """Remove capitals, accents and runs of blanks from a text, for comparison.
 
     Examples
     --------
-    >>> from nearkin.studio.find import searched_form
-    >>> searched_form("Łódź, Straße  9")
+    >>> from nearkin.studio.find import fold_text
+    >>> fold_text("Łódź, Straße  9")
     'lodz, strasse 9'
     """
     folded = text.casefold()
     if not folded.isascii():
-        folded = _signs().sub("", normalize("NFKD", folded))
+        folded = _accents_pattern().sub("", normalize("NFKD", folded))
         for letter, typed in _LETTERS.items():
             folded = folded.replace(letter, typed)
     return " ".join(folded.split())
 
 
-def wanted_words(text: str) -> list[str]:
-    """Words of what somebody has typed; what is in quotation marks is one.
+def split_query(text: str) -> list[str]:
+    """Split a typed query into folded words; a phrase in quotation marks is one word.
 
     Examples
     --------
-    >>> from nearkin.studio.find import wanted_words
-    >>> wanted_words('Café "New York"')
+    >>> from nearkin.studio.find import split_query
+    >>> split_query('Café "New York"')
     ['cafe', 'new york']
     """
-    found = (searched_form(quoted or word) for quoted, word in _PHRASE.findall(text))
+    found = (fold_text(quoted or word) for quoted, word in _PHRASE.findall(text))
     return [word for word in found if word]
 
 
 class TextIndex:
-    """Texts to look through, as one long text.
-
-    Parameters
-    ----------
-    texts : iterable of str
-    n : int
-        How many there are.
+    """Texts joined into one long text, in which words are found fast.
 
     Attributes
     ----------
     longest : int
-        Characters of each that are looked through.
+        Number of characters of each text that are searched, from its beginning.
     shortened : bool
-        Whether some have more.
+        Whether some texts are longer.
 
     Notes
     -----
-    Takes a byte or two a character, 200 to 400 MB at most: of longer texts the beginning is looked
-    through.
+    Takes a byte or two a character, 200 to 400 MB at most.
 
     Examples
     --------
     >>> from nearkin.studio.find import TextIndex
-    >>> TextIndex(["Café Rouge", "Bar Rouge"], 2).containing("rouge CAFE").tolist()
+    >>> TextIndex(["Café Rouge", "Bar Rouge"], 2).find_texts("rouge CAFE").tolist()
     [True, False]
     """
 
     def __init__(self, texts: Iterable[str], n: int) -> None:
         self.longest = max(100, MOST_CHARACTERS // max(1, n))
         self.shortened = False
-        parts = [self._beginning(text) for text in texts]
+        parts = [self._fold_beginning(text) for text in texts]
         self._starts = np.cumsum([0, *(len(part) + 1 for part in parts)]).tolist()
         self._whole = _END.join([*parts, ""])
         self._n = n
 
-    def _beginning(self, text: str) -> str:
+    def _fold_beginning(self, text: str) -> str:
+        """Fold the first ``longest`` characters of a text; set ``shortened`` if it has more."""
         self.shortened |= len(text) > self.longest
-        return searched_form(text[: self.longest])
+        return fold_text(text[: self.longest])
 
-    def containing(self, text: str) -> NDArray[np.bool_]:
-        """Which texts have all the words in them, anywhere."""
+    def find_texts(self, text: str) -> NDArray[np.bool_]:
+        """Whether each text contains all words of a query, as a mask of shape (n,)."""
         found = np.ones(self._n, dtype=bool)
-        for word in wanted_words(text):
-            found &= self._having(word)
+        for word in split_query(text):
+            found &= self._find_word(word)
         return found
 
-    def _having(self, word: str) -> NDArray[np.bool_]:
+    def _find_word(self, word: str) -> NDArray[np.bool_]:
+        """Whether each text contains a folded word, as a mask of shape (n,)."""
         found = np.zeros(self._n, dtype=bool)
         at = self._whole.find(word)
         while at >= 0:
@@ -130,18 +125,18 @@ _MOST_KEPT = 20
 
 @dataclass(frozen=True)
 class Where:
-    """What a column is to hold.
+    """A condition on one column.
 
     Attributes
     ----------
     key : str
-        Of the column, as in :meth:`Finder.columns`.
+        Key of the column, as in :meth:`Finder.columns`.
     kinds : tuple of int, optional
-        One of these kinds, by their numbers in the colouring of the column.
+        Accepted categories, by their numbers in the colouring of the column.
     low, high : float, optional
-        An amount from here to there.
+        Smallest and largest accepted number.
     text : str, optional
-        These words.
+        Words that the column's text must contain.
     """
 
     key: str
@@ -153,17 +148,17 @@ class Where:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What rows are looked for; all of it has to hold.
+    """A search for rows; all of its conditions have to hold.
 
     Attributes
     ----------
     text : str
-        Words in what is shown of a record.
+        Words that the shown columns of a record must contain.
     where : tuple of Where
     groups : tuple of int
-        Rows whose groups are wanted, of those that were found; any of them.
+        Row numbers: accepted are all rows in the found group of any of them.
     doubtful : bool
-        Whether it is unsure whom they are like.
+        Whether to accept only rows of which the metric is unsure whom they are like.
     """
 
     text: str = ""
@@ -173,12 +168,7 @@ class Wanted:
 
 
 class Finder:
-    """Finds rows. What it needs is made when it is first asked for, and kept.
-
-    Parameters
-    ----------
-    records : StudioRecords
-    """
+    """Finds rows that meet conditions; its indexes are made at first use and cached."""
 
     def __init__(self, records: StudioRecords) -> None:
         self._records = records
@@ -197,54 +187,61 @@ class Finder:
         ]
 
     def columns(self) -> list[dict[str, str]]:
-        """Columns by which rows can be found: ``key``, ``name`` and ``kind``.
+        """List the columns by which rows can be found: ``key``, ``name`` and ``kind``.
 
-        Kinds are numbers, categories and text.
+        The kind is ``"numbers"``, ``"categories"`` or ``"text"``.
         """
         return [dict(one) for one in self._kinds]
 
     def prepare(self) -> None:
-        """Read all texts, so that the first search need not wait for it."""
-        self._index("")
+        """Index all texts, so that the first search need not wait for it."""
+        self._text_index("")
 
     def matches(
         self, wanted: Wanted, learned: TaughtMetric, groups: Ints | None
     ) -> tuple[Mask, list[str]]:
-        """Which rows are looked for, and what there is to say of that.
+        """Find the rows that meet all conditions.
 
         Parameters
         ----------
-        wanted : Wanted
         learned : TaughtMetric
-            In which rows are doubtful.
+            Metric by which rows are doubtful.
         groups : int ndarray of shape (n,) or None
-            The found group of each row, −1 for none; None if none were found.
+            Found group of each row, −1 for outliers; None if no groups were found.
+
+        Returns
+        -------
+        found : bool ndarray of shape (n,)
+        notes : list of str
+            Sentences for the user on what the search could not do.
         """
         found = np.ones(len(self._records), dtype=bool)
         notes: list[str] = []
         if wanted.text.strip():
-            index = self._index("")
-            found &= index.containing(wanted.text)
-            notes += self._of_long_texts(index)
+            index = self._text_index("")
+            found &= index.find_texts(wanted.text)
+            notes += self._note_long_texts(index)
         for where in wanted.where:
-            found &= self._holding(where, notes)
+            found &= self._match_column(where, notes)
         if wanted.groups:
-            found &= self._in_groups(wanted.groups, groups, notes)
+            found &= self._match_groups(wanted.groups, groups, notes)
         if wanted.doubtful:
-            found &= self._in_doubt(learned, notes)
+            found &= self._match_doubtful(learned, notes)
         return found, list(dict.fromkeys(notes))
 
-    def _in_groups(self, rows: Sequence[int], groups: Ints | None, notes: list[str]) -> Mask:
+    def _match_groups(self, rows: Sequence[int], groups: Ints | None, notes: list[str]) -> Mask:
+        """Whether each row is in the group of one of some rows; may add to the notes."""
         if groups is None:
             notes.append("No groups were found yet.")
             return np.zeros(len(self._records), dtype=bool)
-        meant = groups[[self._records.checked_row(row) for row in rows]]
+        meant = groups[[self._records.check_row(row) for row in rows]]
         return np.asarray(np.isin(groups, meant))
 
-    def _in_doubt(self, learned: TaughtMetric, notes: list[str]) -> Mask:
+    def _match_doubtful(self, learned: TaughtMetric, notes: list[str]) -> Mask:
+        """Whether the metric is unsure of each row; may add to the notes."""
         with self._doubting:
             if self._doubtful is None or self._doubtful[0] != learned.version:
-                doubtful = doubtful_rows(learned, len(self._records))
+                doubtful = find_doubtful_rows(learned, len(self._records))
                 self._doubtful = learned.version, doubtful
             found = self._doubtful[1]
         if found is None:
@@ -252,18 +249,19 @@ class Finder:
             return np.zeros(len(self._records), dtype=bool)
         return found
 
-    def _holding(self, where: Where, notes: list[str]) -> Mask:
+    def _match_column(self, where: Where, notes: list[str]) -> Mask:
+        """Whether each row meets the condition on a column; may add to the notes."""
         known = next((one for one in self._kinds if one["key"] == where.key), None)
         if known is None:
             raise InputError(f"there is no column {where.key!r:.60}.")
         found = np.ones(len(self._records), dtype=bool)
         if where.text is not None:
-            index = self._index(where.key)
-            notes += self._of_long_texts(index)
-            return index.containing(where.text)
+            index = self._text_index(where.key)
+            notes += self._note_long_texts(index)
+            return index.find_texts(where.text)
         if known["kind"] == "text":
             raise InputError(f"column {known['name']!r:.60} holds texts: look for words in it.")
-        numbers = self._numbers_of(known)
+        numbers = self._column_numbers(known)
         if where.kinds is not None:
             found &= np.isin(numbers, np.array(where.kinds, dtype=np.float32))
         if where.low is not None:
@@ -272,7 +270,8 @@ class Finder:
             found &= numbers <= np.float32(where.high)
         return found
 
-    def _numbers_of(self, known: dict[str, str]) -> NDArray[np.float32]:
+    def _column_numbers(self, known: dict[str, str]) -> NDArray[np.float32]:
+        """Values of a column, or numbers of its categories; ``known`` is one of ``_kinds``."""
         key, _, j = known["key"].partition("-")
         if key == "feature":
             return self._records.X[:, int(j)].astype(np.float32)
@@ -285,15 +284,16 @@ class Finder:
                 self._numbers[known["key"]] = found
             return self._numbers[known["key"]]
 
-    def _index(self, key: str) -> TextIndex:
-        """Texts of a column, or of all that are shown where it is ""."""
+    def _text_index(self, key: str) -> TextIndex:
+        """Return the index of a column's texts, or of all shown columns if the key is empty."""
         with self._making:
             if key not in self._texts:
                 shown = {k: v for k, v in self._texts.items() if k == ""}
-                self._texts = {**shown, key: self._made(key)}
+                self._texts = {**shown, key: self._build_index(key)}
             return self._texts[key]
 
-    def _made(self, key: str) -> TextIndex:
+    def _build_index(self, key: str) -> TextIndex:
+        """Build the index that :meth:`_text_index` returns."""
         records = self._records
         if key:
             name = next(one["name"] for one in self._kinds if one["key"] == key)
@@ -305,9 +305,10 @@ class Finder:
             raise InputError("words are looked for in columns of texts.")
         # No word goes from one column to the next.
         rows = zip(*columns, strict=True)
-        return TextIndex(("\0".join(map(shown_text, row)) for row in rows), len(records))
+        return TextIndex(("\0".join(map(format_cell, row)) for row in rows), len(records))
 
-    def _of_long_texts(self, index: TextIndex) -> list[str]:
+    def _note_long_texts(self, index: TextIndex) -> list[str]:
+        """Return a sentence on texts that were not searched to their end, in a list."""
         if index.shortened:
             return [f"Texts are looked through up to their character {index.longest}."]
         return []

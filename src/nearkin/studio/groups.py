@@ -1,4 +1,4 @@
-"""Groups of all rows in the learned metric: found, described, and a few rows to speak for them."""
+"""Groups of all rows, clustered in the learned metric, and rows that represent them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nearkin.errors import InputError
 from nearkin.learners.euclidean import Euclidean
 from nearkin.messages import collect_notices, mute_third_party
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.studio.events import AnswerConflict, checked_name, split_of_groups
-from nearkin.studio.knowledge import Knowledge, carried, numbered_as_before, shown_name
+from nearkin.studio.events import AnswerConflict, check_name, pairs_of_split
+from nearkin.studio.knowledge import Knowledge, group_name, match_names, renumber_groups
 from nearkin.studio.metric import RowsView, TaughtMetric
 
 # Whatever a group is called; no name is empty.
@@ -36,22 +36,22 @@ _MOST_LOOKED_AT = 5000
 
 @dataclass(frozen=True)
 class FoundGroups:
-    """Groups as they were found at one moment. Nothing of it ever changes.
+    """A clustering of all rows at one moment, as an immutable value.
 
     Attributes
     ----------
     number : int
-        How many groupings there were in this lesson, with this one.
+        Number of this grouping in the lesson, from 1.
     known : Knowledge
-        When they were found.
+        The knowledge by which the groups were found.
     labels : int ndarray of shape (n,)
         Group of each row, from 0; −1 for outliers.
     medoids : int ndarray of shape (n_groups,)
-        A row of each that is an example of it.
+        Row number of each group's medoid.
     said, reason : str
-        What was chosen, and why.
+        Which clustering was chosen, and why.
     notes : tuple of str
-        What else there is to say.
+        Warnings of the clustering.
     """
 
     number: int
@@ -63,21 +63,21 @@ class FoundGroups:
     notes: tuple[str, ...] = ()
 
     def rows(self, group: int) -> Ints:
-        """Rows of a group."""
+        """Row numbers of the members of a group; raise if there is no such group."""
         if not 0 <= group < len(self.medoids):
             raise InputError(f"there is no group {group}: there are {len(self.medoids)}, from 0.")
         return np.flatnonzero(self.labels == group)
 
     def names(self, known: Knowledge) -> list[str | None]:
-        """The names that people gave to these groups; None where there is none."""
-        return carried(list(known.names), list(known.names.values()), self.labels)
+        """Names that people gave to these groups; None for groups without."""
+        return match_names(list(known.names), list(known.names.values()), self.labels)
 
     def still_hold(self, known: Knowledge) -> bool:
-        """Whether they would be found again: nothing else is known of the rows."""
+        """Whether pairs and triplets are as when the groups were found."""
         return bool(known.pairs == self.known.pairs and known.triplets == self.known.triplets)
 
-    def described(self, known: Knowledge) -> dict[str, Any]:
-        """Plain values, see :meth:`nearkin.studio.lesson.Lesson.groups`."""
+    def describe(self, known: Knowledge) -> dict[str, Any]:
+        """Return the groups as plain values, see :meth:`nearkin.studio.lesson.Lesson.groups`."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.medoids))
         names = self.names(known)
         parts = zip(names, sizes.tolist(), self.medoids.tolist(), strict=True)
@@ -88,7 +88,7 @@ class FoundGroups:
             "reason": self.reason,
             "groups": [
                 {
-                    "name": shown_name(name, k),
+                    "name": group_name(name, k),
                     "named": name is not None,
                     "size": size,
                     "medoid": row,
@@ -100,18 +100,16 @@ class FoundGroups:
             "notes": list(self.notes),
         }
 
-    def naming(
+    def make_name_entry(
         self, group: int, name: str | None, known: Knowledge, before: str | None = ANY_NAME
     ) -> dict[str, Any]:
-        """An entry that gives a group a name, or none, in place of the one that it has.
+        """Make the journal entry that gives a group a name, or takes its name away.
 
         Parameters
         ----------
-        group : int
         name : str or None
-        known : Knowledge
         before : str or None
-            What it is believed to be called: an AnswerConflict if it has another name by now.
+            Name that the person saw: raise AnswerConflict if the group has another one by now.
         """
         rows, names = self.rows(group), self.names(known)
         if before != ANY_NAME and before != names[group] != name:
@@ -123,7 +121,7 @@ class FoundGroups:
             )
         entry: dict[str, Any] = {"do": "name", "name": None, "instead": names[group]}
         if name is not None:
-            entry |= {"name": checked_name(name), "rows": rows}
+            entry |= {"name": check_name(name), "rows": rows}
             if entry["name"] in names[:group] + names[group + 1 :]:
                 raise InputError(
                     f"another group is called {entry['name']!r:.80}: give this one another name, "
@@ -133,18 +131,18 @@ class FoundGroups:
             raise InputError(f"group {group + 1} has no name to be taken away.")
         return entry
 
-    def splitting(self, view: RowsView, rows: Ints) -> tuple[dict[str, Any], dict[str, int]]:
-        """An entry that splits some rows off the group that most of them are in.
+    def make_split_entry(self, view: RowsView, rows: Ints) -> tuple[dict[str, Any], dict[str, int]]:
+        """Make the journal entry that splits some rows off the group that most of them are in.
 
-        Must-links tie five of them together, and cannot-links part these from the three rows in the
-        middle of the rest of the group.
+        Must-links tie five of them together, and cannot-links separate these from the three rows
+        in the middle of the rest of the group.
 
         Returns
         -------
         entry : dict
         told : dict
-            ``n_pairs`` that are made of it, ``group``, the one that is split, and ``n_left_out``,
-            how many of the rows are in others.
+            ``n_pairs`` that follow, ``group``, the number of the group that is split, and
+            ``n_left_out``, how many of the rows are in other groups.
         """
         inside = self.labels[rows]
         if not (inside >= 0).any():
@@ -156,29 +154,27 @@ class FoundGroups:
             raise InputError("this is a whole group: select a part of it.")
         first = representatives(view, part).tolist()
         second = middle_rows(view, rest).tolist()
-        n_pairs = sum(map(len, split_of_groups(first, second, len(self.labels)).values()))
+        n_pairs = sum(map(len, pairs_of_split(first, second, len(self.labels)).values()))
         entry = {"do": "split", "first": first, "second": second, "origin": "group"}
         return entry, {"n_pairs": n_pairs, "group": group, "n_left_out": len(rows) - len(part)}
 
 
 @one_blas_thread()
-def found_groups(
+def cluster_rows(
     X: Floats, learned: TaughtMetric, known: Knowledge, before: FoundGroups | None, seed: int
 ) -> FoundGroups:
-    """Find groups of all rows.
+    """Cluster all rows in the learned metric, keeping all answered pairs.
 
-    What was said is kept, as long as it does not contradict itself: then as much as can be.
+    If answers contradict each other, as many as possible are kept.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        As they were learned from.
-    learned : TaughtMetric
+        The rows that the metric was learned from.
     known : Knowledge
-        That it was learned from.
+        The knowledge that the metric was learned from.
     before : FoundGroups or None
-        Groups that are still there keep their numbers.
-    seed : int
+        The grouping before: groups that are still there keep their numbers.
     """
     metric = Euclidean().fit(X) if learned.metric is None else learned.metric
     keep = "soft" if known.n_conflicts else "hard"
@@ -199,7 +195,7 @@ def found_groups(
     found = clusters.labels_
     kept, packed = np.unique(found, return_inverse=True)
     packed, kept = packed - int(kept[0] < 0), kept[kept >= 0]
-    labels = numbered_as_before(labels_before, packed)
+    labels = renumber_groups(labels_before, packed)
     medoids = np.empty(len(kept), dtype=np.int64)
     medoids[labels[packed >= 0]] = clusters.medoids_[found[packed >= 0]]
     report = clusters.report_
@@ -207,31 +203,31 @@ def found_groups(
 
 
 def colours_of_groups(found: FoundGroups | None, known: Knowledge, n_rows: int) -> dict[str, Any]:
-    """Colours of groups, by their numbers; NaN for outliers, and where no groups were found.
+    """Colour values of all rows by their groups, NaN for outliers, with the legend.
 
-    With the ``number`` of the grouping, or 0.
+    ``number`` is the grouping's; it is 0, and all values are NaN, if no groups were found.
     """
     labels = np.full(n_rows, -1) if found is None else found.labels
     names = [] if found is None else found.names(known)
     return {
         "number": 0 if found is None else found.number,
         "kind": "categories",
-        "categories": [shown_name(name, k) for k, name in enumerate(names)],
+        "categories": [group_name(name, k) for k, name in enumerate(names)],
         "range": None,
         "values": np.where(labels < 0, np.nan, labels).astype(np.float32),
     }
 
 
 def representatives_by_group(view: RowsView, rows: Ints, labels: Ints) -> Ints:
-    """A few of some rows that stand for all of them: five of those of each group, or fewer.
+    """Choose representatives of some rows: five or fewer of each group among them.
 
     Parameters
     ----------
     view : RowsView
-        Rows as the metric sees them.
+        Learned coordinates of the rows.
     rows : int ndarray of shape (k,)
     labels : int ndarray of shape (n,)
-        Group of each row; outliers are one more.
+        Group of each row; outliers count as a group.
     """
     groups = np.unique(labels[rows])
     each = max(1, min(N_REPRESENTATIVES, _MOST_REPRESENTATIVES // max(1, len(groups))))
@@ -241,26 +237,26 @@ def representatives_by_group(view: RowsView, rows: Ints, labels: Ints) -> Ints:
 
 @one_blas_thread()
 def representatives(view: RowsView, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
-    """At most n of some rows, spread over where most of them are: the nearest to each of n means.
+    """Choose at most n representatives of some rows: the nearest to each of n k-means centres.
 
     The same rows have the same representatives.
     """
     if len(rows) <= n:
         return rows
-    some, Z = _some(view, rows)
+    some, Z = _sample_coordinates(view, rows)
     with mute_third_party():  # scikit-learn warns of fewer different rows than means
         means = KMeans(min(n, len(some)), n_init=1, random_state=0).fit(Z).cluster_centers_
     return np.unique(some[pairwise_distances_argmin(means, Z)])
 
 
 def middle_rows(view: RowsView, rows: Ints, n: int = N_TYPICAL) -> Ints:
-    """At most n of some rows, the nearest to their mean."""
-    some, Z = _some(view, rows)
+    """Choose the n of some rows that are nearest to their mean."""
+    some, Z = _sample_coordinates(view, rows)
     order = np.argsort(((Z - Z.mean(axis=0)) ** 2).sum(axis=1), kind="stable")
     return np.asarray(some[order[:n]])
 
 
-def _some(view: RowsView, rows: Ints) -> tuple[Ints, Doubles]:
-    """An even choice of rows in their order, not too many, and where they are."""
+def _sample_coordinates(view: RowsView, rows: Ints) -> tuple[Ints, Doubles]:
+    """Take every k-th row, at most 5000 in all; returns row numbers and learned coordinates."""
     some = np.sort(rows)[:: -(-len(rows) // _MOST_LOOKED_AT)]
     return some, np.asarray(view.embedding(some), dtype=np.float64)

@@ -27,8 +27,8 @@ from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.messages import notice
 from nearkin.storage.files import StrPath, is_written_through
-from nearkin.studio.events import check_parts, renamed, rows_in
-from nearkin.studio.records import MOST_NAMES, RecordIdentity, StudioRecords, told_apart
+from nearkin.studio.events import check_parts, rename_rows, rows_in
+from nearkin.studio.records import MOST_NAMES, RecordIdentity, StudioRecords, make_distinct
 
 # Windows locks bytes: one that no file reaches.
 _LOCKED_BYTE = 1 << 62
@@ -45,26 +45,26 @@ class FileDisplaced(OSError):
 
 
 class KeptFile:
-    """A file that only grows, and whose content is remembered.
+    """A locked file that is only appended to, and whose content is held in memory.
 
-    Whoever deletes, moves or empties it while it is open does no harm: before and after each piece
-    is written, the file of this name is looked at, and written anew if need be.
+    Deleting, moving or emptying it while it is open does no harm: before and after each append the
+    file of this name is checked, and written anew if need be.
 
     Parameters
     ----------
     path : path
-        Made if there is none, and locked.
+        Created if it does not exist.
 
     Attributes
     ----------
     path : Path
     content : bytearray
-        What is safe on the disk.
+        All bytes that are safe on the disk.
 
     Raises
     ------
     FileInUse
-        If it is locked already.
+        If the file is locked already.
 
     Examples
     --------
@@ -84,55 +84,50 @@ class KeptFile:
 
     def __init__(self, path: StrPath) -> None:
         self.path = Path(path)
-        self._file: int | None = _opened(self.path)
+        self._file: int | None = _open_locked(self.path)
         self.content = bytearray(_read(self._file))
-        self._left = _traits(os.fstat(self._file))
+        self._left = _fingerprint(os.fstat(self._file))
         # What an error may have left behind the content.
         self._tried = b""
 
     def cut(self, length: int) -> None:
-        """Forget what comes after so many bytes; it leaves the disk with the next piece."""
+        """Drop the content after ``length`` bytes; the next append removes it from the disk."""
         self._tried = bytes(self.content[length:])
         del self.content[length:]
 
     def append(self, piece: bytes) -> None:
-        """Add a piece, which is on the disk, in the file of this name, when this returns.
+        """Append bytes, which are on the disk, in the file of this name, when this returns.
 
         Raises
         ------
         FileDisplaced
-            If the file of this name is not ours any more, and cannot be made so. The content is
-            remembered, and written once that is put right.
+            If another program replaced the file, and it cannot be restored. The content stays in
+            memory, and is written once that is put right.
         OSError
-            If it could not be written, for example on a full disk. The file is as it was then.
+            If writing failed, for example on a full disk. The file is then as it was before.
         """
         for _ in range(_ATTEMPTS):
             self.restore()
-            self._write(self._opened_file, len(self.content), piece)
+            self._write(self._descriptor, len(self.content), piece)
             if not self.content:
                 _flush_folder(self.path.parent)
             if self._has_its_name():
-                self._left = _traits(os.fstat(self._opened_file))
+                self._left = _fingerprint(os.fstat(self._descriptor))
                 self.content += piece
                 self._tried = b""
                 return
         raise FileDisplaced(errno.EBUSY, "it is taken away again and again", str(self.path))
 
     def restore(self) -> bool:
-        """See to it that the file of this name holds the content; whether that took anything.
+        """Ensure that the file of this name holds the content; return whether it had to be written.
 
-        Another file of this name is taken over if it holds nothing but the beginning of the
-        content, and left as it is otherwise.
-
-        Raises
-        ------
-        FileDisplaced
-            If that is not possible.
+        Another file of this name is completed if it holds a beginning of the content; otherwise it
+        is left as it is, and FileDisplaced is raised.
         """
-        if self._is_as_it_was_left():
+        if self._is_untouched():
             return False
         try:
-            return self._restored()
+            return self._restore_content()
         except FileInUse as error:
             reason = "another studio has a file of that name open"
             raise FileDisplaced(errno.EBUSY, reason, str(self.path)) from error
@@ -141,9 +136,10 @@ class KeptFile:
                 error.errno, error.strerror or str(error), str(self.path)
             ) from error
 
-    def _restored(self) -> bool:
-        before = self._opened_file
-        file = before if self._has_its_name() else _opened(self.path)
+    def _restore_content(self) -> bool:
+        """Open the file of this name anew if need be, and write what it lacks of the content."""
+        before = self._descriptor
+        file = before if self._has_its_name() else _open_locked(self.path)
         try:
             lacked = self._complete(file)
             if file != before:
@@ -155,11 +151,11 @@ class KeptFile:
         if file != before:
             os.close(before)
             self._file = file
-        self._left = _traits(os.fstat(file))
+        self._left = _fingerprint(os.fstat(file))
         return lacked or file != before
 
-    def copied(self) -> Path:
-        """Write the content to a file of another name: beside this one, or among temporary ones."""
+    def write_copy(self) -> Path:
+        """Write the content to a new file beside this one, or a temporary one; return its path."""
         for folder in (self.path.parent, None):
             with suppress(OSError):
                 file, name = tempfile.mkstemp(self.path.suffix, f"{self.path.stem}.", folder)
@@ -171,7 +167,7 @@ class KeptFile:
         raise OSError(errno.EIO, "there is no place to write to", str(self.path))
 
     def close(self) -> None:
-        """Let others open it. Closing twice does no harm."""
+        """Close and unlock the file. Closing twice does no harm."""
         if self._file is not None:
             os.close(self._file)  # which unlocks it
             self._file = None
@@ -182,13 +178,14 @@ class KeptFile:
         return self._file is None
 
     @property
-    def _opened_file(self) -> int:
+    def _descriptor(self) -> int:
+        """Descriptor of the open file; raise if it is closed."""
         if self._file is None:
             raise InputError(f"{self.path} is closed.")
         return self._file
 
     def _complete(self, file: int) -> bool:
-        """Write what a file lacks of the content; whether that was anything."""
+        """Write what a file lacks of the content; return whether it lacked anything."""
         there = _read(file)
         if not (bytes(self.content) + self._tried).startswith(there):
             raise FileDisplaced(
@@ -200,7 +197,7 @@ class KeptFile:
         return lacks
 
     def _write(self, file: int, length: int, piece: bytes) -> None:
-        """Have a file hold so many bytes as it does, and then a piece."""
+        """Cut a file to ``length`` bytes, append a piece and flush it; cut it again on failure."""
         try:
             os.ftruncate(file, length)  # what an error before may have left
             os.lseek(file, length, os.SEEK_SET)
@@ -216,25 +213,27 @@ class KeptFile:
             raise
 
     def _has_its_name(self) -> bool:
+        """Whether the path still leads to the open file."""
         try:
-            return os.path.samestat(os.fstat(self._opened_file), os.stat(self.path))
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
         except OSError:
             return False
 
-    def _is_as_it_was_left(self) -> bool:
+    def _is_untouched(self) -> bool:
+        """Whether the file at the path is as the last write left it."""
         try:
-            return _traits(os.stat(self.path)) == self._left
+            return _fingerprint(os.stat(self.path)) == self._left
         except OSError:
             return False
 
 
-def _traits(stat: os.stat_result) -> tuple[int, ...]:
-    """What tells a file that somebody else has touched from one that nobody has."""
+def _fingerprint(stat: os.stat_result) -> tuple[int, ...]:
+    """Device, inode, size and time of change, which differ once another program touches a file."""
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def _opened(path: Path) -> int:
-    """The file, made if need be, and locked."""
+def _open_locked(path: Path) -> int:
+    """Open a file for reading and writing, create it if need be, and lock it; its descriptor."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "A folder, not a journal", str(path))
     if is_written_through(path):  # reading a pipe to its end would never end
@@ -257,6 +256,7 @@ def _opened(path: Path) -> int:
 
 
 def _lock(file: int, path: Path) -> None:
+    """Lock an open file for this process alone; raise FileInUse if another has locked it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -279,6 +279,7 @@ def _lock(file: int, path: Path) -> None:
 
 
 def _read(file: int) -> bytes:
+    """Read the whole of an open file."""
     os.lseek(file, 0, os.SEEK_SET)
     parts = []
     while part := os.read(file, 1 << 20):
@@ -287,7 +288,7 @@ def _read(file: int) -> bytes:
 
 
 def _flush_folder(folder: Path) -> None:
-    """See to it that a new file's name is on the disk too."""
+    """Flush a folder, so that a new file's name is on the disk too."""
     if sys.platform == "win32":
         return
     file = os.open(folder, os.O_RDONLY)
@@ -322,7 +323,7 @@ class JournalInUse(InputError):
 
 
 class InMemory:
-    """Entries that end with the process."""
+    """Entries in memory alone, in place of a journal."""
 
     path = None
     n_away = 0
@@ -335,7 +336,7 @@ class InMemory:
         self.entries.append(entry)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no file to close."""
 
 
 class Journal:
@@ -344,14 +345,14 @@ class Journal:
     Parameters
     ----------
     path : path
-        Made if there is none.
+        Created if it does not exist.
     about : dict, optional
-        What a person may want to know of the data, such as the name of its file; plain JSON.
+        Facts about the data for people, such as the name of its file; plain JSON.
     header : dict, optional
-        What else the first line of a new journal says; plain JSON.
+        Further parts of the first line of a new journal; plain JSON.
     check : callable, optional
-        Given the first line of a journal that is there, and those that have entries. It may raise a
-        JournalError: the file is left as it is then.
+        Called with the first line of an existing journal and the list of its lines with entries. It
+        may raise a JournalError: the file is left as it is then.
 
     Attributes
     ----------
@@ -359,19 +360,19 @@ class Journal:
     header : dict
         The first line.
     lines : list of dict
-        Those with entries, in their order.
+        Lines with entries, in their order.
 
     Raises
     ------
     JournalInUse
-        If it is open already, wherever that is.
+        If the journal is open already, in whatever process.
     JournalError
         If it is damaged, no journal, or of other data. The file is left as it is.
 
     Notes
     -----
-    A last line that was cut short by a crash was never acknowledged, and is taken away. Any other
-    damage is an error that names the line.
+    A last line that a crash cut short was never acknowledged, and is removed. Any other damage is
+    an error that names the line.
 
     Examples
     --------
@@ -397,7 +398,7 @@ class Journal:
         try:
             self._file = KeptFile(path)
         except FileInUse as error:
-            raise JournalInUse(_who_has_it(Path(path))) from error
+            raise JournalInUse(_explain_lock(Path(path))) from error
         try:
             self._resume({"about": about or {}, **(header or {})}, check)
         except BaseException:
@@ -407,44 +408,43 @@ class Journal:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """What was appended, in its order."""
+        """All entries, in the order in which they were appended."""
         return [line["entry"] for line in self.lines]
 
     def append(self, entry: dict[str, Any], **beside: Any) -> None:
-        """Add an entry, which is on the disk, in the file of this name, when this returns.
+        """Append an entry, which is on the disk, in the file of this name, when this returns.
 
         Parameters
         ----------
-        entry : dict
         **beside
-            What else its line says.
+            Further parts of its line, beside the entry.
 
         Raises
         ------
         OSError
-            If it could not be written, for example on a full disk, or if another file has taken the
-            journal's name. What was written before is safe, or in memory until it can be written
-            again, and later entries may well succeed.
+            If writing failed, for example on a full disk, or if another file has taken the
+            journal's name. Earlier entries are safe, or in memory until they can be written again.
         """
         line = {**beside, "entry": entry}
         self._write(line)
         self.lines.append(line)
 
     def close(self) -> None:
-        """Let others open it. Closing twice does no harm.
+        """Close and unlock the journal. Closing twice does no harm.
 
-        If the file was taken away meanwhile, its entries are written anew, to a file of another
-        name if need be: ``path`` is where they are, and a warning says so.
+        If the file was removed meanwhile, its entries are written anew, to a file of another name
+        if need be: ``path`` is where they are, and a warning says so.
         """
         if self._file.closed:
             return
         try:
             if self.lines:
-                self._leave_entries()
+                self._restore_at_end()
         finally:
             self._file.close()
 
-    def _leave_entries(self) -> None:
+    def _restore_at_end(self) -> None:
+        """Restore a file that was removed or changed, or save a copy, and warn of it."""
         try:
             if not self._file.restore():
                 return
@@ -452,7 +452,7 @@ class Journal:
         except OSError as error:
             reason = error.strerror or error
             try:
-                self.path = self._copy or self._file.copied()
+                self.path = self._copy or self._file.write_copy()
                 where = f"since {reason}, they are in {self.path} now"
             except OSError:
                 where = f"they are not on the disk, since {reason}"
@@ -468,63 +468,61 @@ class Journal:
         self.close()
 
     def _resume(self, header: Line, check: Callable[[Line, list[Line]], None] | None) -> None:
+        """Read and check the journal's lines, or write the first line of a new journal."""
         path = self._file.path
         lines, length, self._check = read_lines(bytes(self._file.content), path)
         self._file.cut(length)
         self._copy: Path | None = None
         self.lines = [line for line in lines[1:] if "entry" in line]
         if lines:
-            self.header = _checked_header(lines[0], path)
+            self.header = _check_header(lines[0], path)
             _refuse_other_entries(lines, path)
             if check is not None:
                 check(self.header, self.lines)
         else:
             first = {"format": FORMAT, "version": VERSION, "nearkin": __version__}
-            self.header = {**first, **header, "made": _now()}
+            self.header = {**first, **header, "made": _timestamp()}
             self._write(self.header)
         with suppress(OSError):  # on a full disk, what is there can still be looked at
-            self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
+            self._write({"opened": _timestamp(), "process": os.getpid(), "nearkin": __version__})
 
     def _write(self, said: dict[str, Any]) -> None:
+        """Append a line with its check; an OSError says what becomes of the answers."""
         line, check = line_of(said, self._check)
         try:
             self._file.append(line)
         except OSError as error:
-            copy = self._saved_copy() if isinstance(error, FileDisplaced) else None
-            raise OSError(error.errno, _why_not_kept(error, self._file.path, copy)) from error
+            copy = self._save_copy() if isinstance(error, FileDisplaced) else None
+            raise OSError(error.errno, _explain_failure(error, self._file.path, copy)) from error
         self._check = check
         if self._copy is not None:  # the file of this name has all of it again
             with suppress(OSError):
                 self._copy.unlink()
             self._copy = None
 
-    def _saved_copy(self) -> Path | None:
-        """Where all that was answered is while another file has the journal's name.
+    def _save_copy(self) -> Path | None:
+        """Save all answers to a new file while another has the journal's name; None if impossible.
 
-        So it outlives the process, whatever becomes of that.
+        So they outlive the process.
         """
         if self._copy is None and self.lines:
             with suppress(OSError):
-                self._copy = self._file.copied()
+                self._copy = self._file.write_copy()
         return self._copy
 
 
 def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
-    """A line of the file, and its check; ``before`` is the check of the line before, or 0."""
+    """Encode a line; returns its bytes and its check, given that of the line ``before`` (or 0)."""
     text = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
     check = zlib.crc32(text, before)
     return b"%s%08x%s%s%s" % (_START, check, _MIDDLE, text, _END), check
 
 
 def read_lines(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int, int]:
-    """What the lines of a journal say, how many bytes they take, and the last check.
+    """Decode a journal's lines and verify their checks.
 
-    What follows the last whole line is left out.
-
-    Raises
-    ------
-    JournalError
-        If a line is damaged, or this is no journal.
+    Returns the lines, how many bytes they take, and the check of the last. An incomplete last line
+    is left out. Raises JournalError if a line is damaged, or this is no journal.
     """
     *whole, rest = content.split(b"\n")
     if not _may_begin_a_journal(content):
@@ -555,7 +553,7 @@ def read_lines(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int, i
 
 
 def _read_line(text: bytes, before: int) -> tuple[dict[str, Any], int] | None:
-    """What a line without its end says, and its check; None if it is damaged."""
+    """Decode a line without its newline; returns its content and check, None if damaged."""
     start = len(_START)
     digits = text[start : start + _DIGITS]
     said = text[start + _DIGITS + len(_MIDDLE) : -1]
@@ -570,13 +568,14 @@ def _read_line(text: bytes, before: int) -> tuple[dict[str, Any], int] | None:
 
 
 def _may_begin_a_journal(content: bytes) -> bool:
-    """Whether this is empty, or begins as journals do, as far as it goes."""
+    """Whether bytes, of whatever length, could be the beginning of a journal."""
     start, after = len(_START), len(_START) + _DIGITS
     parts = ((content[:start], _START), (content[after:], _MIDDLE + _FIRST))
     return all(here[: len(wanted)] == wanted[: len(here)] for here, wanted in parts)
 
 
-def _checked_header(said: Line, path: Path) -> Line:
+def _check_header(said: Line, path: Path) -> Line:
+    """Return a journal's first line; raise JournalError if its format is not of this version."""
     version, about = said.get("version"), said.get("about")
     if isinstance(version, int) and version != VERSION:
         what_to_do = (
@@ -594,6 +593,7 @@ def _checked_header(said: Line, path: Path) -> Line:
 
 
 def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
+    """Raise JournalError if an entry is not a JSON object."""
     for number, line in enumerate(lines, 1):
         if not isinstance(line.get("entry", {}), dict):
             raise JournalError(
@@ -602,7 +602,8 @@ def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
             )
 
 
-def _why_not_kept(error: OSError, path: Path, copy: Path | None) -> str:
+def _explain_failure(error: OSError, path: Path, copy: Path | None) -> str:
+    """Say why an answer was not written, and where the earlier ones are."""
     reason = error.strerror or error
     if isinstance(error, FileDisplaced):
         return (
@@ -617,7 +618,8 @@ def _why_not_kept(error: OSError, path: Path, copy: Path | None) -> str:
     )
 
 
-def _who_has_it(path: Path) -> str:
+def _explain_lock(path: Path) -> str:
+    """Say which process has a journal open, and what to do about it."""
     process = None
     with suppress(OSError, JournalError):
         lines, _, _ = read_lines(path.read_bytes(), path)
@@ -631,30 +633,31 @@ def _who_has_it(path: Path) -> str:
     )
 
 
-def _now() -> str:
+def _timestamp() -> str:
+    """Return the time now, in UTC, as ISO 8601 with seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class RecordKeys:
-    """Names of records: their ids, or digests of their cells where there is no id of their own.
+    """Names of records in a journal: their ids, or digests of their cells where ids repeat.
 
-    A record is found by its id, and if no row has that alone, by its cells. So answers find their
-    records in whatever order they are, beside others, and with other columns; and nobody takes one
-    record for another that has been given its id too.
+    A record is found by its id, or by its cells if no row alone has that id. So answers find their
+    records in whatever order, among others and with other columns, and never a record that was
+    given the same id later.
 
     Parameters
     ----------
     identity : RecordIdentity
-        Of the rows that are here.
+        Ids and cells of the rows.
     id_name : str or None
         The column of ids.
     columns : sequence of str
-        Whose cells tell records apart; none for a matrix.
+        Columns whose cells distinguish records; empty for a matrix.
 
     Attributes
     ----------
     by_id, by_cells : bool
-        Whether rows have ids, and whether all of the columns are here.
+        Whether rows have ids, and whether the data have all of the columns.
 
     Examples
     --------
@@ -673,7 +676,7 @@ class RecordKeys:
     ) -> None:
         contents, ids = identity.contents(columns), identity.ids(id_name)
         self.by_id, self.by_cells = ids is not None, contents is not None
-        self._cells = None if contents is None else told_apart(contents)
+        self._cells = None if contents is None else make_distinct(contents)
         n_of_id = Counter(ids or ())
         own = [one if n_of_id[one] == 1 else None for one in ids or [None] * identity.n_rows]
         self._ids = own
@@ -681,7 +684,7 @@ class RecordKeys:
         self._row_of_cells = {one: row for row, one in enumerate(self._cells or ())}
 
     def name(self, row: int) -> str:
-        """What a row is called: InputError if it cannot be told from others."""
+        """Name of a row in the journal; raise if neither id nor cells distinguish it."""
         name = self._ids[row] or self.cells(row)
         if name is None:
             raise InputError(
@@ -691,11 +694,11 @@ class RecordKeys:
         return name
 
     def cells(self, row: int) -> str | None:
-        """What tells a row from others by its cells, if that is known."""
+        """Digest of a row's cells; None if the data lack some of the columns."""
         return None if self._cells is None else self._cells[row]
 
     def row(self, name: str, cells: str | None = None) -> int | None:
-        """The row of a name, or else of the cells that it had; None if it is not here."""
+        """Row number of a name, or else of a digest of cells; None if there is no such row."""
         found = self._row_of_id.get(name)
         return self._row_of_cells.get(cells or name) if found is None else found
 
@@ -704,10 +707,10 @@ class RecordKeys:
 _MOST_NAMED = 8
 
 
-def suits(path: StrPath, records: StudioRecords) -> bool:
-    """Whether a journal, which may be open elsewhere, has answers that can be about these records.
+def is_about(path: StrPath, records: StudioRecords) -> bool:
+    """Whether a journal, which may be open elsewhere, can hold answers about these records.
 
-    It is left as it is: a copy is looked into.
+    A copy is read, so the journal stays as it is.
     """
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -718,25 +721,24 @@ def suits(path: StrPath, records: StudioRecords) -> bool:
 
 
 class KeptAnswers:
-    """Entries about rows, in a journal that speaks of records.
+    """A journal of answers: entries name rows here, and records by their keys in the file.
 
     Parameters
     ----------
     path : path
-        Of the journal, made if there is none.
-    records : StudioRecords
+        File of the journal, created if it does not exist.
 
     Attributes
     ----------
     entries : list of dict
-        In row numbers; from ``len(records)`` on for records that are not here.
+        Entries with row numbers, from ``len(records)`` on for records missing from the data.
     notes : list of str
-        What is to be said of the journal.
+        Sentences for the user on the journal.
 
     Raises
     ------
     JournalInUse, JournalError
-        As :class:`nearkin.studio.journal.Journal`, and if it is about other data.
+        As :class:`nearkin.studio.journal.Journal`, or if the journal is about other data.
     """
 
     def __init__(self, path: StrPath, records: StudioRecords) -> None:
@@ -746,7 +748,7 @@ class KeptAnswers:
         # Records that are not here, and the cells that others had.
         self._away: dict[str, int] = {}
         self._cells: dict[str, str] = {}
-        self._by = _keyed_by(records.identity)
+        self._by = _choose_keys(records.identity)
         self._keys = RecordKeys(records.identity, self._by["id"], self._by["columns"])
         about = {"source": records.source, "rows": len(records)}
         about |= {"features": records.learned_from[:MOST_NAMES]}
@@ -754,12 +756,12 @@ class KeptAnswers:
 
     @property
     def path(self) -> Path:
-        """Where the journal is."""
+        """File of the journal."""
         return self._journal.path
 
     @property
     def n_away(self) -> int:
-        """How many records are spoken of that are not here."""
+        """Number of records that entries name, but that are missing from the data."""
         return len(self._away)
 
     def append(self, entry: dict[str, Any]) -> None:
@@ -767,16 +769,16 @@ class KeptAnswers:
         check_parts(entry)
         cells = self._new_cells(rows_in(entry))
         beside = {"cells": cells} if cells else {}
-        self._journal.append(renamed(entry, self._keys.name), **beside)
+        self._journal.append(rename_rows(entry, self._keys.name), **beside)
         self._cells |= cells
         self.entries.append(entry)
 
     def close(self) -> None:
-        """Let others open the journal."""
+        """Close and unlock the journal."""
         self._journal.close()
 
     def _new_cells(self, rows: Iterable[int]) -> dict[str, str]:
-        """The cells of records that are called by their ids, as far as the journal lacks them."""
+        """Map ids of rows to digests of their cells, except those that the journal has already."""
         found = {}
         for row in rows:
             name, cells = self._keys.name(row), self._keys.cells(row)
@@ -787,14 +789,14 @@ class KeptAnswers:
     # Reading
 
     def _read(self, header: Line, lines: list[Line]) -> None:
-        """Take what a journal says, or refuse it."""
+        """Turn a journal's entries into entries about rows; raise if it is about other data."""
         try:
-            self._go_by(header["keyed_by"], header)
+            self._use_keys(header["keyed_by"], header)
             for line in lines:
                 check_parts(line["entry"])
                 self._cells |= line.get("cells", {})
-            self.entries = [renamed(line["entry"], self._row) for line in lines]
-            self._compare(header, {name for line in lines for name in rows_in(line["entry"])})
+            self.entries = [rename_rows(line["entry"], self._find_row) for line in lines]
+            self._check_records(header, {name for line in lines for name in rows_in(line["entry"])})
         except (TypeError, KeyError, AttributeError, ValueError) as error:
             if isinstance(error, JournalError):
                 raise
@@ -803,8 +805,8 @@ class KeptAnswers:
                 "the file is left as it is. Restore it from a copy."
             ) from error
 
-    def _go_by(self, keyed_by: Mapping[str, Any], header: Line) -> None:
-        """Find records by what the journal goes by."""
+    def _use_keys(self, keyed_by: Mapping[str, Any], header: Line) -> None:
+        """Name records by the ids and columns of the journal; raise if the data lack them."""
         self._by = {"id": keyed_by["id"], "columns": [str(name) for name in keyed_by["columns"]]}
         identity, columns = self._records.identity, self._by["columns"]
         self._keys = RecordKeys(identity, self._by["id"], columns)
@@ -815,8 +817,8 @@ class KeptAnswers:
         shown = few(map(repr, absent), _MOST_NAMED)
         self._refuse(header, f"it tells records apart by columns that are not here, {shown}")
 
-    def _row(self, name: Any) -> int:
-        """The row of a record, or a number behind all rows if it is not here."""
+    def _find_row(self, name: Any) -> int:
+        """Row number of a record by its name, or a number behind all rows if it is missing."""
         if not isinstance(name, str):
             raise InputTypeError(f"{name!r:.60} is the name of no record.")
         row = self._keys.row(name, self._cells.get(name))
@@ -824,8 +826,8 @@ class KeptAnswers:
             row = self._away.setdefault(name, len(self._records) + len(self._away))
         return row
 
-    def _compare(self, header: Line, names: set[str]) -> None:
-        """Refuse a journal that has no record in common with these, and say what is strange."""
+    def _check_records(self, header: Line, names: set[str]) -> None:
+        """Raise if no named record is in the data; add a note if all of them have other cells."""
         if names and len(names) == len(self._away):
             self._refuse(
                 header, f"none of the {counted(len(names), 'record')} that it speaks of is here"
@@ -844,19 +846,22 @@ class KeptAnswers:
             )
 
     def _refuse(self, header: Line, why: str) -> None:
+        """Raise OtherData, with the reason why the journal is not about these data."""
         about = header["about"]
         then, now = about.get("rows"), len(self._records)
         rows = f" It was made with {then} rows, and here are {now}." if then != now else ""
         raise OtherData(
-            f"{self._path} has answers about other data{_source(header)}: {why}.{rows} Give the "
-            "data it was made with, or another name for a new journal."
+            f"{self._path} has answers about other data{_describe_source(header)}: {why}.{rows} "
+            "Give the data it was made with, or another name for a new journal."
         )
 
 
-def _keyed_by(identity: RecordIdentity) -> Line:
+def _choose_keys(identity: RecordIdentity) -> Line:
+    """Columns by which a new journal names records: the one of ids, and those of cells."""
     return {"id": identity.usual_ids(), "columns": identity.columns}
 
 
-def _source(header: Line) -> str:
+def _describe_source(header: Line) -> str:
+    """Source of a journal's data in brackets, or an empty string if unknown."""
     source = header["about"].get("source")
     return f" ({source})" if source else ""

@@ -1,4 +1,4 @@
-"""What is known at one moment, as learners and questions take it."""
+"""Pairs, triplets, groups and counts that follow from a series of answers."""
 
 from __future__ import annotations
 
@@ -34,34 +34,33 @@ from nearkin.studio.events import (
 _MOST_MATCHED = 2000
 
 
-def carried(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
-    """What groups are called, by the rows that names were given to.
+def match_names(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[str | None]:
+    """Give names to groups by the rows that were in the named groups before.
 
     Names go to groups such that as many rows as possible keep theirs, see :func:`match_groups`.
 
     Parameters
     ----------
-    names : sequence of str
     before : sequence of int ndarray
-        The rows that each name was given to; a row may be among those of several.
+        The rows that each name was given to; they may overlap.
     after : int ndarray of shape (n,)
         Group of each row now, from 0; −1 for rows of none.
 
     Returns
     -------
     list of str or None
-        Name of each group. A name that no group has is for the caller to keep: once there is a
-        group again with these rows, it has the name again.
+        Name of each group; None for groups without. The caller keeps names that no group has, in
+        case a group with these rows comes back.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.studio.knowledge import carried
+    >>> from nearkin.studio.knowledge import match_names
     >>> given = [np.array([0, 1, 2]), np.array([3, 4])]
-    >>> carried(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
+    >>> match_names(["cats", "dogs"], given, np.array([1, 1, 1, 0, 0, 0, 2]))
     ['dogs', 'cats', None]
     """
-    found: list[str | None] = [None] * _count(after)
+    found: list[str | None] = [None] * _count_groups(after)
     for name, group in zip(names, match_groups(before, after).tolist(), strict=True):
         if group >= 0:
             found[group] = name
@@ -69,11 +68,10 @@ def carried(names: Sequence[str], before: Sequence[Ints], after: Ints) -> list[s
 
 
 def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
-    """Which group of now each group of before is; −1 if none.
+    """Match groups of before to groups of now, one to one, such that most rows are shared.
 
-    Two groups may be the same one if they share at least half of the rows of one of them: most of
-    the old group is still there, whatever has joined it, or most of the new one comes from it. Of
-    all ways to match groups, each with one at most, it is one by which most rows are shared.
+    Two groups may match only if they share at least half of the rows of one of them: most of the
+    old group is still there, whatever has joined it, or most of the new one comes from it.
 
     Parameters
     ----------
@@ -85,12 +83,13 @@ def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
     Returns
     -------
     int ndarray of shape (len(before),)
+        The group of now that each group of before is matched to; −1 if none.
 
     Notes
     -----
     For b groups before and a after, O(n + a b min(a, b)) time and a b numbers of memory.
     """
-    n_after = _count(after)
+    n_after = _count_groups(after)
     sizes = np.bincount(after[after >= 0], minlength=n_after)
     shared = np.zeros((len(before), n_after), dtype=np.int64)
     for k, rows in enumerate(before):
@@ -105,10 +104,11 @@ def match_groups(before: Sequence[Ints], after: Ints) -> Ints:
     return found
 
 
-def numbered_as_before(before: Ints, after: Ints) -> Ints:
-    """Groups with the numbers that they had, as far as these are free; the largest others first.
+def renumber_groups(before: Ints, after: Ints) -> Ints:
+    """Renumber groups so that those that were there before keep their numbers.
 
-    Of more than 2000 groups, that would take long, and all are numbered by their sizes.
+    The others take the free numbers, the largest group first. With more than 2000 groups, which
+    would take long to match, all are numbered by size.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def numbered_as_before(before: Ints, after: Ints) -> Ints:
     int ndarray of shape (n,)
         The groups of ``after``, numbered from 0 without a gap.
     """
-    n_groups, n_before = _count(after), _count(before)
+    n_groups, n_before = _count_groups(after), _count_groups(before)
     old = np.empty(0, dtype=np.int64)
     if max(n_groups, n_before) <= _MOST_MATCHED:
         order = np.argsort(before, kind="stable")
@@ -137,20 +137,21 @@ def numbered_as_before(before: Ints, after: Ints) -> Ints:
     return np.append(number, -1)[after]
 
 
-def _count(labels: Ints) -> int:
+def _count_groups(labels: Ints) -> int:
+    """Count the groups of labels from 0; −1 is no group."""
     return int(labels.max(initial=-1)) + 1
 
 
 class Counts(NamedTuple):
-    """Answers that still count, by what they say.
+    """Numbers of answers that still count, by what they say.
 
     Attributes
     ----------
     same : int
-        Those that tie some rows together, whatever else they say.
+        Answers that say of at least one pair that it is the same.
     different, unsure : int
     run : int
-        How many of the last answers, one after the other, have found nothing alike.
+        Length of the run of latest answers of which none said "same".
     """
 
     same: int
@@ -160,60 +161,59 @@ class Counts(NamedTuple):
 
     @property
     def told(self) -> int:
-        """How many say something that can be learned from."""
+        """Number of answers that a metric can learn from."""
         return self.same + self.different
 
     @property
     def n_answers(self) -> int:
-        """How many there are in all."""
+        """Number of all answers."""
         return self.same + self.different + self.unsure
 
 
 NO_ANSWERS = Counts(0, 0, 0, 0)
 
 
-def counts_of(past: Past, n_rows: int) -> Counts:
-    """Count the answers of which something is left: not taken back, nor said otherwise since.
+def count_answers(past: Past, n_rows: int) -> Counts:
+    """Count the answers that are neither withdrawn nor wholly overwritten, by what they say.
 
-    Only what is said of the first ``n_rows`` rows counts: the others are not here.
-
-    Pairs that are known from the start are an answer each.
+    Only pairs of the first ``n_rows`` rows count: records of the journal that are missing from the
+    data have larger numbers. Each pair that was known from the start is an answer of its own.
 
     Examples
     --------
-    >>> from nearkin.studio.knowledge import counts_of
+    >>> from nearkin.studio.knowledge import count_answers
     >>> from nearkin.studio.events import Past, after
     >>> entry = {"do": "which", "left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
-    >>> counts_of(after(Past(), entry, n_rows=10), n_rows=10)
+    >>> count_answers(after(Past(), entry, n_rows=10), n_rows=10)
     Counts(same=1, different=0, unsure=0, run=0)
     """
     answers: dict[int, list[Said]] = {}
     for k, (rows, said) in enumerate(past.answers.items()):
         if is_pair(rows) and max(rows) < n_rows:
             answers.setdefault(past.sources.get(rows) or -k - 1, []).append(said)
-    kinds = [_kind(said) for said in answers.values()]
-    latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
+    kinds = [_sum_up(said) for said in answers.values()]
+    latest = [_sum_up(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
     return Counts(kinds.count(True), kinds.count(False), kinds.count(None), run)
 
 
-def _kind(said: Iterable[Said]) -> Said:
-    """What an answer says: same if it says so of any pair."""
+def _sum_up(said: Iterable[Said]) -> Said:
+    """Sum up what one answer says of its pairs: same if of any, else different, else unsure."""
     told = set(said)
     return next(kind for kind in (True, False, None) if kind in told)
 
 
 class Spoken(NamedTuple):
-    """What one answer says, as far as nobody took it back, nor said something else later.
+    """What one answer says of pairs, as far as it is neither withdrawn nor overwritten.
 
     Attributes
     ----------
     number : int
-        Of the entry; below 0 for a pair that was known from the start.
+        Number of the entry; below 0 for a pair that was known from the start.
     by : str
-        Who gave it.
+        Name of the person who gave it.
     said : mapping
-        Of pairs to whether they are the same, None for unsure.
+        From pairs to True for same, False for different, None for unsure.
     """
 
     number: int
@@ -221,15 +221,17 @@ class Spoken(NamedTuple):
     said: Mapping[Pair, bool | None]
 
 
-def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
-    """All answers about the first so many rows.
+def list_spoken(past: Past, n_rows: int) -> tuple[Spoken, ...]:
+    """List all answers about the first ``n_rows`` rows with who gave them.
+
+    One answer may speak of several pairs.
 
     Examples
     --------
     >>> from nearkin.studio.events import Past, after
-    >>> from nearkin.studio.knowledge import spoken_of
+    >>> from nearkin.studio.knowledge import list_spoken
     >>> entry = {"do": "which", "left": 0, "rows": [1, 2], "right": 2, "same": True, "by": "Ann"}
-    >>> spoken_of(after(Past(), entry, n_rows=3), n_rows=3)
+    >>> list_spoken(after(Past(), entry, n_rows=3), n_rows=3)
     (Spoken(number=1, by='Ann', said={(0, 1): False, (0, 2): True}),)
     """
     found: dict[tuple[int, str], dict[Pair, bool | None]] = defaultdict(dict)
@@ -247,17 +249,20 @@ def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
 
 
 def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dict[int, Pair]:
-    """The pair of each answer by which it is judged, by the numbers of the answers.
+    """Choose of each answer the one pair by which it is judged right or wrong.
 
-    Whoever chooses one of several groups says of a row what it is like, and only so what it is
-    unlike. If there is no such pair, or if there are several, it is the one that is likeliest
-    wrong. None of answers that one cannot tell.
+    That is a must-link if the answer has any, else a cannot-link; of several, the one that is
+    likeliest wrong. So a choice among several groups counts once.
 
     Parameters
     ----------
-    spoken : sequence of Spoken
     chance : mapping
-        Of pairs to the chance that they are the same, where that is known.
+        From pairs to the chance that they are the same; 0.5 is assumed for pairs left out.
+
+    Returns
+    -------
+    dict
+        From the numbers of answers to pairs; answers that say only "unsure" are left out.
 
     Examples
     --------
@@ -278,8 +283,8 @@ def telling_pairs(spoken: Sequence[Spoken], chance: Mapping[Pair, float]) -> dic
     return found
 
 
-def placed_by(spoken: Sequence[Spoken]) -> dict[int, str]:
-    """Who has first said of each row that it is like another."""
+def find_placers(spoken: Sequence[Spoken]) -> dict[int, str]:
+    """Map each row with a must-link to the name of the person who gave its first one."""
     found: dict[int, str] = {}
     for _, by, said in sorted(spoken, key=lambda one: one.number):
         for pair, same in said.items():
@@ -289,8 +294,8 @@ def placed_by(spoken: Sequence[Spoken]) -> dict[int, str]:
     return found
 
 
-def twice_said(spoken: Sequence[Spoken]) -> set[Pair]:
-    """Pairs of which two people have said the same."""
+def find_confirmed_pairs(spoken: Sequence[Spoken]) -> set[Pair]:
+    """Pairs to which at least two people have given the same answer."""
     heard: dict[tuple[Pair, bool], set[str]] = defaultdict(set)
     for _, by, said in spoken:
         for pair, same in said.items():
@@ -307,31 +312,32 @@ _MOST_ROWS = 300
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known after so many changes. Nothing of it ever changes.
+    """All that is known at one moment, as an immutable value.
 
     Attributes
     ----------
     version : int
         How many changes there were.
     pairs : Pairs
-        With the number of rows, without triplets.
+        Must-links and cannot-links, with the number of rows.
     triplets : Pairs
         Triplets alone.
     unsure : int ndarray of shape (k, 2)
+        Pairs that were answered with "unsure".
     can_undo, can_redo : bool
     voices : mapping
-        Of pairs with who has answered to what these said last, where it is known who; what counts
-        of a pair is what was said last, whoever said it.
+        From pairs with a person's name to that person's last answer. What counts of a pair is the
+        last answer, whoever gave it.
     names : mapping
-        Of what groups are called to the rows that were in them when they were named.
+        From groups' names to the rows that were in them when they were named.
     mentioned : int ndarray of shape (m,)
-        Rows of pairs, in the order in which something was first said of them.
+        Rows of pairs, in the order in which they were first answered about.
     n_steps : int
-        Answers, names and the like that can be undone.
+        Number of steps that can be undone.
     counts : Counts
-        Of answers, which may say something of many pairs each.
+        Numbers of answers, each of which may speak of many pairs.
     past : Past
-        What it comes from.
+        The state of answers that all this comes from.
     """
 
     version: int
@@ -349,22 +355,22 @@ class Knowledge:
 
     @cached_property
     def spoken(self) -> tuple[Spoken, ...]:
-        """Who said what, in one answer each."""
-        return spoken_of(self.past, int(self.pairs.n_rows or 0))
+        """All answers with who gave them, see :func:`list_spoken`."""
+        return list_spoken(self.past, int(self.pairs.n_rows or 0))
 
     @cached_property
     def groups(self) -> KnownGroups:
-        """Groups that answers make."""
+        """Groups of rows that the answers imply, see :func:`group_answers`."""
         return group_answers(self, int(self.pairs.n_rows or 0))
 
     @cached_property
     def n_conflicts(self) -> int:
-        """Cannot-links between rows that must-links tie together."""
+        """Number of cannot-links between rows that must-links tie together."""
         return int(self.pairs.groups.contradicted.sum())
 
     @property
     def n_answers(self) -> int:
-        """How often somebody has answered, whatever the answer speaks of."""
+        """Number of answers, each of which may speak of several pairs."""
         return self.counts.n_answers
 
     def state(self) -> dict[str, Any]:
@@ -384,8 +390,8 @@ class Knowledge:
             "conflicts": self.n_conflicts,
         }
 
-    def listed(self) -> dict[str, Any]:
-        """All pairs and triplets that something is said of, as flat lists of row numbers."""
+    def list_pairs(self) -> dict[str, Any]:
+        """All answered pairs and triplets by kind, as flat lists of row numbers."""
         return {
             "version": self.version,
             "must_link": self.pairs.must_link.ravel().tolist(),
@@ -396,33 +402,33 @@ class Knowledge:
 
     @cached_property
     def told(self) -> Pairs:
-        """What a learner is told: these pairs, what follows from them, and the triplets.
+        """What a learner is given: the answered pairs, pairs that follow, and the triplets.
 
-        Of groups of rows that contradict themselves only what was said, since anything follows from
-        a contradiction. At most 1000 pairs of each kind beside those that were said.
+        Groups whose answers contradict each other contribute their answered pairs alone, since
+        anything follows from a contradiction. At most 1000 pairs of each kind are added.
         """
         pairs, groups = self.pairs, self.pairs.groups
         wrong = groups.cannot[groups.contradicted, 0]
         ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
-        drawn = _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
+        drawn = _sample_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
         return pairs + drawn + self.triplets
 
     def without(self, link: tuple[int, int]) -> Knowledge:
-        """What would be known if a pair had not been answered."""
+        """Return what would be known if a pair had not been answered."""
         return replace(self, pairs=self.pairs.without([link]))
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
-        """Whether nothing is said of each pair of rows, nor follows."""
+        """Whether each of some pairs is open: neither answered nor implied by answers."""
         unsure = np.isin(keys_of(questions), keys_of(self.unsure))
         return ~(self.pairs.groups.tell(questions) | unsure)
 
     def first_open(self, questions: Ints) -> dict[str, int] | None:
-        """The first of some pairs of rows of which nothing is known, or None."""
+        """Return the first open one of some pairs of rows, or None if there is none."""
         left = questions[self.are_open(questions)] if len(questions) else questions
         return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
 
-    def said_of(self, row: int, others: Ints) -> list[bool | None]:
-        """Whether a row is the same as others, as far as that was said or follows."""
+    def find_relations(self, row: int, others: Ints) -> list[bool | None]:
+        """Say of each other row whether it is the same as a row: None where that is unknown."""
         groups = self.pairs.groups
         links = np.column_stack([np.full(len(others), row), others])
         different = np.isin(keys_of(links), keys_of(self.pairs.cannot_link))
@@ -436,7 +442,11 @@ _MOST_CONTRADICTIONS = 5
 
 
 def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
-    """Two rows that are said to differ, and a chain of rows, each said to be like the next."""
+    """List contradictions among answers, at most five, as plain values.
+
+    Each is a cannot-link (``left``, ``right``) and a ``chain`` of rows from one to the other, each
+    of which has a must-link to the next.
+    """
     if not known.n_conflicts:
         return []
     return [
@@ -450,12 +460,13 @@ def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
     ]
 
 
-def start_of(
+def read_given_pairs(
     pairs: Pairs | None,
 ) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
-    """What is known from the start, how much each pair counts, and what is to be said of it.
+    """Turn pairs that are given with the data into the state before the first answer.
 
-    Of pairs: triplets are in the journal, as answers are.
+    Returns the state, a mapping from pairs to their answer and weight (empty if all weights are 1),
+    and sentences for the user. Triplets are left out: the journal has them, as it has answers.
     """
     if pairs is None:
         return Past(), {}, []
@@ -481,19 +492,18 @@ def start_of(
     return past, weights, notes
 
 
-def knowledge_of(
+def build_knowledge(
     past: Past, version: int, n_rows: int, weights: Mapping[Pair, tuple[bool, float]]
 ) -> Knowledge:
-    """What a series of answers lets learners know.
+    """Sort a series of answers into pairs, triplets, voices and names for learners.
 
     Parameters
     ----------
-    past : Past
-    version : int
     n_rows : int
-        What is said of rows beyond, which are not here, does not count.
+        Answers about rows with larger numbers, which are missing from the data, do not count.
     weights : mapping
-        What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
+        From given pairs to their answer and weight, which holds until the answer is changed; all
+        other pairs have weight 1.
     """
     kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
     triplets: dict[Triplet, float] = {}
@@ -515,6 +525,7 @@ def knowledge_of(
                 kinds[None if said is None else bool(said)].append((left, right))
 
     def weighted(said: bool) -> list[float]:
+        """Weights of the must-links (True) or cannot-links (False)."""
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
         return [weight if same is said else 1.0 for same, weight in given]
 
@@ -539,23 +550,23 @@ def knowledge_of(
         names,
         np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
-        counts_of(past, n_rows),
+        count_answers(past, n_rows),
         past=past,
     )
 
 
-def _drawn_of_closure(pairs: Pairs) -> Pairs:
-    """What follows from pairs without contradictions, or 1000 of each kind.
+def _sample_closure(pairs: Pairs) -> Pairs:
+    """Return pairs with their closure, or a sample of 1000 of each kind if there are more.
 
-    Which ones is a matter of chance, but of the pair alone: one more answer leaves most of them as
-    they were, so that the picture does not shake.
+    A hash of each pair decides whether it is in the sample, so one more answer leaves most of the
+    sample, and so the picture, as it was. The pairs must not contradict each other.
     """
     points, group = pairs.points, pairs.groups.number
     sizes = np.bincount(group)
     one, two = ends_of(pairs.groups.differing).T
     if max((sizes * (sizes - 1) // 2).sum(), (sizes[one] * sizes[two]).sum()) <= MOST_TOLD:
         return pairs.closure()
-    some = _first_by_chance(points, _MOST_ROWS)
+    some = _pick_by_hash(points, _MOST_ROWS)
     order = some[np.argsort(group[some], kind="stable")]
     members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
     starts = np.cumsum(sizes) - sizes
@@ -565,7 +576,7 @@ def _drawn_of_closure(pairs: Pairs) -> Pairs:
     )
     least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
     links = [members[links] for links in (must, cannot)]
-    links = [some[_first_by_chance(keys_of(some), MOST_TOLD)] for some in links]
+    links = [some[_pick_by_hash(keys_of(some), MOST_TOLD)] for some in links]
     return Pairs(
         *links,
         must_weight=np.full(len(links[0]), least),
@@ -574,8 +585,8 @@ def _drawn_of_closure(pairs: Pairs) -> Pairs:
     )
 
 
-def _first_by_chance(numbers: Ints, most: int) -> Ints:
-    """Positions of so many numbers: as if drawn, but each for what it is, whatever the others."""
+def _pick_by_hash(numbers: Ints, most: int) -> Ints:
+    """Return the positions of the ``most`` numbers with the smallest hashes, in order."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     # The mixing steps of SplitMix64.
@@ -586,8 +597,8 @@ def _first_by_chance(numbers: Ints, most: int) -> Ints:
     return np.sort(np.argpartition(mixed, most)[:most])
 
 
-def shown_name(name: str | None, group: int) -> str:
-    """What a group is called, if need be by its number."""
+def group_name(name: str | None, group: int) -> str:
+    """Return a group's name, or "group k" by its number, counted from 1, if it has none."""
     return f"group {group + 1}" if name is None else name
 
 
@@ -597,14 +608,14 @@ _MOST_ALONE = 20
 
 @dataclass(frozen=True)
 class KnownGroups:
-    """Groups in the order in which something was first said of them: so they keep their numbers.
+    """Groups of rows that answers imply, in the order in which they were first answered about.
 
     Attributes
     ----------
     labels : int ndarray of shape (n,)
         Group of each row, from 0; −1 for rows of none.
     names : list of str or None
-        As people have named them.
+        Names that people gave to the groups.
     """
 
     labels: Ints
@@ -612,34 +623,34 @@ class KnownGroups:
 
     @property
     def sizes(self) -> list[int]:
-        """Rows of each."""
+        """Number of rows of each group."""
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.names))
         return [int(size) for size in sizes]
 
     def rows(self, number: int) -> Ints:
-        """Rows of a group."""
+        """Row numbers of the members of a group."""
         return np.flatnonzero(self.labels == number)
 
     def of(self, row: int) -> dict[str, Any] | None:
-        """Number, name and size of the group of a row, and whether people have named it."""
+        """Describe the group of a row: number, name, named by people, size; None without group."""
         number = int(self.labels[row])
         if number < 0:
             return None
         name = self.names[number]
-        named = {"name": shown_name(name, number), "named": name is not None}
+        named = {"name": group_name(name, number), "named": name is not None}
         return {"number": number, **named, "size": int((self.labels == number).sum())}
 
     def colours(self) -> dict[str, Any]:
-        """Colours of the groups, by their numbers; NaN for rows of none."""
+        """Colour values of all rows by their groups, NaN for rows of none, with the legend."""
         values = np.where(self.labels < 0, np.nan, self.labels).astype(np.float32)
         names = [
-            f"{shown_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
+            f"{group_name(name, k)} ({size} {'row' if size == 1 else 'rows'})"
             for k, (name, size) in enumerate(zip(self.names, self.sizes, strict=True))
         ]
         return {"kind": "categories", "categories": names, "range": None, "values": values}
 
-    def naming(self, row: int, name: str | None) -> dict[str, Any]:
-        """An entry that gives the group of a row another name, or none."""
+    def make_name_entry(self, row: int, name: str | None) -> dict[str, Any]:
+        """Make the journal entry that gives the group of a row a name, or takes it away (None)."""
         number = int(self.labels[row])
         if number < 0:
             raise InputError(f"row {row} is in no group that could have a name.")
@@ -656,10 +667,13 @@ class KnownGroups:
 
 
 def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
-    """The groups that answers make of so many rows."""
+    """Label rows by the groups that must-links tie together.
+
+    Rows alone that differ from all groups are groups of their own, at most 20.
+    """
     groups = known.pairs.groups
     size = np.bincount(groups.number, minlength=groups.count)
-    order = _by_age(known, groups)
+    order = _order_by_age(known, groups)
     apart = set(choose_differing_groups(order, size, groups.differing).tolist())
     alone = [group for group in order.tolist() if size[group] == 1 and group in apart]
     kept = set(alone[:_MOST_ALONE]) if len(apart) > 1 else set()
@@ -670,13 +684,13 @@ def group_answers(known: Knowledge, n_rows: int) -> KnownGroups:
     labels[groups.points] = number[groups.number]
     names: list[str | None] = [None] * len(listed)
     if known.names:
-        found = carried(list(known.names), list(known.names.values()), labels)
+        found = match_names(list(known.names), list(known.names.values()), labels)
         names[: len(found)] = found
     return KnownGroups(labels, names)
 
 
-def _by_age(known: Knowledge, groups: PairGroups) -> Ints:
-    """Groups in the order in which one of their rows was first named."""
+def _order_by_age(known: Knowledge, groups: PairGroups) -> Ints:
+    """Numbers of the groups in the order in which one of their rows was first answered about."""
     number = groups.of(known.mentioned)
     _, first = np.unique(number[number >= 0], return_index=True)
     return np.asarray(number[number >= 0][np.sort(first)])
@@ -686,21 +700,15 @@ Entry = Mapping[str, Any]
 
 
 def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """One item for each entry that something said of pairs still comes from, the newest first.
-
-    Parameters
-    ----------
-    past : Past
-    entries : sequence of dict
-        All of them, in their order.
+    """List the entries whose answers about pairs still count, the newest first.
 
     Returns
     -------
     list of dict
-        ``number`` of the entry, 0 for what was known from the start; ``left`` and ``right``, the
-        rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows`` of all of
-        it; ``said``, in a word, or ``"several"``; ``by``, ``at`` and ``origin``, None where they
-        are not known; and ``voices``: ``by``, ``said`` and ``at`` of everyone who is named.
+        ``number`` of the entry, 0 for a pair that was known from the start; ``left`` and ``right``,
+        the rows as they were shown, or the first pair of several; ``n_pairs`` and ``n_rows`` that
+        the entry speaks of; ``said``, the answer in a word, or ``"several"``; ``by``, ``at`` and
+        ``origin``, None where unknown; and ``voices``: ``by``, ``said`` and ``at`` of each person.
 
     Examples
     --------
@@ -720,27 +728,28 @@ def list_answers(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
         elif is_pair(rows):
             by_entry[source].append((rows, word_of(said)))
     items = [
-        _item(number, said_of, entries, voices)
+        _describe_entry(number, said_of, entries, voices)
         for number, said_of in by_entry.items()
         if number > 0
     ]
     items.sort(key=lambda item: -item["number"])
-    given = [_item(0, [one], entries, voices) for one in by_entry.get(0, ())]
+    given = [_describe_entry(0, [one], entries, voices) for one in by_entry.get(0, ())]
     return [*items, *given]
 
 
-def _item(
+def _describe_entry(
     number: int,
     said_of: list[tuple[Pair, str]],
     entries: Sequence[Entry],
     voices: Mapping[Pair, list[tuple[str, Said, int]]],
 ) -> dict[str, Any]:
+    """Describe an entry by the pairs whose answers come from it, as :func:`list_answers` does."""
     entry = entries[number - 1] if number else {}
     # Of a choice among groups, what it was found to be like.
     liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
     pair, word = min(liked or said_of)
     single = len(said_of) == 1
-    left, right = _shown(pair, entry)
+    left, right = _orient_pair(pair, entry)
     several = not liked and len({said for _, said in said_of}) > 1
     return {
         "number": number,
@@ -759,19 +768,19 @@ def _item(
     }
 
 
-def _shown(pair: Pair, entry: Entry) -> Pair:
-    """The rows of a pair in the order in which they were shown, if an entry tells that."""
+def _orient_pair(pair: Pair, entry: Entry) -> Pair:
+    """Return a pair in the order in which its rows were shown, if its entry tells that."""
     left, right = pair
     return (right, left) if (entry.get("left"), entry.get("right")) == (right, left) else pair
 
 
-def as_shown(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What the last entry changed, see :meth:`Past.changes`, with the rows as they were shown."""
+def orient_changes(past: Past, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """List the last entry's changes, see :meth:`Past.changes`, with rows in the order shown."""
     changes = past.changes()
     if len(changes) != 1:
         return changes
     change = changes[0]
     number = {"undo": past.redo, "redo": past.undo}.get(entries[-1]["do"], ())[-1:]
     entry = entries[number[0].number - 1] if number else entries[-1]
-    change["left"], change["right"] = _shown((change["left"], change["right"]), entry)
+    change["left"], change["right"] = _orient_pair((change["left"], change["right"]), entry)
     return changes

@@ -1,4 +1,4 @@
-"""A lesson: data, what was answered of them, the metric learned from that, and pictures of it."""
+"""A lesson: data, answers about them, the metric learned from these, and pictures of it."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
 from nearkin.studio import reports
 from nearkin.studio.answers import AnswerBook, AnswerList
-from nearkin.studio.events import checked_name, pairs_of_groups, sorted_rows
+from nearkin.studio.events import check_name, pairs_of_groups, sort_rows
 from nearkin.studio.find import Finder, Wanted
 from nearkin.studio.groups import (
     ANY_NAME,
     FoundGroups,
+    cluster_rows,
     colours_of_groups,
-    found_groups,
     middle_rows,
     representatives_by_group,
 )
-from nearkin.studio.knowledge import Knowledge, contradictions_of, placed_by, telling_pairs
+from nearkin.studio.knowledge import Knowledge, contradictions_of, find_placers, telling_pairs
 from nearkin.studio.looking import EXPORTS, Looks
 from nearkin.studio.metric import (
     NeighborMaps,
     PictureSeries,
     PlainView,
     Seen,
-    checked_learner,
-    first_learned,
-    learned_after,
+    check_learner,
+    learn_again_from,
+    learn_first,
     metric_of_records,
-    of_unit_size,
     refuse_triplets_for,
+    scale_to_unit_size,
     shares_of,
     view_before_answers,
 )
@@ -59,14 +59,14 @@ from nearkin.studio.questions import (
     check_origin,
     question_of,
 )
-from nearkin.studio.records import StudioRecords, scaling_of
+from nearkin.studio.records import StudioRecords, choose_scaling
 from nearkin.studio.reports import NEEDS_RAPIDFUZZ, RecordReview, can_compare, why
 from nearkin.studio.suspects import (
-    answerers_of,
     chances_of,
-    heard,
+    find_suspects,
+    judge_answerers,
+    list_answerers,
     n_disagreements,
-    suspects_of,
 )
 
 # Pairs that a change tells of.
@@ -87,8 +87,8 @@ class Lesson:
         What is known of rows of ``records.X`` before the first answer. Triplets of it go to the
         journal, so that they need not be given again.
     entries : sequence of dict, optional
-        Of a lesson about the same records (its ``entries``) that this one goes on from, unless the
-        journal has some of its own.
+        ``entries`` of a lesson about the same records that this one continues, unless the journal
+        has some of its own.
     learner : KernelBeta, ITML or GMML, optional
         ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
     standardise : bool, optional
@@ -99,10 +99,10 @@ class Lesson:
         random what follows from the answers is a fair test of the metric. ``"neighborhoods"`` asks
         about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     by : str, optional
-        Who answers, unless an answer says so itself.
+        Name of the person who answers, unless an answer has a name itself.
     seed : int, default=0
     book : AnswerBook, optional
-        Of a lesson about the same records, whose answers this one shares from now on.
+        Answers of a lesson about the same records, which this one shares from now on.
 
     Notes
     -----
@@ -148,9 +148,9 @@ class Lesson:
         if pairs is not None:
             pairs.check_rows(len(records))
         self.records = records
-        self._by = None if by is None else checked_name(by)
+        self._by = None if by is None else check_name(by)
         self._seed = seed
-        self._learner = checked_learner(learner, len(records), seed)
+        self._learner = check_learner(learner, len(records), seed)
         most_shown = MOST_TEXTS if records.pictures is None else MOST_PICTURES
         self._chooser = QuestionChooser(strategy, seed, most_shown)
         self._learning = threading.RLock()
@@ -159,22 +159,22 @@ class Lesson:
         self._history = QualityHistory()
         self._maps = NeighborMaps(seed)
         self._found: FoundGroups | None = None
-        scaled = scaling_of(records, standardise)
+        scaled = choose_scaling(records, standardise)
         self._scaler = scaled.scaler
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._answer_list = AnswerList(records, self._book)
-        self._review, notes = _review_of(records, seed)
+        self._review, notes = _make_review(records, seed)
         notes = [*scaled.notes, *notes]
         if journal is not None:
             self._book.open(journal, records)
         try:
-            self._book.go_on_from(entries)
-            plane = of_unit_size(PlainView(self._rows).coordinates())
+            self._book.continue_from(entries)
+            plane = scale_to_unit_size(PlainView(self._rows).coordinates())
             self._euclidean = plane.astype(np.float32)
             self._pictures = PictureSeries(self._euclidean)
             told = self._book.known.told
-            first = first_learned(self._learner, self._rows, told)
+            first = learn_first(self._learner, self._rows, told)
             self._seen = self._pictures.take(first, told)
             self._before = shares_of(view_before_answers(first, self._rows))
             self._n_resumed = len(self._book.entries)
@@ -183,7 +183,7 @@ class Lesson:
             self._looks = Looks(records, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
-                self._book.order(pairs)
+                self._book.add_triplets(pairs)
             refuse_triplets_for(self._learner, len(self._book.known.triplets))
             if self._book.entries:
                 self.place()
@@ -203,9 +203,9 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say of two rows that they are the same, or different, or that one cannot tell.
+        """Record the answer that two rows are the same, different, or impossible to tell.
 
-        It takes the place of what was said of them before, as long as that is what was believed.
+        It replaces the earlier answer to the pair, as long as that is the one believed.
 
         Parameters
         ----------
@@ -214,29 +214,29 @@ class Lesson:
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
         origin : str
-            Where it was answered, for the journal: one of ``ORIGINS``. From ``"sought"`` the left
-            row was looked for, so that it is no fair test; from ``"check"`` the answer was known to
-            follow.
+            Where it was answered, for the journal: one of ``ORIGINS``. ``"sought"``: the left row
+            was chosen for what it teaches, and is no fair test; ``"check"``: the answer follows
+            from others.
         before : {"same", "different", "unsure", "nothing"}, optional
-            What whoever answers believes to be said of the two. Without, whatever it is.
+            The answer that the person saw for the pair; not checked by default.
         by : str, optional
-            Who answers. What each of several people said last of two rows is kept, to tell how
+            Name of the person. Each person's last answer to a pair is kept, to estimate how
             reliable they are.
 
         Returns
         -------
         dict
-            As :meth:`state`, with ``changes``: pairs with what was said of them ``before`` and is
-            ``now``. All changes give these.
+            As :meth:`state`, with ``changes``: pairs with their answers ``before`` and ``now``.
+            All methods that change answers return this.
 
         Raises
         ------
         AnswerConflict
-            If something else was said meanwhile: neither that nor this. Nothing is changed.
+            If the pair's answer is now neither ``before`` nor this one. Nothing is changed.
         """
         check_origin(origin)
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
-        return self._change(self._voiced(entry, by), before=before)
+        return self._change(self._add_answerer(entry, by), before=before)
 
     def answer_which(
         self,
@@ -248,22 +248,22 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say which of some rows, of groups that differ, a row is like.
+        """Record which of some rows, each of another group, a row is like.
 
-        It is like that one and unlike all others. It is one answer, and undone as one. ``same`` is
-        True with ``right``, one of ``rows``; False if it is like none of them; None for unsure.
-        All else is as in :meth:`answer`, with ``before`` of all these pairs.
+        It is like that one and unlike all others: one answer, and undone as one. ``same`` is True
+        with ``right``, one of ``rows``; False if it is like none of them; None for unsure. All else
+        is as in :meth:`answer`, with ``before`` for all these pairs.
         """
         check_origin(origin)
         entry = {"do": "which", "left": left, "rows": list(rows), "same": same, "origin": origin}
         if right is not None:
             entry["right"] = right
-        return self._change(self._voiced(entry, by), before=before)
+        return self._change(self._add_answerer(entry, by), before=before)
 
-    def _voiced(self, entry: dict[str, Any], by: str | None) -> dict[str, Any]:
-        """An entry with who says it, if that is known."""
+    def _add_answerer(self, entry: dict[str, Any], by: str | None) -> dict[str, Any]:
+        """Return an entry with the name of the person who answers, if that is known."""
         name = self._by if by is None else by
-        return entry if name is None else entry | {"by": checked_name(name)}
+        return entry if name is None else entry | {"by": check_name(name)}
 
     def answer_groups(
         self,
@@ -273,48 +273,48 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say of two groups of rows that all of them are the same, or that the two differ.
+        """Record that all rows of two groups are the same, or that the two groups differ.
 
-        As :meth:`answer`; with ``before="nothing"`` it is an AnswerConflict if one of these pairs
-        was said to be otherwise. The state has ``n_pairs`` that were made of it and ``n_possible``
-        that follow, see :func:`nearkin.studio.events.pairs_of_groups`.
+        As :meth:`answer`; with ``before="nothing"`` an AnswerConflict is raised if one of the pairs
+        has another answer. The state has ``n_pairs`` that are stored and ``n_possible`` that
+        follow, see :func:`nearkin.studio.events.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
         entry["origin"] = "group"
-        return self._change(self._voiced(entry, by), before=before) | {
+        return self._change(self._add_answerer(entry, by), before=before) | {
             "n_pairs": len(links),
             "n_possible": n_possible,
         }
 
     def withdraw_entry(self, number: int) -> dict[str, Any]:
-        """Take back all that an entry of :meth:`answers` said of pairs and that still counts."""
+        """Withdraw all answers about pairs that come from an entry of :meth:`answers`."""
         pairs = self._book.pairs_of_entry(number)
         if not pairs:
             raise InputError("what was said there does not count any more, and nothing is changed.")
         return self._change({"do": "withdraw", "pairs": [list(pair) for pair in pairs]})
 
     def withdraw(self, left: int, right: int, before: str | None = None) -> dict[str, Any]:
-        """Take back what was said of two rows, whenever that was; ``before`` as in ``answer``."""
+        """Withdraw the answer to a pair, however old it is; ``before`` as in ``answer``."""
         return self._change({"do": "withdraw", "left": left, "right": right}, before=before)
 
     def answer_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
-        """Say of a row that it is nearer to one than to another.
+        """Record a triplet: a row is nearer to ``closer`` than to ``farther``.
 
-        It takes the place of the opposite. ValueError if distances cannot follow it beside others.
+        It replaces its opposite. ValueError if the learner does not learn from triplets.
         """
         refuse_triplets_for(self._learner, 1)
         return self._change({"do": "closer", "triplets": [[anchor, closer, farther]]})
 
     def withdraw_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
-        """Take back that a row is nearer to one than to another, whenever that was said."""
+        """Withdraw a triplet, however old it is."""
         return self._change({"do": "withdraw", "triplet": [anchor, closer, farther]})
 
     def undo(self, version: int | None = None) -> dict[str, Any]:
-        """Take back the last change; ValueError if there is none.
+        """Undo the last change; ValueError if there is none.
 
-        With a version it is an AnswerConflict if there were changes after that one. Where a choice
-        among groups was taken back, there is ``undone``: the question, as ``which`` of
+        With a version, AnswerConflict is raised if there were changes after that one. If a choice
+        among groups was undone, the result has ``undone``: its question, as ``which`` of
         :meth:`state`.
         """
         state = self._change({"do": "undo"}, version=version)
@@ -322,12 +322,13 @@ class Lesson:
         return state if which is None else state | {"undone": which}
 
     def redo(self, version: int | None = None) -> dict[str, Any]:
-        """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
+        """Redo the change that was undone last; ValueError if there is none. As ``undo``."""
         return self._change({"do": "redo"}, version=version)
 
     def _change(
         self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
     ) -> dict[str, Any]:
+        """Apply an entry, and return the new state with the changed pairs."""
         known, changes = self._book.change(entry, before=before, version=version)
         told = {"changes": changes[:_MOST_CHANGES], "n_changes": len(changes)}
         return self._state_of(known) | told
@@ -335,34 +336,34 @@ class Lesson:
     # Groups
 
     def find_groups(self) -> dict[str, Any]:
-        """Find groups of all rows in the learned metric, by all that is known.
+        """Cluster all rows in the learned metric by all answers; return what :meth:`groups` does.
 
-        It takes seconds, and may run in another thread while answers are taken. As :meth:`groups`.
+        It takes seconds, and may run in another thread while answers are taken.
         """
         with self._grouping:
-            known, seen = self._newest()
-            self._found = found_groups(self._rows, seen.learned, known, self._found, self._seed)
-            return self._found.described(self._book.known)
+            known, seen = self._learn_newest()
+            self._found = cluster_rows(self._rows, seen.learned, known, self._found, self._seed)
+            return self._found.describe(self._book.known)
 
     def groups(self) -> dict[str, Any] | None:
-        """The groups that were found last, as plain values; None if there are none yet.
+        """Groups that were found last, as plain values; None if there are none yet.
 
         Returns
         -------
         dict or None
             ``number`` of this grouping; ``version`` of the knowledge that it comes from; ``said``
-            and ``reason``, what was chosen and why; ``groups``, each with ``name``, whether it is
-            ``named`` by people, ``size`` and ``medoid``, the row that is an example of it;
-            ``n_outliers``; ``waiting``, names of groups that are not there now; and ``notes``.
+            and ``reason``, which clustering was chosen and why; ``groups``, each with ``name``,
+            whether it is ``named`` by people, ``size`` and ``medoid``, a row number;
+            ``n_outliers``; ``waiting``, names that no group has now; and ``notes``.
         """
         found = self._found
-        return None if found is None else found.described(self._book.known)
+        return None if found is None else found.describe(self._book.known)
 
     def name_known_group(self, row: int, name: str | None) -> dict[str, Any]:
-        """Give the group that answers have put a row in a name, or None to take it away."""
-        row = self.records.checked_row(row)
-        name = None if name is None else checked_name(name)
-        return self._change(self._book.known.groups.naming(row, name))
+        """Name the group that answers have put a row in, or take its name away with None."""
+        row = self.records.check_row(row)
+        name = None if name is None else check_name(name)
+        return self._change(self._book.known.groups.make_name_entry(row, name))
 
     def name_group(
         self,
@@ -371,10 +372,10 @@ class Lesson:
         number: int | None = None,
         before: str | None = ANY_NAME,
     ) -> dict[str, Any]:
-        """Give a group a name, in place of the one that it has.
+        """Name a found group, in place of the name that it has.
 
-        Names survive relearning: each goes by the rows that were in the group when it was named,
-        see :func:`nearkin.studio.knowledge.carried`.
+        Names survive relearning: each follows the rows that were in the group when it was named,
+        see :func:`nearkin.studio.knowledge.match_names`.
 
         Parameters
         ----------
@@ -383,13 +384,13 @@ class Lesson:
         name : str or None
             None takes the name away.
         number : int, optional
-            Of the grouping that is meant: InputError if there is another one by now.
+            Number of the grouping that is meant: InputError if there is another one by now.
         before : str or None, optional
-            What whoever names it believes it to be called, None if it has no name: AnswerConflict
-            if somebody has given it another one meanwhile. Without, whatever it is.
+            The name that the person saw, None for none: AnswerConflict if somebody has given the
+            group another one meanwhile. Not checked by default.
         """
-        found = self._meant(number)
-        return self._change(found.naming(group, name, self._book.known, before))
+        found = self._grouping_meant(number)
+        return self._change(found.make_name_entry(group, name, self._book.known, before))
 
     def say_one_group(
         self,
@@ -398,13 +399,13 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say of some rows that they belong to one group.
+        """Record that some rows belong to one group.
 
-        Must-links tie a few of them to one another, five of each group that they are in now.
+        Must-links tie representatives of them together, five of each group that they are in now.
         ``number`` is as in :meth:`name_group`, all else as in :meth:`answer_groups`.
         """
-        found = self._meant(number)
-        some = sorted_rows(rows, len(self.records))
+        found = self._grouping_meant(number)
+        some = sort_rows(rows, len(self.records))
         chosen = representatives_by_group(self._seen.learned.view, some, found.labels)
         return self.answer_groups(chosen.tolist(), (), True, before, by)
 
@@ -415,14 +416,14 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say of some rows of a group that they belong together, and not to the rest of it.
+        """Record that some rows of a group belong together, and not to the rest of the group.
 
-        As :meth:`say_one_group`; what the state has beside its own is told by
-        :meth:`nearkin.studio.groups.FoundGroups.splitting`.
+        As :meth:`say_one_group`; the state also has the counts that are explained in
+        :meth:`nearkin.studio.groups.FoundGroups.make_split_entry`.
         """
-        some = sorted_rows(rows, len(self.records))
-        entry, told = self._meant(number).splitting(self._seen.learned.view, some)
-        return self._change(self._voiced(entry, by), before=before) | told
+        some = sort_rows(rows, len(self.records))
+        entry, told = self._grouping_meant(number).make_split_entry(self._seen.learned.view, some)
+        return self._change(self._add_answerer(entry, by), before=before) | told
 
     def say_of_groups(
         self,
@@ -433,18 +434,19 @@ class Lesson:
         before: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Say of two groups that they are one, or that they are to be kept apart.
+        """Record that two found groups are one, or that they differ.
 
-        It is said of the three rows in the middle of each. As :meth:`say_one_group`.
+        Pairs are made of the three rows in the middle of each group. As :meth:`say_one_group`.
         """
-        found = self._meant(number)
+        found = self._grouping_meant(number)
         if first == second:
             raise InputError("these are one group already: give two.")
         view = self._seen.learned.view
         one, two = (middle_rows(view, found.rows(group)).tolist() for group in (first, second))
         return self.answer_groups(one, two, same, before, by)
 
-    def _meant(self, number: int | None) -> FoundGroups:
+    def _grouping_meant(self, number: int | None) -> FoundGroups:
+        """Return the last grouping; raise if there is none, or if it has another number."""
         found = self._found
         if found is None:
             raise InputError("no groups were found yet: find them first.")
@@ -464,24 +466,24 @@ class Lesson:
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, of answers; ``n_must_link``, ``n_cannot_link``, of pairs
-            that these speak of; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, who
-            made the change that is undone next; ``conflicts``, the number of different pairs that
-            follow to be the same; ``question``, the first of the last report's questions that is
-            still open, or None; ``which``, what to ask in its place, see :meth:`answer_which`, if
-            there are groups to choose from: ``left``, ``rows``, their ``groups``, and ``origin``;
-            if there is but one of ``rows``, whether the two are the same; ``check``, a pair that
-            follows from answers, if it is time to see whether these are right; and ``goal``, what
-            questions are for.
+            ``n_different``, ``n_unsure``, counts of answers; ``n_must_link``, ``n_cannot_link``,
+            counts of pairs; ``n_triplets``; ``can_undo``, ``can_redo`` and ``last_by``, the person
+            whose change is undone next; ``conflicts``, the number of cannot-links within groups;
+            ``question``, the first of the last report's questions that is still open, or None;
+            ``which``, asked in its place if there are groups to choose from, see
+            :meth:`answer_which`: ``left``, ``rows``, their ``groups``, and ``origin``; with one of
+            ``rows`` alone, whether the two are the same; ``check``, an implied pair, if it is time
+            to check answers; and ``goal``, what questions are for.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
+        """Plain values of :meth:`state` for this knowledge."""
         return known.state() | self._chooser.state(known) | {"last_by": self._book.last_by}
 
     def known(self) -> dict[str, Any]:
-        """All pairs and triplets that something is said of, as flat lists of row numbers."""
-        return self._book.known.listed()
+        """All answered pairs and triplets by kind, as flat lists of row numbers."""
+        return self._book.known.list_pairs()
 
     def answers(
         self,
@@ -491,78 +493,79 @@ class Lesson:
         said: str | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """What was answered and still counts, the newest first.
+        """List or search the answers that still count, the newest first.
 
         Parameters
         ----------
         start, n : int
-            Which of those that are found.
+            Position of the first answer to return among those found, and how many to return.
         text : str
-            Words that ids or fields of either record have in them, or names of who answered, in
-            capitals or not; all of them must be there.
+            Words that must all be in ids or fields of either record, or in names of people, in
+            capitals or not.
         said : {"same", "different", "unsure"}, optional
         by : str, optional
-            Who answered.
+            Name of the person who answered.
 
         Returns
         -------
         dict
-            ``version``; ``n_answers`` in the list, and ``n_found`` of these; ``names`` of all who
-            answered; and ``answers``, as :func:`nearkin.studio.knowledge.list_answers` gives them,
-            with ``ids`` of both records.
+            ``version``; ``n_answers`` in all, and ``n_found``; ``names`` of all people who
+            answered; and ``answers``, as :func:`nearkin.studio.knowledge.list_answers` returns
+            them, with ``ids`` of both records.
         """
         return self._answer_list.page(start, n, text, said, by)
 
     def aim(self, goal: str) -> dict[str, Any]:
-        """Have questions be for ``"distance"`` or ``"clusters"``, from the next report on."""
+        """Set the goal of questions, ``"distance"`` or ``"clusters"``, from the next report on."""
         self._chooser.aim(goal)
         return self.state()
 
     def questions(self) -> list[dict[str, int]]:
-        """The next questions, the best first: those of a report, which takes longer."""
-        known, seen = self._newest()
+        """Choose the next pairs to ask about, the best first, as :meth:`report` does."""
+        known, seen = self._learn_newest()
         return self._chooser.choose(known, seen.learned)
 
-    def _said_in(self, left: int, right: int) -> dict[str, Any]:
-        """The ``number`` of the entry that says something of two rows, and what that answered."""
+    def _trace_answer(self, left: int, right: int) -> dict[str, Any]:
+        """Find the entry that a pair's answer comes from: its ``number`` and question ``which``."""
         number, entry = self._book.entry_of((left, right))
         return {"number": number, "which": question_of(entry, self._book.known)}
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """All that was answered and undone, as the journal has it."""
+        """All entries of the journal, also undone ones."""
         return self._book.entries
 
     @property
     def notes_on_answers(self) -> list[str]:
-        """What is to be said of the pairs that were given, and of the journal."""
+        """Sentences for the user on the given pairs and on the journal."""
         return list(self._book.notes)
 
     @property
     def journal(self) -> Path | None:
-        """Where answers are kept, None if only in memory."""
+        """The journal's file, or None if answers are only in memory."""
         return self._book.path
 
     @property
     def pairs(self) -> Pairs:
-        """What is known, as rows of ``records.X``; without what someone was unsure of."""
+        """Answered pairs and triplets by row numbers of ``records.X``, without unsure ones."""
         return self._book.known.pairs + self._book.known.triplets
 
     # Learning
 
     def place(self) -> dict[str, Any]:
-        """Learn from all that is known, and give the picture of it.
+        """Learn from all answers, and project the rows to two dimensions.
 
         Returns
         -------
         dict
-            ``version`` of the knowledge, and ``coordinates``, a float32 array of shape (n, 2) that
-            is turned towards the picture before.
+            ``version`` of the knowledge, and ``coordinates``, a float32 array of shape (n, 2),
+            rotated towards the picture before.
         """
-        seen = self._newest()[1]
+        seen = self._learn_newest()[1]
         return {"version": seen.learned.version, "coordinates": seen.coordinates}
 
-    def _newest(self) -> tuple[Knowledge, Seen]:
+    def _learn_newest(self) -> tuple[Knowledge, Seen]:
+        """Learn from the newest knowledge, if need be; return it with metric and picture."""
         with self._learning:
             known, seen = self._book.known, self._seen
             if known.version == seen.learned.version:
@@ -571,32 +574,32 @@ class Lesson:
             if before.succeeded and known.told == before.step.told:
                 seen = replace(seen, learned=replace(before, version=known.version))
             else:
-                learned = learned_after(before, self._rows, known.told, known.version)
+                learned = learn_again_from(before, self._rows, known.told, known.version)
                 seen = self._pictures.take(learned, known.told)
             self._seen = seen
             return known, seen
 
     def arrange(self) -> Iterator[dict[str, Any]]:
-        """Pictures on the way to the map of what was learned last, from the one before.
+        """Lay rows out as a map of neighbours under the last metric, and yield unfinished maps too.
 
-        Ends early once something else has been learned: the next map then goes on from there. One
+        Ends early once another metric has been learned: the next map then goes on from there. One
         thread at a time makes maps.
 
         Yields
         ------
         dict
             ``version`` of the knowledge; ``coordinates``, a float32 array of shape (n, 2); and
-            ``share`` of the way that is gone, 1 at its end.
+            ``share`` of the work that is done, 1 for the finished map.
         """
         return self._maps.follow(lambda: self._seen)
 
     def report(self, before_each_fit: Callable[[], object] = lambda: None) -> dict[str, Any]:
-        """The next questions, how good the metric is, and which answers look wrong.
+        """Choose the next questions, measure the metric's quality, and find suspicious answers.
 
         Parameters
         ----------
         before_each_fit : callable, optional
-            Called on the way, and may wait for what is more urgent.
+            Called before each fit; may wait for more urgent work.
 
         Returns
         -------
@@ -605,36 +608,36 @@ class Lesson:
             ``spectrum``, ``suspects``, ``contradictions``, ``answerers``, ``questions`` and
             ``notes``: plain values.
         """
-        known, seen = self._newest()
+        known, seen = self._learn_newest()
         learned = seen.learned
         questions = self._chooser.choose(known, learned)
-        trial = held_out_ranks(
+        held_out = held_out_ranks(
             learned,
             self._rows,
             known.told,
             self._seed,
-            self._sought(),
-            placed_by(known.spoken),
+            self._sought_rows(),
+            find_placers(known.spoken),
             before_each_fit,
         )
-        quality = describe_quality(trial)
+        quality = describe_quality(held_out)
         self._history.add(known.n_answers, quality)
-        telling = telling_pairs(known.spoken, chances_of(trial, known.pairs))
-        found = heard(trial, known, telling)
+        telling = telling_pairs(known.spoken, chances_of(held_out, known.pairs))
+        found = judge_answerers(held_out, known, telling)
         return {
             "version": known.version,
-            "learner": learned.step.described(self._scaler),
+            "learner": learned.step.describe(self._scaler),
             "quality": quality,
-            "course": self._history.listed(),
+            "course": self._history.list_points(),
             "outlook": outlook_of_answers(
                 self._rows, known.pairs, known.counts.told, before_each_fit
             ),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
             "suspects": [
-                one | self._said_in(one["left"], one["right"])
-                for one in suspects_of(
-                    trial,
+                one | self._trace_answer(one["left"], one["right"])
+                for one in find_suspects(
+                    held_out,
                     known.pairs,
                     self.records.ids,
                     known.spoken,
@@ -642,50 +645,49 @@ class Lesson:
                     n_disagreements(known),
                 )
             ],
-            "answerers": answerers_of(found),
+            "answerers": list_answerers(found),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }
 
     def recall(self) -> Iterator[list[dict[str, float]]]:
-        """How good the metric was earlier, found again from the journal: point by point.
+        """Recompute from the journal how good the metric was earlier, and yield the growing curve.
 
-        Whoever goes on with a lesson sees the whole curve by it. It takes as long as some reports.
+        Used when a lesson is continued. It takes as long as a dozen reports.
         """
-        sought = self._sought()
+        sought = self._sought_rows()
         for n in self._history.missing(self._n_resumed):
-            known = self._book.after_entries(n)
-            learned = learned_after(self._seen.learned, self._rows, known.told, known.version)
-            trial = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
-            self._history.fill(known.n_answers, describe_quality(trial))
-            yield self._history.listed()
+            known = self._book.knowledge_after(n)
+            learned = learn_again_from(self._seen.learned, self._rows, known.told, known.version)
+            held_out = held_out_ranks(learned, self._rows, known.told, self._seed, sought)
+            self._history.fill(known.n_answers, describe_quality(held_out))
+            yield self._history.list_points()
 
-    def _sought(self) -> Ints:
-        """Rows that were looked for, which are no fair test."""
+    def _sought_rows(self) -> Ints:
+        """Row numbers that were chosen for what they teach, which are no fair test of quality."""
         entries = self._book.entries
         rows = {entry["left"] for entry in entries if entry.get("origin") == "sought"}
         return np.array(sorted(rows), dtype=np.int64)
 
     def review(self) -> dict[str, Any] | None:
-        """Doubtful pairs of records, and how good the groups are; None if there are no records.
+        """Review records, see :meth:`nearkin.studio.reports.RecordReview.pairs_to_review`.
 
-        See :meth:`nearkin.studio.reports.RecordReview.after`. It learns as ``report`` does,
-        and takes longer the first time.
+        None if rows are no records.
         """
-        return None if self._review is None else self._review.after(self._book.known)
+        return None if self._review is None else self._review.pairs_to_review(self._book.known)
 
     @property
     def metric(self) -> Any:
-        """A copy of the metric that all that is known gives; it takes rows as ``records.X``.
+        """A copy of the metric learned from all answers; it takes rows as ``records.X``.
 
-        ValueError if the learner can make nothing of what is known.
+        ValueError if the learner cannot learn from these answers.
         """
-        return metric_of_records(self._newest()[1].learned, self.records, self._scaler)
+        return metric_of_records(self._learn_newest()[1].learned, self.records, self._scaler)
 
     # What is seen
 
     def about(self) -> dict[str, Any]:
-        """What the data are, as plain values."""
+        """Describe the data, and what the lesson can do with them, as plain values."""
         path = self._book.path
         about = self._looks.about(None if path is None else path.name)
         takes_triplets = bool(self._learner._takes_triplets)
@@ -694,7 +696,7 @@ class Lesson:
         return about | {"goals": list(self._chooser.goals)}
 
     def layout(self, name: str) -> dict[str, Any]:
-        """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
+        """Coordinates of the rows in the ``"euclidean"`` picture, or the last ``"learned"`` one."""
         if name == "euclidean":
             return {"version": 0, "coordinates": self._euclidean}
         if name == "learned":
@@ -703,21 +705,21 @@ class Lesson:
         raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
 
     def colouring(self, key: str, n_clusters: int | None = None) -> dict[str, Any]:
-        """Colours of the rows.
+        """Colour values of all rows, with the legend.
 
         Parameters
         ----------
         key : str
-            One of those that :meth:`about` lists.
+            One of the ``colourings`` that :meth:`about` lists.
         n_clusters : int, optional
-            For ``"clusters"``.
+            Number of clusters for ``"clusters"``.
 
         Returns
         -------
         dict
             ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
-            ``values``, a float32 array of shape (n,): numbers of categories, or amounts; NaN where
-            unknown.
+            ``values``, a float32 array of shape (n,): numbers of categories, or the column's own
+            numbers; NaN where unknown.
         """
         known = self._book.known
         found = self._looks.colouring(key, known, self._seen.learned, n_clusters)
@@ -726,79 +728,79 @@ class Lesson:
         return found | colours_of_groups(self._found, known, len(self.records))
 
     def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
-        """What to show of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
+        """Fields of a row to show, see :meth:`nearkin.studio.records.StudioRecords.record`."""
         return self.records.record(row, beside, whole)
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a row's picture of at most so many pixels, or None."""
+        """Bytes and media type of a row's picture of at most ``side`` pixels, or None if none."""
         return self.records.image(row, side)
 
     def picture_problem(self, row: int) -> str:
-        """Why a row has no picture."""
+        """Explain in a sentence why a row has no picture."""
         return self.records.picture_problem(row)
 
     @cached_property
     def _finder(self) -> Finder:
+        """Search for rows, made when first needed."""
         return Finder(self.records)
 
     def columns(self) -> list[dict[str, str]]:
-        """Columns by which rows can be found, see :meth:`nearkin.studio.find.Finder`."""
+        """List the columns to search by, see :meth:`nearkin.studio.find.Finder.columns`."""
         return self._finder.columns()
 
     def prepare_finding(self) -> None:
-        """Read all texts, so that the first search need not wait for it."""
+        """Index all texts, so that the first search need not wait for it."""
         self._finder.prepare()
 
     def find(self, wanted: Wanted) -> dict[str, Any]:
-        """Rows that somebody looks for: ``version``, ``matches``, bool for each, and ``notes``."""
+        """Search for rows: ``version``, ``matches`` (a bool for each row), and ``notes``."""
         learned = self._seen.learned
         groups = None if self._found is None else self._found.labels
         found, notes = self._finder.matches(wanted, learned, groups)
         return {"version": learned.version, "matches": found, "notes": notes}
 
     def rows_file(self, rows: Sequence[int]) -> tuple[str, bytes]:
-        """A CSV file of some rows, with all that is shown of them and the group that was found."""
+        """Name and bytes of a CSV file of some rows, with their fields and found groups."""
         return self._looks.rows_file(rows, self._found, self._book.known)
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
-        """The rows nearest to one in the learned metric: ``version`` and ``neighbors``.
+        """List the n rows nearest to a row in the learned metric: ``version`` and ``neighbors``.
 
-        The nearest is first, each with ``row``, ``id``, ``distance`` and ``same``: what is known of
-        the two or follows, None if nothing.
+        The nearest is first, each with ``row``, ``id``, ``distance`` and ``same``: the answer to
+        the pair, given or implied, or None.
         """
         learned, known = self._seen.learned, self._book.known
         found = self._looks.neighbors(row, n, known, learned)
         return {"version": learned.version, "neighbors": found}
 
     def why(self, left: int, right: int) -> dict[str, Any]:
-        """Why two rows are as near as they are, see :func:`nearkin.studio.reports.why`."""
-        ends = np.array([self.records.checked_row(row) for row in (left, right)])
-        known, seen = self._newest()
+        """Explain the learned distance of two rows, see :func:`nearkin.studio.reports.why`."""
+        ends = np.array([self.records.check_row(row) for row in (left, right)])
+        known, seen = self._learn_newest()
         with self._explaining:  # one at a time: each keeps a core busy
             return why(seen.learned, known, self.records, self._rows, self._scaler, ends)
 
     def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
-        """A file of what was taught: its name and its content.
+        """Export answers, groups or the metric as a file: its name and its bytes.
 
         Parameters
         ----------
         what : {"pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"}
-            What was answered, by the ids of the rows, of pairs or of triplets; the learned
-            coordinates of all rows shown; their clusters; the metric, as :func:`nearkin.load`
-            reads it; the groups of records that are the same thing; or the groups of all rows
-            that were found last, with their names.
+            Answered pairs or triplets by ids of the rows; the learned coordinates of all rows
+            shown; their clusters; the metric, as :func:`nearkin.load` reads it; groups of records
+            that are the same thing; or the groups of all rows that were found last, by name.
         n_clusters : int, optional
-            10 by default.
+            Number of clusters, 10 by default.
         """
         if what not in EXPORTS:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         if what == "groups" and self._review is None:
             raise InputError("there are no groups: this is for records that are known by words.")
-        known, seen = self._newest()
+        known, seen = self._learn_newest()
         if what == "groups" and self._review is not None:
             return self._looks.groups_file(self._review.groups(known))
         if what == "grouping":
-            return self._looks.grouping_file(self._meant(None), known)
+            return self._looks.grouping_file(self._grouping_meant(None), known)
         if what == "model":
             metric = metric_of_records(seen.learned, self.records, self._scaler)
             return reports.model_file(metric)
@@ -807,13 +809,13 @@ class Lesson:
     # Columns
 
     def column_roles(self) -> dict[str, Any]:
-        """What is learned from and what is not, as plain values.
+        """List which columns are learned from and which are not, as plain values.
 
         Returns
         -------
         dict
             ``columns``, each with ``name``, ``kind``, whether it is ``learned`` from, ``why`` not,
-            and whether it ``can`` be; none of an array, whose columns have no names. And whether
+            and whether it ``can`` be; empty for an array, whose columns have no names. And whether
             columns are ``standardised``.
         """
         choice = self.records.choice
@@ -823,9 +825,9 @@ class Lesson:
         }
 
     def learning_from(self, columns: Sequence[str], standardise: bool | None = None) -> Lesson:
-        """A lesson about the same records that learns from other columns of :meth:`column_roles`.
+        """Make a lesson about the same records that learns from other columns.
 
-        Answers of either are known to both. Close one of them only.
+        The two share all answers. Close one of them only.
         """
         choice = self.records.choice
         if choice is None:
@@ -846,7 +848,7 @@ class Lesson:
         return found
 
     def close(self) -> None:
-        """Let others have the journal, once a change that has begun is in it. Twice is no harm."""
+        """Close the journal, once a change that has begun is in it. Closing twice does no harm."""
         self._book.close()
 
     def __enter__(self) -> Self:
@@ -856,10 +858,10 @@ class Lesson:
         self.close()
 
 
-def _review_of(records: StudioRecords, seed: int) -> tuple[RecordReview | None, list[str]]:
-    """The review of records, or a word on why there is none.
+def _make_review(records: StudioRecords, seed: int) -> tuple[RecordReview | None, list[str]]:
+    """Make the review of records; None, with a sentence in a list, if rapidfuzz is missing.
 
-    Of rows that are learned from by numbers, "same" may mean the same kind, not the same thing.
+    Rows that are not known by words have none, since "same" may mean the same kind for them.
     """
     if not records.are_things:
         return None, []

@@ -1,4 +1,4 @@
-"""What is seen of a lesson, and files of it: nothing here changes what is known."""
+"""What the page shows of a lesson's data, and files of it: nothing here changes answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from nearkin._types import Ints
 from nearkin.errors import InputError
 from nearkin.studio import reports
 from nearkin.studio.groups import FoundGroups
-from nearkin.studio.knowledge import Knowledge, shown_name
+from nearkin.studio.knowledge import Knowledge, group_name
 from nearkin.studio.metric import Seen, TaughtMetric, distances_from
-from nearkin.studio.records import MOST_NAMES, StudioRecords, in_file
+from nearkin.studio.records import MOST_NAMES, StudioRecords, format_for_file
 
 _CLUSTERS = 10
 
@@ -23,15 +23,14 @@ EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups", "gro
 
 
 class Looks:
-    """Records as people look at them.
+    """Descriptions, colours, neighbours and files of a lesson's records.
 
     Parameters
     ----------
-    records : StudioRecords
     notes : sequence of str
-        What else is to be said of the data.
+        Further sentences for the user on the data.
     seed : int
-        Of clusters.
+        Seed of the clustering that colours rows.
     """
 
     def __init__(self, records: StudioRecords, notes: Sequence[str], seed: int) -> None:
@@ -40,7 +39,7 @@ class Looks:
         self._found_clusters: tuple[tuple[int, int], Ints] | None = None
 
     def about(self, journal: str | None) -> dict[str, Any]:
-        """What the data are, and the name of the journal, as plain values."""
+        """Describe the data as plain values; ``journal`` is the name of the journal's file."""
         records = self._records
         shown = records.learned_from
         return {
@@ -60,13 +59,13 @@ class Looks:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What is to be said of the data."""
+        """Sentences for the user on the data."""
         records = self._records
         notes = list(records.notes)
         if records.n_total > len(records):
             notes.append(
-                f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
-                "random; the metric is learned from these."
+                f"{_format_thousands(len(records))} of {_format_thousands(records.n_total)} rows "
+                "are shown, drawn at random; the metric is learned from these."
             )
         if not records.ids_differ:
             notes.append("Some rows have the same id: exported files go by row numbers instead.")
@@ -74,6 +73,7 @@ class Looks:
 
     @cached_property
     def _colourings(self) -> dict[str, dict[str, str]]:
+        """Ways to colour rows by their keys: each has a ``key``, a ``name`` and a ``kind``."""
         learned = {"known": "known groups", "groups": "groups found", "clusters": "clusters"}
         found = [(key, name, "categories") for key, name in learned.items()]
         for j, (name, values) in enumerate(self._records.columns.items()):
@@ -88,9 +88,9 @@ class Looks:
     def colouring(
         self, key: str, known: Knowledge, learned: TaughtMetric, n_clusters: int | None
     ) -> dict[str, Any]:
-        """Colours of the rows, see :meth:`nearkin.studio.lesson.Lesson.colouring`.
+        """Colour values of all rows, see :meth:`nearkin.studio.lesson.Lesson.colouring`.
 
-        Of groups that were found, the name alone.
+        For found groups only key, name and kind are returned: their colours come with the groups.
         """
         if key not in self._colourings:
             raise InputError(f"there is no colouring {key!r:.60}.")
@@ -110,7 +110,7 @@ class Looks:
         return {**about, **found}
 
     def clusters(self, learned: TaughtMetric, n_clusters: int | None) -> Ints:
-        """Number of each row's cluster; the last ones are kept."""
+        """Cluster number of each row; the result is cached for one metric and one count."""
         n = len(self._records)
         count = min(_CLUSTERS, n) if n_clusters is None else n_clusters
         found = self._found_clusters
@@ -122,14 +122,14 @@ class Looks:
     def neighbors(
         self, row: int, n: int, known: Knowledge, learned: TaughtMetric
     ) -> list[dict[str, Any]]:
-        """The rows nearest to one, see :meth:`nearkin.studio.lesson.Lesson.neighbors`."""
-        row = self._records.checked_row(row)
+        """List the n rows nearest to a row, see :meth:`nearkin.studio.lesson.Lesson.neighbors`."""
+        row = self._records.check_row(row)
         n = max(0, min(int(n), len(self._records) - 1))
         distances = distances_from(learned.view, row, len(self._records))
         distances[row] = np.inf
         nearest = np.argpartition(distances, max(n - 1, 0))[:n]
         nearest = nearest[np.argsort(distances[nearest], kind="stable")]
-        said = known.said_of(row, nearest)
+        said = known.find_relations(row, nearest)
         return [
             {
                 "row": other,
@@ -143,15 +143,15 @@ class Looks:
     def rows_file(
         self, rows: Sequence[int], found: FoundGroups | None, known: Knowledge
     ) -> tuple[str, bytes]:
-        """A CSV file of some rows, see :meth:`nearkin.studio.lesson.Lesson.rows_file`."""
+        """CSV file of some rows, its name and bytes, with their group if groups were found."""
         records, fields = self._records, self._records.fields
         names = list(fields.all_names)
         group = "group" if "group" not in names else "group (found)"
-        told = [] if found is None else [shown_name(n, k) for k, n in enumerate(found.names(known))]
+        told = [] if found is None else [group_name(n, k) for k, n in enumerate(found.names(known))]
         lines = []
-        for row in map(records.checked_row, rows):
+        for row in map(records.check_row, rows):
             first = [records.ids[row], int(records.numbers[row])]
-            cells = [in_file(fields.cell(name, row)) for name in names]
+            cells = [format_for_file(fields.cell(name, row)) for name in names]
             if found is not None:
                 label = int(found.labels[row])
                 cells.append("" if label < 0 else told[label])
@@ -160,18 +160,18 @@ class Looks:
         return reports.rows_file(lines, shown, records.id_name, "row")
 
     def groups_file(self, groups: Any) -> tuple[str, bytes]:
-        """A file of groups of records that are the same thing."""
+        """Name and bytes of a file of groups of records that are the same thing."""
         return reports.groups_file(groups, *self._ids)
 
     def grouping_file(self, found: FoundGroups, known: Knowledge) -> tuple[str, bytes]:
-        """A file of the groups of all rows, with their names."""
-        named = [shown_name(name, k) for k, name in enumerate(found.names(known))]
+        """Name and bytes of a file with each row's group in a clustering, by name."""
+        named = [group_name(name, k) for k, name in enumerate(found.names(known))]
         return reports.grouping_file(found.labels, named, *self._ids)
 
     def export(
         self, what: str, known: Knowledge, seen: Seen, n_clusters: int | None
     ) -> tuple[str, bytes]:
-        """A file of pairs, triplets, clusters or the embedding."""
+        """Name and bytes of a file of the pairs, triplets, clusters or the embedding."""
         ids, id_name = self._ids
         if what == "pairs":
             return reports.pairs_file(known.pairs, known.unsure, ids, known.voices)
@@ -183,12 +183,13 @@ class Looks:
 
     @property
     def _ids(self) -> tuple[Any, str]:
-        """What rows are called in files, and the name of that column."""
+        """Ids of the rows in files, or row numbers if ids repeat, and the column's name."""
         records = self._records
         if records.ids_differ:
             return records.ids, records.id_name
         return records.numbers.tolist(), "row"
 
 
-def _spaced(number: int) -> str:
+def _format_thousands(number: int) -> str:
+    """Format a number with blanks between thousands."""
     return f"{number:,}".replace(",", " ")

@@ -1,4 +1,4 @@
-"""The metric that follows the answers, and where rows are on the map."""
+"""The metric that is learned from answers, and the layout of rows on the map."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _BLOCK = 16_384
 
 
 class RowsView(Protocol):
-    """Rows as a metric sees them."""
+    """Rows in the learned coordinates of a metric."""
 
     def coordinates(self, n_components: int = 2) -> Floats:
-        """Along the principal axes."""
+        """Coordinates along the principal axes, shape (n, n_components)."""
 
     def embedding(self, rows: Any = None) -> Floats:
         """Coordinates between which Euclidean distances are those of the metric."""
@@ -58,7 +58,7 @@ class RowsView(Protocol):
 
 
 class PlainView:
-    """Rows as they are.
+    """Rows under the Euclidean metric, where nothing is learned.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class PlainView:
         self._X = X
 
     def coordinates(self, n_components: int = 2) -> Floats:
-        """Along the principal axes."""
+        """Coordinates along the principal axes, shape (n, n_components)."""
         return principal_coordinates(self._X, n_components)
 
     def embedding(self, rows: Any = None) -> Floats:
@@ -84,14 +84,14 @@ class PlainView:
 
 
 class MetricStep(NamedTuple):
-    """A metric, what it was told, and the rows as it sees them."""
+    """A fitted metric, the pairs it was learned from, and the rows in its coordinates."""
 
     metric: Any
     told: Pairs
     view: LiveView
 
-    def described(self, scaler: Any) -> str:
-        """The learner's name, and what else is told of it."""
+    def describe(self, scaler: Any) -> str:
+        """The learner's name, its landmarks and how columns were scaled, as a text for the page."""
         landmarks = getattr(self.metric, "landmarks_", None)
         parts = [] if landmarks is None else [f"{len(landmarks)} landmarks"]
         parts += ["standardised columns"] * isinstance(scaler, StandardScaler)
@@ -101,22 +101,22 @@ class MetricStep(NamedTuple):
 
 @dataclass(frozen=True)
 class TaughtMetric:
-    """What was learned from what is known at one moment. Nothing of it ever changes.
+    """The result of learning from the knowledge of one moment, as an immutable value.
 
     Attributes
     ----------
     version : int
-        Of the knowledge.
+        Version of the knowledge.
     step : MetricStep
-        From which the next is learned: the last that could be.
+        The last step that could be learned, from which the next is learned.
     succeeded : bool
-        Whether that was learned from this knowledge, and not from what was known before.
+        Whether ``step`` was learned from this knowledge, and not from an earlier one.
     view : RowsView
-        Rows as the metric sees them, or as they are where there is none.
+        Rows in learned coordinates, or in their own if nothing could be learned.
     threshold : float
         Distance at which same and different are equally likely.
     notes : tuple of str
-        What the learner had to say.
+        The learner's warnings.
     """
 
     version: int
@@ -128,19 +128,19 @@ class TaughtMetric:
 
     @property
     def metric(self) -> Any:
-        """The fitted learner, or None if it can make nothing of what is known."""
+        """The fitted learner, or None if it cannot learn from this knowledge."""
         return self.step.metric if self.succeeded else None
 
 
-def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
-    """A copy of a learner that can be taught, or the usual one.
+def check_learner(learner: Any, n_rows: int, seed: int) -> Any:
+    """Return an unfitted copy of a learner; raise if it cannot learn answer by answer.
 
     Parameters
     ----------
     learner : KernelBeta, ITML, GMML or None
-    n_rows : int
+        None for ITML with an RBF kernel.
     seed : int
-        Taken where the learner has none of its own, so that it learns the same each time.
+        Random state of a learner that has none of its own, so that it learns the same each time.
     """
     if learner is None:
         landmarks = None if n_rows <= _EXACT_ROWS else _LANDMARKS
@@ -160,7 +160,7 @@ def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
 
 
 def refuse_triplets_for(learner: Any, n: int) -> None:
-    """Raise if there are triplets, and the learner would leave them out."""
+    """Raise if there are n > 0 triplets and the learner does not use triplets."""
     if n and not learner._takes_triplets:
         raise InputError(
             f"{type(learner).__name__} does not learn from triplets, of which there "
@@ -168,11 +168,11 @@ def refuse_triplets_for(learner: Any, n: int) -> None:
         )
 
 
-def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
-    """What is learned before the first answer: from pairs, or from none.
+def learn_first(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
+    """Learn the first metric of a lesson, from the given pairs or from none.
 
-    Space and landmarks are found here once, so that the same answers give the same metric however
-    they came.
+    Space and landmarks are found here once, so that the same answers give the same metric in
+    whatever order they came.
     """
     with (
         collect_notices() as notes,
@@ -180,26 +180,25 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     ):  # of which the lesson has a word itself
         start = find_space_only(learner, X, pairs)
         view = LiveView(start, X)
-    return _learned(MetricStep(start, Pairs(), view), X, pairs, 0, notes)
+    return _learn(MetricStep(start, Pairs(), view), X, pairs, 0, notes)
 
 
-def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
-    """What is learned from other pairs, in the same space.
+def learn_again_from(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
+    """Learn a metric from the pairs ``told``, in the space of an earlier metric.
 
     Parameters
     ----------
-    before : TaughtMetric
     X : ndarray of shape (n, d)
-    told : Pairs
     version : int
-        Of the knowledge that ``told`` comes from.
+        Version of the knowledge that ``told`` comes from.
     """
-    return _learned(before.step, X, told, version, [])
+    return _learn(before.step, X, told, version, [])
 
 
-def _learned(
+def _learn(
     step: MetricStep, X: Floats, told: Pairs, version: int, before: list[Note]
 ) -> TaughtMetric:
+    """Learn from pairs in a step's space; if that fails, keep the step and view plain rows."""
     with collect_notices() as notes:
         hand_on(before)
         try:
@@ -211,15 +210,17 @@ def _learned(
                 "Nothing can be learned from these answers, and rows are shown as they are: "
                 f"{error}"
             )
-            return TaughtMetric(version, step, False, plain, _threshold_of(plain), _texts(notes))
-    threshold = float(metric.threshold_) if len(told) else _threshold_of(view)
+            return TaughtMetric(
+                version, step, False, plain, _usual_distance(plain), _note_texts(notes)
+            )
+    threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
     return TaughtMetric(
-        version, MetricStep(metric, told, view), True, view, threshold, _texts(notes)
+        version, MetricStep(metric, told, view), True, view, threshold, _note_texts(notes)
     )
 
 
 def view_before_answers(first: TaughtMetric, X: Floats) -> RowsView:
-    """Rows as the metric sees them without any pair, or as they are."""
+    """View rows under the metric learned from no pair, or as they are if that fails."""
     try:
         with collect_notices():
             return first.step.view.seen_by(learn_again(first.step.metric, X, Pairs(n_rows=len(X))))
@@ -228,14 +229,12 @@ def view_before_answers(first: TaughtMetric, X: Floats) -> RowsView:
 
 
 def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any) -> Any:
-    """A copy of the metric that takes rows as ``records.X``, and knows their names.
+    """Return a copy of the learned metric that takes rows as ``records.X`` and has feature names.
 
     Parameters
     ----------
-    learned : TaughtMetric
-    records : StudioRecords
     scaler : StandardScaler, Normalizer or None
-        What rows went through before they were learned from.
+        Transformation of rows before learning, which becomes part of the metric.
     """
     metric = learned.metric
     if metric is None:
@@ -252,7 +251,7 @@ def metric_of_records(learned: TaughtMetric, records: StudioRecords, scaler: Any
 
 
 def shares_of(view: RowsView) -> list[float]:
-    """Shares of the variance along principal axes, decreasing."""
+    """Shares of the variance along the first 30 principal axes, decreasing."""
     variances = view.variances()
     total = float(variances.sum())
     shares = variances / total if total > 0 else np.zeros(len(variances))
@@ -260,7 +259,7 @@ def shares_of(view: RowsView) -> list[float]:
 
 
 def distances_from(view: RowsView, row: int, n_rows: int) -> NDArray[np.float64]:
-    """Learned distance of every row from one."""
+    """Learned distance of every row from one row, shape (n_rows,)."""
     here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
     found = np.empty(n_rows)
     for block in split_range(n_rows, _BLOCK):
@@ -269,20 +268,21 @@ def distances_from(view: RowsView, row: int, n_rows: int) -> NDArray[np.float64]
     return found
 
 
-def _texts(notes: list[Note]) -> tuple[str, ...]:
+def _note_texts(notes: list[Note]) -> tuple[str, ...]:
+    """Texts of notices."""
     return tuple(note.text for note in notes)
 
 
-def _threshold_of(view: RowsView) -> float:
-    """That of distances which are not learned."""
+def _usual_distance(view: RowsView) -> float:
+    """Usual distance between rows, the threshold where no pair was learned from."""
     return measure_usual_distance(view.embedding(), np.random.RandomState(0))
 
 
 Plane = NDArray[np.float32]
 
 
-def of_unit_size(coordinates: Floats) -> NDArray[np.float64]:
-    """Centred, with a mean squared distance of 1 from the centre; zeros if all points coincide.
+def scale_to_unit_size(coordinates: Floats) -> NDArray[np.float64]:
+    """Centre points and scale them to a mean squared norm of 1; zeros if all points coincide.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def of_unit_size(coordinates: Floats) -> NDArray[np.float64]:
 
 
 def turn_towards(centred: Floats, before: Floats) -> NDArray[np.float64]:
-    r"""The orthogonal R that brings points nearest to where they were.
+    r"""Return the orthogonal R that brings points nearest to where they were before.
 
     .. math:: \min_R \sum_i \|R^\top z_i - b_i\|^2 = U V^\top, \quad Z^\top B = U S V^\top .
 
@@ -327,22 +327,22 @@ def turn_towards(centred: Floats, before: Floats) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was learned last, and the picture of it."""
+    """The metric learned last, and the rows' coordinates in the picture, shape (n, 2)."""
 
     learned: TaughtMetric
     coordinates: Plane
 
 
 class PictureSeries:
-    """Pictures of what is learned, each turned towards the one before.
+    """Two-dimensional pictures of successive metrics, each rotated towards the one before.
 
-    How a picture is turned is remembered by what was learned from: after an undo, a redo or the
-    opposite answer and back, the rows are where they were, whatever was shown in between.
+    Rotations are remembered by the pairs learned from: after an undo, a redo or the opposite answer
+    and back, the rows are where they were, whatever was shown in between.
 
     Parameters
     ----------
     plane : ndarray of shape (n, 2)
-        That the first picture is turned towards.
+        Coordinates that the first picture is rotated towards.
     """
 
     def __init__(self, plane: Plane) -> None:
@@ -350,8 +350,8 @@ class PictureSeries:
         self._turns: dict[int, NDArray[np.float64]] = {}  # by the hash of the pairs
 
     def take(self, learned: TaughtMetric, told: Pairs) -> Seen:
-        """The picture of what was learned from some pairs."""
-        centred = of_unit_size(learned.view.coordinates())
+        """Make the picture of a metric that was learned from the pairs ``told``."""
+        centred = scale_to_unit_size(learned.view.coordinates())
         turn = self._turns.get(hash(told))
         if turn is None:
             turn = self._turns[hash(told)] = turn_towards(centred, self._before)
@@ -369,16 +369,18 @@ _WIDTH = 0.7
 # No step goes farther along an axis, at the beginning of the schedule.
 _LONGEST = np.float32(4.0)
 
-Places = NDArray[np.float32]
+Layout = NDArray[np.float32]
 
 
 class Edges(NamedTuple):
-    """Who is joined with whom, each edge at both of its ends, row by row.
+    """A symmetric graph of neighbours, each edge stored at both of its rows, as a CSR matrix.
 
     Attributes
     ----------
     starts : int32 ndarray of shape (n + 1,)
+        The edges of row i are those from ``starts[i]`` up to ``starts[i + 1]``.
     ends : int32 ndarray of shape (m,)
+        The other row of each edge.
     weights : float32 ndarray of shape (m,)
         In (0, 1].
     """
@@ -389,7 +391,7 @@ class Edges(NamedTuple):
 
 
 def closeness(distances: Floats) -> Floats:
-    r"""How close neighbours are, by what is usual where they are.
+    r"""Weigh each row's neighbours by their distances relative to those of the row's others.
 
     .. math:: w_{ij} = \exp(-(d_{ij} - \rho_i) / \sigma_i), \quad \sigma_i = 0.7 \,
         \mathrm{mean}_j (d_{ij} - \rho_i)
@@ -420,9 +422,10 @@ def closeness(distances: Floats) -> Floats:
 
 
 def edges_between(Z: Floats, near: Ints) -> Edges:
-    """Join rows with their nearest others: by their closeness as one or the other sees it.
+    """Build the graph of neighbours, weighted by :func:`closeness`.
 
-    Of two views a and b of one edge, a + b − ab is taken, so that one of them is enough.
+    An edge with weight a from one row and b from the other gets a + b − ab, so that it is enough
+    for one row to be among the nearest of the other.
 
     Parameters
     ----------
@@ -444,53 +447,53 @@ def edges_between(Z: Floats, near: Ints) -> Edges:
     return Edges(both.indptr.astype(np.int32), both.indices.astype(np.int32), both.data)
 
 
-def descended(places: Places, edges: Edges, first: int, last: int, seed: int) -> Places:
-    """Places after some epochs of the schedule.
+def run_epochs(layout: Layout, edges: Edges, first: int, last: int, seed: int) -> Layout:
+    """Improve a layout by some epochs of gradient descent: edges pull, random rows repel.
 
     Parameters
     ----------
-    places : float32 ndarray of shape (n, 2)
-        Of the order of 10.
-    edges : Edges
+    layout : float32 ndarray of shape (n, 2)
+        Coordinates of the rows, of the order of 10.
     first, last : int
-        Epochs, the last of at most :data:`EPOCHS` excluded.
+        First epoch, and the one after the last, at most :data:`EPOCHS`.
     seed : int
-        With the numbers of the epochs it decides what is drawn: however many are taken at once, the
-        result is the same.
+        Seed of the random draws, with the number of the epoch: epochs run one by one give the same
+        result as all at once.
 
     Returns
     -------
     float32 ndarray of shape (n, 2)
         A new array.
     """
-    found = np.array(places, dtype=np.float32, order="C")
+    found = np.array(layout, dtype=np.float32, order="C")
     for epoch in range(first, last):
         step = np.float32(1.0 - epoch / EPOCHS)
         _descend(found, *edges, step, np.uint64((seed * EPOCHS + epoch) % 2**64))
     return found
 
 
-def middles(places: Places, rows: Ints, weights: Floats) -> Places:
-    """Places of rows among others: weighed means of those of their neighbours.
+def average_neighbors(layout: Layout, rows: Ints, weights: Floats) -> Layout:
+    """Lay rows out at the weighted means of their neighbours' coordinates.
 
     Parameters
     ----------
-    places : float32 ndarray of shape (m, 2)
+    layout : float32 ndarray of shape (m, 2)
+        Coordinates of the neighbours.
     rows : int ndarray of shape (n, k)
-        Neighbours of each row, as rows of ``places``.
+        Neighbours of each row, as rows of ``layout``.
     weights : ndarray of shape (n, k)
         Positive.
     """
     shares = weights / weights.sum(axis=1, keepdims=True)
     found = np.zeros((len(rows), 2))
     for column, share in zip(rows.T, shares.T, strict=True):
-        found += share[:, None] * places[column]
+        found += share[:, None] * layout[column]
     return found.astype(np.float32)
 
 
 @compiled(fastmath=REORDER)
 def _distances(Z: Floats, near: Ints) -> Floats:
-    """Distance of each row from its neighbours."""
+    """Distances of each row from its neighbours, of the shape of ``near``."""
     found = np.empty(near.shape)
     for i in range(near.shape[0]):
         for place in range(near.shape[1]):
@@ -504,45 +507,48 @@ def _distances(Z: Floats, near: Ints) -> Floats:
 
 @compiled(fastmath=REORDER)
 def _descend(
-    places: Places,
+    layout: Layout,
     starts: NDArray[np.int32],
     ends: NDArray[np.int32],
     weights: NDArray[np.float32],
     step: np.float32,
     seed: np.uint64,
 ) -> None:
-    """Go along every edge, as often as its weight says; one thread, so that the order is known."""
-    n = len(places)
+    """Run one epoch in place: use each edge with the probability that is its weight.
+
+    A single thread makes the order of updates, and so the result, reproducible.
+    """
+    n = len(layout)
     one, two, least = np.float32(1.0), np.float32(2.0), np.float32(1e-3)
     part = np.float32(1.0 / 2147483648.0)
     factor, more = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
     state = (seed * factor + more) * factor + more
     for i in range(n):
-        x, y = places[i, 0], places[i, 1]
+        x, y = layout[i, 0], layout[i, 1]
         for edge in range(starts[i], starts[i + 1]):
             state = state * factor + more
             if np.float32(state >> np.uint64(33)) * part >= weights[edge]:
                 continue
             j = ends[edge]
-            dx, dy = x - places[j, 0], y - places[j, 1]
+            dx, dy = x - layout[j, 0], y - layout[j, 1]
             pull = two * _CURVE / (one + _CURVE * (dx * dx + dy * dy))
             move_x = step * max(-_LONGEST, min(_LONGEST, pull * dx))
             move_y = step * max(-_LONGEST, min(_LONGEST, pull * dy))
             x -= move_x
             y -= move_y
-            places[j, 0] += move_x
-            places[j, 1] += move_y
+            layout[j, 0] += move_x
+            layout[j, 1] += move_y
             for _ in range(_REPELLING):
                 state = state * factor + more
                 k = np.int64(((state >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
                 if k == i:
                     continue
-                dx, dy = x - places[k, 0], y - places[k, 1]
+                dx, dy = x - layout[k, 0], y - layout[k, 1]
                 squared = dx * dx + dy * dy
                 push = two / ((least + squared) * (one + _CURVE * squared))
                 x += step * max(-_LONGEST, min(_LONGEST, push * dx))
                 y += step * max(-_LONGEST, min(_LONGEST, push * dy))
-        places[i, 0], places[i, 1] = x, y
+        layout[i, 0], layout[i, 1] = x, y
 
 
 _NEIGHBORS = 15
@@ -563,12 +569,14 @@ _START_SIZE, _JITTER = 5.0, 1e-3
 
 @dataclass(frozen=True)
 class Among:
-    """Where the rows belong that are not in the sample: between which of it, and how near to each.
+    """Nearest rows of the sample, for each of the other rows, which are laid out among them.
 
     Attributes
     ----------
     near : int ndarray of shape (n - m, k)
+        Positions in the sample.
     weights : ndarray of shape (n - m, k)
+        Closeness to each.
     """
 
     near: Ints
@@ -577,44 +585,44 @@ class Among:
 
 @dataclass(frozen=True)
 class NeighborMap:
-    """A picture on the way to a map of neighbours, or that map.
+    """A map of neighbours in two dimensions, finished or not.
 
     Attributes
     ----------
-    places : float32 ndarray of shape (n, 2)
+    layout : float32 ndarray of shape (n, 2)
+        Coordinates of the rows.
     share : float
-        Of the way that is gone; 1 at its end.
+        Share of the schedule that is done; 1 for a finished map.
     near : int ndarray of shape (m, k), optional
         Neighbours of the rows that are laid out.
     among : Among or None
-        Of the rows that are not in the sample, if there is one.
+        Where the other rows belong, if only a sample is laid out.
     """
 
-    places: Places
+    layout: Layout
     share: float
     near: Ints | None = None
     among: Among | None = None
 
 
-def arranged(
+def lay_out(
     view: RowsView, plane: Floats, before: NeighborMap | None, seed: int
 ) -> Iterator[NeighborMap]:
-    """Pictures on the way to the map of a metric; the last is the map.
+    """Lay rows out as a map of their neighbours, and yield it from time to time until finished.
 
     Parameters
     ----------
     view : RowsView
-        Rows as the metric sees them.
+        Rows in learned coordinates.
     plane : ndarray of shape (n, 2)
-        Where a map begins.
+        Coordinates at which a new map begins.
     before : NeighborMap, optional
-        From which it goes on, finished or not.
-    seed : int
+        An earlier map, finished or not, from which to go on.
 
     Yields
     ------
     NeighborMap
-        The pictures in between are those of the time; the last one depends on the arguments alone.
+        Which unfinished maps are shown depends on time; the last map on the arguments alone.
 
     Notes
     -----
@@ -622,79 +630,85 @@ def arranged(
     map takes half a second, the next ones a tenth. Above 30 000 rows 10 000 are laid out.
     """
     n = len(plane)
-    size = of_unit_size(plane)
+    size = scale_to_unit_size(plane)
     if n < 3 or not size.any():  # there is nothing to arrange
         yield NeighborMap(np.asarray(size, dtype=np.float32), 1.0)
         return
-    Z = _compared(view)
+    Z = _scale_coordinates(view)
     if n <= _MOST_ROWS:
-        places = _started(size, seed) if before is None else before.places
-        for found, share, near in _on_the_way(Z, places, before, n, seed):
+        layout = _start_layout(size, seed) if before is None else before.layout
+        for found, share, near in _run_schedule(Z, layout, before, n, seed):
             yield NeighborMap(found, share, near)
     else:
-        yield from _with_a_sample(Z, size, before, seed)
+        yield from _lay_out_sample(Z, size, before, seed)
 
 
-def _with_a_sample(
+def _lay_out_sample(
     Z: Floats, plane: Floats, before: NeighborMap | None, seed: int
 ) -> Iterator[NeighborMap]:
-    """As above, of more rows than can be laid out."""
+    """Lay out a sample of the rows, and the others among it; yield maps from time to time."""
     n = len(Z)
     in_sample = np.zeros(n, dtype=bool)
     in_sample[np.random.RandomState(seed).choice(n, _SAMPLE, replace=False)] = True
     some = Z[in_sample]
     among = None if before is None else before.among
     if before is None or among is None:
-        among = _among(some, Z[~in_sample], seed)
-        places = _started(plane[in_sample], seed)
+        among = _find_neighbors_in_sample(some, Z[~in_sample], seed)
+        layout = _start_layout(plane[in_sample], seed)
     else:
-        places = before.places[in_sample]
+        layout = before.layout[in_sample]
 
-    def whole(found: Places, share: float, near: Ints, among: Among) -> NeighborMap:
-        all_places = np.empty((n, 2), dtype=np.float32)
-        all_places[in_sample] = found
-        all_places[~in_sample] = middles(found, among.near, among.weights)
-        return NeighborMap(all_places, share, near, among)
+    def whole(found: Layout, share: float, near: Ints, among: Among) -> NeighborMap:
+        """Map of all rows, from the layout of the sample."""
+        whole_layout = np.empty((n, 2), dtype=np.float32)
+        whole_layout[in_sample] = found
+        whole_layout[~in_sample] = average_neighbors(found, among.near, among.weights)
+        return NeighborMap(whole_layout, share, near, among)
 
-    for places, share, near in _on_the_way(some, places, before, n, seed):  # noqa: B020
+    for layout, share, near in _run_schedule(some, layout, before, n, seed):  # noqa: B020
         # Rows that are not in it follow those that were near; who that is now is looked for last.
         if share == 1.0 and before is not None:
-            yield whole(places, 1 - 1 / EPOCHS, near, among)
-            among = _among(some, Z[~in_sample], seed)
-        yield whole(places, share, near, among)
+            yield whole(layout, 1 - 1 / EPOCHS, near, among)
+            among = _find_neighbors_in_sample(some, Z[~in_sample], seed)
+        yield whole(layout, share, near, among)
 
 
-def _compared(view: RowsView) -> Floats:
-    """Rows along the principal axes of the metric, about zero and of the order of 1."""
+def _scale_coordinates(view: RowsView) -> Floats:
+    """Coordinates along the first 60 principal axes, divided by the largest absolute value."""
     n_axes = min(_AXES, len(view.variances()))
     Z = np.asarray(view.coordinates(n_axes), dtype=np.float64)
     largest = np.abs(Z).max(initial=0.0)
     return Z / largest if largest > 0 else Z
 
 
-def _among(sample: Floats, others: Floats, seed: int) -> Among:
+def _find_neighbors_in_sample(sample: Floats, others: Floats, seed: int) -> Among:
+    """Find the nearest rows of the sample for each other row."""
     cells = CellIndex(sample, _RECALL, np.random.RandomState(seed))
     distances, near = find_nearest_by_cells(cells, sample, others, _AMONG)
     return Among(near.astype(np.int32), closeness(distances))
 
 
-def _started(plane: Floats, seed: int) -> Places:
-    """Where points begin: as they are, but for far ones, and no two at one place."""
+def _start_layout(plane: Floats, seed: int) -> Layout:
+    """Scale a plane to the size of a new map, clip far points, and add noise so none coincide."""
     near = np.clip(_START_SIZE * plane, -3 * _START_SIZE, 3 * _START_SIZE)
     jitter = np.random.RandomState(seed).normal(scale=_JITTER, size=near.shape)
     return np.asarray(near + jitter, dtype=np.float32)
 
 
-def _on_the_way(
-    Z: Floats, places: Places, before: NeighborMap | None, n_shown: int, seed: int
-) -> Iterator[tuple[Places, float, Ints]]:
-    """Places from time to time, with the share of the way that is gone, and neighbours."""
+def _run_schedule(
+    Z: Floats, layout: Layout, before: NeighborMap | None, n_shown: int, seed: int
+) -> Iterator[tuple[Layout, float, Ints]]:
+    """Run the schedule from its beginning, or from where ``before`` goes on.
+
+    Yields the layout from time to time, with the share of the schedule that is done and each row's
+    neighbours. With more rows to show (``n_shown``) it is yielded less often.
+    """
     first = 0 if before is None else round(EPOCHS * min(before.share, _GOES_ON))
     if before is not None and before.near is not None:
         # Those who were neighbours are at other distances now: enough for the first picture.
         shown = first + _FIRST_SHOWN
-        places = descended(places, edges_between(Z, before.near), first, shown, seed)
-        yield places, shown / EPOCHS, before.near
+        layout = run_epochs(layout, edges_between(Z, before.near), first, shown, seed)
+        yield layout, shown / EPOCHS, before.near
         first = shown
     search: SearchMode = "exact" if len(Z) < _MANY else "approximate"
     n_near = min(_NEIGHBORS, len(Z) - 1)
@@ -705,40 +719,39 @@ def _on_the_way(
     pause = _PAUSE + n_shown / _ROWS_A_SECOND
     told = time.monotonic()
     for epoch in range(first, EPOCHS):
-        places = descended(places, edges, epoch, epoch + 1, seed)
+        layout = run_epochs(layout, edges, epoch, epoch + 1, seed)
         now = time.monotonic()
         is_due = epoch + 1 == _FIRST_SHOWN or now - told >= pause
         if is_due or epoch + 1 == EPOCHS:
             told = now
-            yield places, (epoch + 1) / EPOCHS, near
+            yield layout, (epoch + 1) / EPOCHS, near
 
 
 class NeighborMaps:
-    """Maps of neighbours that follow what is learned; one thread at a time makes them.
-
-    Parameters
-    ----------
-    seed : int
-    """
+    """Maps of neighbours of successive metrics, each begun from the last; not thread-safe."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._last: tuple[RowsView | None, NeighborMap | None] = (None, None)
 
     def follow(self, newest: Callable[[], Seen]) -> Iterator[dict[str, Any]]:
-        """See :meth:`nearkin.studio.lesson.Lesson.arrange`; ``newest`` gives what is seen."""
+        """Yield maps of the newest metric until finished, or until ``newest`` returns another.
+
+        See :meth:`nearkin.studio.lesson.Lesson.arrange`.
+        """
         seen = newest()
         view, version = seen.learned.view, seen.learned.version
         of_view, before = self._last
         if before is not None and of_view is view and before.share == 1.0:
-            yield _described(version, before)
+            yield _describe_map(version, before)
             return
-        for found in arranged(view, seen.coordinates, before, self._seed):
+        for found in lay_out(view, seen.coordinates, before, self._seed):
             self._last = view, found
-            yield _described(version, found)
+            yield _describe_map(version, found)
             if newest().learned.view is not view:
                 return
 
 
-def _described(version: int, found: NeighborMap) -> dict[str, Any]:
-    return {"version": version, "coordinates": found.places, "share": found.share}
+def _describe_map(version: int, found: NeighborMap) -> dict[str, Any]:
+    """Return a map as plain values for the page."""
+    return {"version": version, "coordinates": found.layout, "share": found.share}

@@ -28,11 +28,11 @@ from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.files import StrPath
-from nearkin.studio.journal import JournalInUse, OtherData, suits
+from nearkin.studio.journal import JournalInUse, OtherData, is_about
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import StudioRecords, records_of
 from nearkin.studio.server.encoding import page_folder, why_no_page
-from nearkin.studio.server.security import ANY_NAME, checked_names
+from nearkin.studio.server.security import ANY_NAME, check_names
 from nearkin.studio.server.serving import AddressError, Serving
 from nearkin.tables.encoder import TableEncoder
 
@@ -63,21 +63,21 @@ _SCRIPT = """
 def cell_of(
     url: str, remedy: str, *, height: int = 720, note: str = "", patience_ms: int = PATIENCE_MS
 ) -> str:
-    """The HTML of a cell.
+    """Make the HTML of a notebook's cell that shows the page in a frame.
 
     Parameters
     ----------
     url : str
-        Of the page, for the browser.
+        Address of the page for the browser.
     remedy : str
-        What to do if it is not there. Where scripts run, it is shown only if the page does not come
-        soon, and in its place; where they do not, it can be unfolded.
+        What to do if the page does not come. With scripts it is shown in the page's place after a
+        while; without, it can be unfolded.
     height : int
-        Pixels.
+        Height of the frame in pixels.
     note : str
-        Shown beside the link.
+        Text beside the link.
     patience_ms : int
-        Until the page is said not to come.
+        Milliseconds until the remedy is shown.
     """
     name = f"nearkin-{secrets.token_hex(6)}"
     address = html.escape(url, quote=True)
@@ -100,7 +100,7 @@ def cell_of(
 
 
 def plain_cell(*sentences: str) -> str:
-    """The HTML of a cell that has only text."""
+    """Make the HTML of a cell of text, a paragraph for each sentence."""
     return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
 
 
@@ -109,7 +109,7 @@ _PATIENCE = 2.0
 
 
 def shell_of_notebook() -> Any | None:
-    """IPython's shell if this process is the kernel of a notebook, else None."""
+    """Return IPython's shell if this process is the kernel of a notebook, else None."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell if hasattr(shell, "kernel") else None
@@ -121,10 +121,7 @@ def is_shown_by_vscode(shell: Any, environ: Mapping[str, str] = os.environ) -> b
 
 
 def notebook_file(shell: Any, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Where the notebook is, as far as its kernel can know.
-
-    It is what VS Code tells, or the file by whose name Jupyter started the kernel.
-    """
+    """Find the file of the running notebook, as VS Code or Jupyter names it; None if unknown."""
     told = shell.user_ns.get("__vsc_ipynb_file__") or environ.get("JPY_SESSION_NAME", "")
     name, found, _ = str(told).partition(".ipynb")
     if not found:
@@ -136,7 +133,7 @@ def notebook_file(shell: Any, environ: Mapping[str, str] = os.environ) -> Path |
 
 
 def running_server(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """What the Jupyter server that started this kernel says of itself in its file, if anything."""
+    """Read what the Jupyter server that started this kernel wrote in its file; empty if nothing."""
     number = environ.get("JPY_PARENT_PID", "")
     if not number.isdecimal():
         return {}
@@ -154,14 +151,14 @@ def running_server(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
 def has_server_proxy(server: Mapping[str, Any]) -> bool:
     """Whether a Jupyter server passes requests on to other ports, by jupyter-server-proxy.
 
-    It is asked for a page of that extension, without a word of who asks: it wants to know who if it
-    has the page, and says so if not.
+    A page of that extension is requested without credentials: the server asks for these if it has
+    the page.
     """
     address = f"{server.get('url', '')}server-proxy/servers-info"
     if not address.startswith(("http://", "https://")):
         return False
     try:
-        _asking().open(address, timeout=_PATIENCE)
+        _make_opener().open(address, timeout=_PATIENCE)
     except urllib.error.HTTPError as answer:
         return answer.code in (301, 302, 303, 307, 401, 403)
     except (OSError, ValueError):  # no answer, or one that is no HTTP
@@ -170,14 +167,14 @@ def has_server_proxy(server: Mapping[str, Any]) -> bool:
 
 
 class _NotFurther(urllib.request.HTTPRedirectHandler):
-    """Does not follow an answer that leads elsewhere."""
+    """Does not follow redirects."""
 
     def redirect_request(self, *told: Any) -> None:
-        """Nowhere."""
+        """Return None, which ends the request."""
 
 
-def _asking() -> urllib.request.OpenerDirector:
-    """Asks this machine, past proxies that are meant for others."""
+def _make_opener() -> urllib.request.OpenerDirector:
+    """Make an opener of URLs that uses no proxy and follows no redirect."""
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NotFurther)
 
 
@@ -193,17 +190,17 @@ _CODESPACES = ("*.github.dev", "*.vscode-cdn.net")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a notebook is shown, and how a page of this machine can be shown there.
+    """Where a notebook is shown, and how its browser reaches a port of this machine.
 
     Attributes
     ----------
     address : str
-        Of a port, which stands as ``{port}`` in it. It begins with a slash if it is one of the
-        server that shows the notebook, whose name only the browser knows.
+        Address with ``{port}`` in it. It begins with a slash if it is on the server that shows the
+        notebook, whose name only the browser knows.
     hosts : tuple of str
-        Names that requests come with beside those of this machine; ``*`` if nobody knows them.
+        Host names that requests may have beside those of this machine; ``*`` if unknown.
     remedy : str
-        What to do if the page is not there, with ``{port}``.
+        What to do if the page does not come, with ``{port}``.
     """
 
     address: str = _DIRECTLY
@@ -211,11 +208,11 @@ class Place:
     remedy: str = f"{_RUN_AGAIN} {_FORWARD}."
 
     def url(self, port: int, token: str) -> str:
-        """Where the page is."""
+        """Address of the page for the browser."""
         return f"{self.address.replace('{port}', str(port))}?token={token}"
 
     def what_to_do(self, port: int) -> str:
-        """The remedy for a port."""
+        """What to do if the page of this port does not come."""
         return self.remedy.replace("{port}", str(port))
 
 
@@ -223,7 +220,7 @@ class InColab(Place):
     """A notebook in Colab, whose browser has an address of its own for each port."""
 
     def url(self, port: int, token: str) -> str:
-        """Where the page is."""
+        """Address of the page for the browser, which Colab is asked for."""
         from google.colab.output import eval_js
 
         found = str(eval_js(f"google.colab.kernel.proxyPort({port})"))
@@ -231,28 +228,28 @@ class InColab(Place):
 
 
 def place_of(proxy: str | None, shell: Any, environ: Mapping[str, str] = os.environ) -> Place:
-    """Where a page is shown.
+    """Find out where a page is shown, by the user's word or the environment.
 
     Parameters
     ----------
     proxy : str or None
-        What the user says of it: an address with ``{port}``.
+        The address that the user gives, with ``{port}``.
     shell : IPython's shell, or None
         None where this is no notebook.
-    environ : mapping
     """
     if proxy is not None:
-        return _by_user(proxy)
+        return _place_by_user(proxy)
     if shell is None:
         return Place()
     if "google.colab" in sys.modules:
         return InColab(hosts=(ANY_NAME,), remedy=_RUN_AGAIN)
     if is_shown_by_vscode(shell, environ):
-        return _vscode(environ)
-    return _jupyter(environ)
+        return _place_in_vscode(environ)
+    return _place_in_jupyter(environ)
 
 
-def _by_user(proxy: str) -> Place:
+def _place_by_user(proxy: str) -> Place:
+    """Make the place of an address with ``{port}``; raise if it is none."""
     if "{port}" not in proxy or not proxy.startswith(("http://", "https://", "/")):
         raise InputError(
             f"proxy={proxy!r:.200}: give an address with {{port}} in it, such as "
@@ -270,7 +267,8 @@ def _by_user(proxy: str) -> Place:
     return Place(address, hosts, f"{_RUN_AGAIN} See whether proxy={proxy!r} is right.")
 
 
-def _vscode(environ: Mapping[str, str]) -> Place:
+def _place_in_vscode(environ: Mapping[str, str]) -> Place:
+    """Make the place for VS Code, code-server or a codespace."""
     here = ("localhost", "127.0.0.1")
     remedy = (
         f"{_RUN_AGAIN} If it runs on another machine: in the Ports view of VS Code, choose Forward "
@@ -278,7 +276,7 @@ def _vscode(environ: Mapping[str, str]) -> Place:
     )
     template = environ.get("VSCODE_PROXY_URI", "")
     if template.startswith("http") and "{{host}}" not in template:  # of code-server
-        return _by_user(template.replace("{{port}}", "{port}"))
+        return _place_by_user(template.replace("{{port}}", "{port}"))
     name = environ.get("CODESPACE_NAME")
     domain = environ.get("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN")
     if name and domain:
@@ -287,7 +285,8 @@ def _vscode(environ: Mapping[str, str]) -> Place:
     return Place(hosts=here, remedy=remedy)
 
 
-def _jupyter(environ: Mapping[str, str]) -> Place:
+def _place_in_jupyter(environ: Mapping[str, str]) -> Place:
+    """Make the place for Jupyter or JupyterHub, with jupyter-server-proxy or without."""
     server = running_server(environ)
     prefix = environ.get("JUPYTERHUB_SERVICE_PREFIX")
     base = prefix or str(server.get("base_url", "/"))
@@ -312,12 +311,12 @@ def _jupyter(environ: Mapping[str, str]) -> Place:
 MOST_OF_LABELS = 500
 
 
-def with_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
-    """Pairs, and some that follow from labels.
+def add_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
+    """Add pairs drawn from class labels, at most 500, to pairs.
 
     Examples
     --------
-    >>> with_labels(None, ["a", "a", None, "b"], seed=0)
+    >>> add_labels(None, ["a", "a", None, "b"], seed=0)
     Pairs(1 must-link, 2 cannot-links, n_rows=4)
     """
     n_labelled = int((number_classes(labels) >= 0).sum())
@@ -326,20 +325,19 @@ def with_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
     return drawn if pairs is None else pairs + drawn
 
 
-def among_shown(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
-    """Pairs of rows of the data as pairs of places among the rows that are shown.
+def to_shown_rows(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
+    """Convert pairs from row numbers of the data to positions among the rows shown.
 
     Parameters
     ----------
-    pairs : Pairs
     numbers : int ndarray
-        Of the rows that are shown, increasing.
+        Row numbers of the rows shown, increasing.
     source : str
-        What has the rows, for an error.
+        Name of the data for an error.
 
     Examples
     --------
-    >>> among_shown(Pairs([(2, 8)]), np.array([0, 2, 5, 8]), "X").must_link
+    >>> to_shown_rows(Pairs([(2, 8)]), np.array([0, 2, 5, 8]), "X").must_link
     array([[1, 3]])
     """
     places = np.minimum(np.searchsorted(numbers, pairs.points), len(numbers) - 1)
@@ -349,21 +347,22 @@ def among_shown(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
             f"row {outside[0]} of {source} is named in pairs, but it is not among the "
             f"{len(numbers)} rows that are shown."
         )
-    return _mapped(pairs, lambda rows: np.searchsorted(numbers, rows), len(numbers))
+    return _renumber_rows(pairs, lambda rows: np.searchsorted(numbers, rows), len(numbers))
 
 
-def in_the_data(pairs: Pairs, numbers: NDArray[np.int64], n_total: int) -> Pairs:
-    """Pairs by row numbers of the data, from places among the rows shown.
+def to_data_rows(pairs: Pairs, numbers: NDArray[np.int64], n_total: int) -> Pairs:
+    """Convert pairs from positions among the rows shown to row numbers of the data.
 
     Examples
     --------
-    >>> in_the_data(Pairs([(1, 3)]), np.array([0, 2, 5, 8]), 10).must_link
+    >>> to_data_rows(Pairs([(1, 3)]), np.array([0, 2, 5, 8]), 10).must_link
     array([[2, 8]])
     """
-    return _mapped(pairs, lambda places: numbers[places], n_total)
+    return _renumber_rows(pairs, lambda places: numbers[places], n_total)
 
 
-def _mapped(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
+def _renumber_rows(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
+    """Replace the row numbers of pairs and triplets by ``function`` of them."""
     return Pairs(
         function(pairs.must_link),
         function(pairs.cannot_link),
@@ -379,7 +378,7 @@ _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 
 
 def check_packages() -> None:
-    """Raise an ImportError that says what to install, if something is missing."""
+    """Raise an ImportError that says what to install if a package of the studio is missing."""
     for name in _PACKAGES:
         with explain_missing_package(f"the studio needs more packages ({name})", "studio"):
             import_module(name)
@@ -392,32 +391,29 @@ _NOT_THE_USERS = re.compile(r"_.*|In|Out|exit|quit")
 def journals_beside(
     shell: Any, X: Any, fingerprint: str, environ: Mapping[str, str] = os.environ
 ) -> Iterator[Path]:
-    """Files for the answers about X, best first: all but the first are for when it has other data.
+    """Yield files for the answers about X, to be tried in turn until one has no other data.
 
-    They are beside the notebook, or in the working directory if nobody knows where that is. Their
-    names have the notebook's and the variable's, so that a cell that is run again finds its answers
-    and a person knows whose they are.
+    They are beside the notebook, or in the working directory if its file is unknown, and are named
+    after notebook and variable, so that a cell that is run again finds its answers.
 
     Parameters
     ----------
-    shell : IPython's shell
     X : object
-        What the studio is about.
+        The data, whose variable is looked up.
     fingerprint : str
-        Of that, for what is in no variable.
-    environ : mapping
+        Hash of the data, for the name if X is in no variable.
     """
     notebook = notebook_file(shell, environ)
     folder = Path.cwd() if notebook is None else notebook.parent
     parts = [] if notebook is None else [notebook.stem]
-    parts.append(_variable(shell, X) or f"rows-{fingerprint[:8]}")
+    parts.append(_find_variable(shell, X) or f"rows-{fingerprint[:8]}")
     for number in count(1):
         more = "" if number == 1 else f"-{number}"
         yield folder / f"{'.'.join(parts)}{more}.answers.jsonl"
 
 
-def _variable(shell: Any, X: Any) -> str | None:
-    """The first variable that X is the value of."""
+def _find_variable(shell: Any, X: Any) -> str | None:
+    """Name of the first of the user's variables that holds X; None if there is none."""
     named = (name for name, value in shell.user_ns.items() if value is X)
     return next((name for name in named if not _NOT_THE_USERS.fullmatch(name)), None)
 
@@ -444,47 +440,49 @@ class Studio:
         self._show(key, records, serving, place)
 
     def _show(self, key: _Key, records: StudioRecords, serving: Serving, place: Place) -> None:
+        """Make this handle show another server, as when a cell is run again."""
         self._key, self._place = key, place
         self._records, self._serving = records, serving
         self._closed = False
 
     @property
     def url(self) -> str:
-        """Where the page is, for a browser on this machine."""
+        """Address of the page, for a browser on this machine."""
         self._refuse_if_closed()
         return self._serving.url
 
     def _refuse_if_closed(self) -> None:
+        """Raise InputError if the studio is closed."""
         if self._closed:
             raise InputError(f"{self!r} has no page any more: {_HOW_TO_GO_ON}")
 
     @property
     def _lesson(self) -> Lesson:
-        """The one that is taught now: on the page, other columns can be chosen."""
+        """The lesson that is taught now, which changes if other columns are chosen on the page."""
         return self._serving.lesson
 
     @property
     def pairs(self) -> Pairs:
-        """What is known now, by row numbers of X."""
+        """Pairs given at the start and answers, by row numbers of X."""
         records = self._records
-        return in_the_data(self._lesson.pairs, records.numbers, records.n_total)
+        return to_data_rows(self._lesson.pairs, records.numbers, records.n_total)
 
     @property
     def metric(self) -> Any:
-        """A copy of what was learned last."""
+        """A copy of the metric learned from all answers."""
         return self._lesson.metric
 
     @property
     def journal(self) -> Path | None:
-        """Where answers are kept; None if only in memory."""
+        """The file of answers; None if they are only in memory."""
         return self._lesson.journal
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the studio is closed, or for some seconds; whether it is closed."""
+        """Wait until the studio is closed, or for some seconds; return whether it is closed."""
         return self._serving.wait(seconds)
 
     def close(self) -> None:
-        """End the server. What was taught can still be read, and a new studio begins anew."""
+        """End the server. Pairs and metric can still be read; the next studio begins anew."""
         self._closed = True
         if _open.get(self._key) is self:
             del _open[self._key]
@@ -503,6 +501,7 @@ class Studio:
         return f"Studio({self._records.source}, {n_answers} answers, {where})"
 
     def _repr_html_(self) -> str:
+        """Return the HTML by which a notebook shows the page."""
         if self._closed:
             return plain_cell(f"{self!r}: {_HOW_TO_GO_ON}")
         if page_folder() is None:
@@ -619,10 +618,10 @@ def studio(
     """
     check_packages()
     check_roles(labels, pairs, triplets=True)
-    more = _by_name(columns)
+    more = _to_columns(columns)
     classes: list[str] = []
     if labels is not None:
-        pairs = with_labels(pairs, labels, seed)
+        pairs = add_labels(pairs, labels, seed)
         name = getattr(labels, "name", None)
         classes = [name if isinstance(name, str) else "label"]
         more.setdefault(classes[0], list(labels))
@@ -641,22 +640,23 @@ def studio(
     )
     if pairs is not None:
         pairs.check_rows(shown.n_total)
-        pairs = among_shown(pairs, shown.numbers, "X")
+        pairs = to_shown_rows(pairs, shown.numbers, "X")
     shell = shell_of_notebook()
     place = place_of(proxy, shell)
-    allowed = [*place.hosts, *checked_names(allow_hosts)]
+    allowed = [*place.hosts, *check_names(allow_hosts)]
 
-    def opened(path: StrPath | None) -> Studio:
+    def open_with(path: StrPath | None) -> Studio:
+        """Open the studio with a file of answers, or None for memory."""
         given = _Given(shown, pairs, standardise, by, seed, port, allowed)
-        return _opened(given, path, place)
+        return _open_studio(given, path, place)
 
     if journal is not None:
-        return opened(journal or None)
+        return open_with(journal or None)
     if shell is None:
-        return opened(None)
+        return open_with(None)
     for path in journals_beside(shell, X, shown.fingerprint):
         try:
-            return opened(path)
+            return open_with(path)
         except OtherData:
             continue  # the variable had other rows then
         except JournalInUse:
@@ -668,12 +668,12 @@ def studio(
                 "only, until the kernel ends. Name another place with journal=."
             )
             break
-    return opened(None)
+    return open_with(None)
 
 
 @dataclass(frozen=True)
 class _Given:
-    """What a studio is opened with."""
+    """The arguments that a studio is opened with."""
 
     shown: StudioRecords
     pairs: Pairs | None
@@ -684,12 +684,12 @@ class _Given:
     allowed: Sequence[str]
 
 
-def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
-    """A studio with its answers in a file or in memory: the one of before, or another."""
+def _open_studio(given: _Given, journal: StrPath | None, place: Place) -> Studio:
+    """Open a studio, going on with an open one about the same rows or with the same journal."""
     shown = given.shown
     key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
-    earlier = _open.get(key) or _to_be_kept(key)
-    replaced = _with_the_same_journal(key, shown) if earlier is None else None
+    earlier = _open.get(key) or _find_unsaved(key)
+    replaced = _find_same_journal(key, shown) if earlier is None else None
     before = earlier or replaced
     if earlier is not None:
         earlier._serving.close()
@@ -721,19 +721,19 @@ def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
 
 
 def _is_ours(journal: Path) -> bool:
-    """Whether a studio of this process keeps its answers there."""
+    """Whether a journal is open in a studio of this process."""
     return any(path == os.path.realpath(journal) for _, path in _open)
 
 
-def _with_the_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
-    """A studio whose journal can be gone on with, as when rows or columns were added meanwhile."""
+def _find_same_journal(key: _Key, shown: StudioRecords) -> Studio | None:
+    """Find the open studio with this journal, if that can hold answers about these rows too."""
     _, journal = key
     found = next((one for (_, path), one in _open.items() if path and path == journal), None)
-    return found if found is not None and suits(str(journal), shown) else None
+    return found if found is not None and is_about(str(journal), shown) else None
 
 
-def _to_be_kept(key: _Key) -> Studio | None:
-    """A studio about the same rows whose answers are in memory, if the journal is a new one."""
+def _find_unsaved(key: _Key) -> Studio | None:
+    """Find the open studio about these rows with answers in memory, if the journal is new."""
     fingerprint, journal = key
     is_new = journal is not None and not os.path.exists(journal)
     return _open.get((fingerprint, None)) if is_new else None
@@ -742,7 +742,7 @@ def _to_be_kept(key: _Key) -> Studio | None:
 def _serving(
     lesson: Lesson, port: int | None, before: Serving | None, allowed: Sequence[str]
 ) -> Serving:
-    """A server, at the address of the one before if there was one and no other is asked for."""
+    """Make a server, at the address of the one before unless another port is asked for."""
     if before is None:
         return Serving(lesson, port=port, allowed=allowed)
     try:
@@ -751,8 +751,8 @@ def _serving(
         return Serving(lesson, port=port, token=before.token, allowed=allowed)
 
 
-def _by_name(columns: Any) -> dict[str, Sequence[Any]]:
-    """Columns of a mapping or a frame."""
+def _to_columns(columns: Any) -> dict[str, Sequence[Any]]:
+    """Convert a mapping or data frame to columns by name."""
     if columns is None:
         return {}
     if isinstance(columns, Mapping):

@@ -30,15 +30,14 @@ _TILE_WIDTH, _TILE_LENGTH = 322, 323
 
 
 def bytes_to_open(picture: Any, path: Path, side: int) -> int:
-    """Bytes that it takes to make a smaller one of a picture, of which only the header was read.
+    """Estimate the bytes of memory that it takes to decode a picture and make a thumbnail.
 
     Parameters
     ----------
     picture : PIL.Image.Image
-    path : Path
-        Its file.
+        Only its header has been read.
     side : int
-        Pixels of the longer side of the smaller one.
+        Pixels of the longer side of the thumbnail.
     """
     width, height = picture.size
     pixels = int(width * height)
@@ -46,7 +45,7 @@ def bytes_to_open(picture: Any, path: Path, side: int) -> int:
         return pixels * _BYTES_OF_WEBP
     if picture.format == "JPEG":
         n_bands = len(picture.getbands())
-        if _comes_in_several_scans(path):  # then all of it is kept, two bytes a value
+        if _is_progressive_jpeg(path):  # then all of it is kept, two bytes a value
             return pixels * (2 * n_bands + 4)
         shrinks = (n for n in _JPEG_SHRINKS if min(width, height) >= n * _JPEG_SPARE * side)
         return pixels * 4 // next(shrinks, 1) ** 2
@@ -60,8 +59,8 @@ def bytes_to_open(picture: Any, path: Path, side: int) -> int:
     return pixels * of_pixel
 
 
-def _comes_in_several_scans(path: Path) -> bool:
-    """Whether a JPEG file has its picture in layers, each over the whole of it."""
+def _is_progressive_jpeg(path: Path) -> bool:
+    """Whether a JPEG file stores its picture in several scans, which decoders keep in memory."""
     n_bands = 0
     with path.open("rb") as file:
         file.read(2)
@@ -97,13 +96,13 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 
 
 class Pictures(Protocol):
-    """What records look like."""
+    """Pictures of records, by row number."""
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a picture of at most so many pixels, or None if there is none."""
+        """Bytes and media type of a row's picture of at most ``side`` pixels, or None if none."""
 
     def problem(self, row: int) -> str:
-        """Why there is none."""
+        """Explain in a sentence why a row has no picture."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class PixelPictures:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
-        _pillow()
+        _import_pillow()
         height, width = self.shape
         if height * width != self.X.shape[1]:
             raise InputError(
@@ -139,20 +138,21 @@ class PixelPictures:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
+        """Smallest and largest value of X, drawn white and black."""
         return float(self.X.min()), float(self.X.max())
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a picture of at most so many pixels."""
+        """Bytes and media type of a row's picture, its longer side at most ``side`` pixels."""
         low, high = self._range
         grey = (self.X[row].reshape(self.shape) - low) / ((high - low) or 1.0)
-        picture = _pillow().fromarray((255 * (1 - grey)).round().astype(np.uint8))
+        picture = _import_pillow().fromarray((255 * (1 - grey)).round().astype(np.uint8))
         times = side // max(self.shape)
         if times > 1:  # each pixel a square, not blurred
             picture = picture.resize((times * picture.width, times * picture.height), 0)
-        return _encoded(picture, "PNG")
+        return _encode(picture, "PNG")
 
     def problem(self, row: int) -> str:
-        """Why there is none, which never is so."""
+        """Return a sentence that no page shows, since every row has a picture."""
         return "There is no picture."
 
 
@@ -163,7 +163,7 @@ class FilePictures:
     Parameters
     ----------
     names : sequence of str or None
-        Of each row's file, relative to the folder.
+        Name of each row's file, relative to the folder; None if a row has no picture.
     folder : path
         No file outside it is ever read, whatever names and links say.
     """
@@ -172,29 +172,29 @@ class FilePictures:
     folder: StrPath
 
     def __post_init__(self) -> None:
-        _pillow()
+        _import_pillow()
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a picture of at most so many pixels.
+        """Bytes and media type of a row's picture, its longer side at most ``side`` pixels.
 
         None if the file is missing, broken or too large to open.
         """
-        path = self._path(self.names[row])
-        return None if path is None else self._opened(path, side)[0]
+        path = self._find_file(self.names[row])
+        return None if path is None else self._open(path, side)[0]
 
     def problem(self, row: int) -> str:
-        """Why there is none, in a sentence."""
+        """Explain in a sentence why a row has no picture; empty if it has one."""
         name = self.names[row]
         if not isinstance(name, str) or not name:
             return "This record names no picture."
-        path = self._path(name)
+        path = self._find_file(name)
         if path is None:
             return f"The picture {name[:100]} is not there."
-        return self._opened(path, LONGEST_SIDE)[1]
+        return self._open(path, LONGEST_SIDE)[1]
 
-    def _opened(self, path: Path, side: int) -> tuple[Image | None, str]:
-        """A picture, or None and the reason."""
-        pillow = _pillow()
+    def _open(self, path: Path, side: int) -> tuple[Image | None, str]:
+        """Read a file and shrink its picture; None and a sentence of explanation if that fails."""
+        pillow = _import_pillow()
         broken = (OSError, ValueError, SyntaxError, EOFError)
         try:
             with mute_third_party():  # Pillow warns of many pixels, which are counted below
@@ -206,14 +206,14 @@ class FilePictures:
                 if not fitting:
                     return None, f"The picture {path.name} is too large to open: {size} pixels."
                 kind = "JPEG" if side > LONGEST_SIDE and picture.format in _LOSSY else "PNG"
-                return _shrunk(picture, max(fitting), kind), ""
+                return _shrink(picture, max(fitting), kind), ""
         except pillow.DecompressionBombError:  # at the sight of its header
             return None, f"The picture {path.name} is too large to open: it has too many pixels."
         except (*broken, Warning):  # a warning if the program has made errors of them
             return None, f"The picture {path.name} cannot be read: it is broken, or no picture."
 
-    def _path(self, name: Any) -> Path | None:
-        """The file, if there is one inside the folder."""
+    def _find_file(self, name: Any) -> Path | None:
+        """Path of a file by its name; None if it is missing or outside the folder."""
         if not isinstance(name, str) or not name or "\0" in name:
             return None
         folder = Path(os.path.realpath(self.folder))
@@ -225,37 +225,40 @@ class FilePictures:
 
 
 def _has_alpha(picture: Any) -> bool:
+    """Whether a Pillow picture has transparent pixels."""
     return "A" in picture.getbands() or "transparency" in picture.info
 
 
-def _shrunk(picture: Any, side: int, kind: str) -> Image:
-    """A picture as large as wanted at most, upright."""
+def _shrink(picture: Any, side: int, kind: str) -> Image:
+    """Turn a picture upright, shrink it to ``side`` pixels, and encode it as PNG or JPEG."""
     from PIL import ImageOps
 
     picture.thumbnail((side, side))
     upright = ImageOps.exif_transpose(picture)
     if upright.mode in _DEEP:
-        upright = _in_greys(upright)
+        upright = _convert_to_grey(upright)
     if _has_alpha(upright):
-        return _encoded(upright.convert("RGBA"), "PNG")
-    return _encoded(upright.convert("RGB"), kind)
+        return _encode(upright.convert("RGBA"), "PNG")
+    return _encode(upright.convert("RGB"), kind)
 
 
-def _in_greys(picture: Any) -> Any:
-    """Numbers from the least to the most as 256 greys, which Pillow would cut off at 255."""
+def _convert_to_grey(picture: Any) -> Any:
+    """Scale a picture of numbers to 256 greys; Pillow itself would cut them off at 255."""
     numbers = np.nan_to_num(np.asarray(picture, dtype=np.float64))
     low, high = numbers.min(), numbers.max()
     greys = 255 * (numbers - low) / ((high - low) or 1.0)
-    return _pillow().fromarray(greys.round().astype(np.uint8))
+    return _import_pillow().fromarray(greys.round().astype(np.uint8))
 
 
-def _encoded(picture: Any, kind: str) -> Image:
+def _encode(picture: Any, kind: str) -> Image:
+    """Encode a Pillow picture as PNG or JPEG; returns bytes and media type."""
     content = io.BytesIO()
     picture.save(content, kind, **({"quality": 90} if kind == "JPEG" else {}))
     return content.getvalue(), f"image/{kind.lower()}"
 
 
-def _pillow() -> Any:
+def _import_pillow() -> Any:
+    """Import ``PIL.Image``, or raise an error that says how to install it."""
     with explain_missing_package("thumbnails need Pillow", "studio"):
         import PIL.Image
     return PIL.Image
@@ -269,16 +272,16 @@ _MOST_THREADS = 4
 
 @dataclass(frozen=True)
 class PictureFolder:
-    """Pictures that can be read, by their names.
+    """Pictures of a folder as rows of numbers.
 
     Attributes
     ----------
     names : list of str
-        In the folder, with / between the parts, in alphabetical order.
+        Paths below the folder, with / between the parts, in alphabetical order.
     X : float32 ndarray of shape (n, 256)
         Greys from 0 (black) to 1 of 16 × 16 pixels, whatever the shape of a picture is.
     problems : dict
-        Why other pictures could not be read, by their names.
+        From names of pictures that could not be read to a sentence that says why.
     """
 
     names: list[str]
@@ -287,15 +290,15 @@ class PictureFolder:
 
 
 def holds_pictures(folder: Path) -> bool:
-    """Whether this is a folder that has pictures in it, and no tables."""
-    files = list(_files(folder))
+    """Whether there is a picture, and no Parquet file, anywhere below a folder."""
+    files = list(_list_files(folder))
     return any(_is_picture(name) for name in files) and not any(
         name.lower().endswith(".parquet") for name in files
     )
 
 
 def read_pictures(folder: Path) -> PictureFolder:
-    """All pictures of a folder and of those in it.
+    """Read all pictures below a folder as rows of 16 × 16 grey values.
 
     Examples
     --------
@@ -312,17 +315,18 @@ def read_pictures(folder: Path) -> PictureFolder:
     >>> found.problems
     {'b.png': 'The picture b.png cannot be read: it is broken, or no picture.'}
     """
-    names = sorted(name for name in _files(folder) if _is_picture(name))
+    names = sorted(name for name in _list_files(folder) if _is_picture(name))
     pictures = FilePictures(names, folder)
     with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
-        greys = list(pool.map(lambda row: _greys(pictures, row), range(len(names))))
+        greys = list(pool.map(lambda row: _read_greys(pictures, row), range(len(names))))
     read = [row for row, found in enumerate(greys) if found is not None]
     X = np.array([greys[row] for row in read], dtype=np.float32).reshape(len(read), SIDE * SIDE)
     problems = {name: pictures.problem(row) for row, name in enumerate(names) if greys[row] is None}
     return PictureFolder([names[row] for row in read], X, problems)
 
 
-def _greys(pictures: FilePictures, row: int) -> Floats | None:
+def _read_greys(pictures: FilePictures, row: int) -> Floats | None:
+    """Read a picture as 256 grey values from 0 to 1; None if it cannot be read."""
     from PIL import Image
 
     found = pictures.image(row)
@@ -335,8 +339,8 @@ def _greys(pictures: FilePictures, row: int) -> Floats | None:
     return np.asarray(grey, dtype=np.float32).ravel() / 255
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Names of all files below a folder, without hidden ones."""
+def _list_files(folder: Path) -> Iterator[str]:
+    """Iterate over the paths of all files below a folder, relative to it, without hidden ones."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in files:
@@ -345,4 +349,5 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _is_picture(name: str) -> bool:
+    """Whether a file's name ends like a picture's."""
     return name.lower().endswith(ENDINGS)

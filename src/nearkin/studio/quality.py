@@ -1,4 +1,4 @@
-"""How good the metric is on answers that it has not seen."""
+"""Quality of the metric on held-out answers, doubtful rows, and the course of quality."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
@@ -46,28 +45,29 @@ _MOST_PEOPLE = 4
 
 @dataclass(frozen=True)
 class HeldOutRanks:
-    """Ranks of pairs among random ones, under metrics that were not told of them.
+    """Ranks of answered pairs' distances among those of random pairs, under held-out metrics.
 
     Attributes
     ----------
     links : int ndarray of shape (k, 2)
         Must-links, then cannot-links.
     same : bool ndarray of shape (k,)
+        Whether each is a must-link.
     strict, plain : ndarray of shape (k,)
-        Under a metric that knows nothing of either row, and under the Euclidean one; NaN where no
-        metric is so.
+        Ranks under metrics learned without either row, and under the Euclidean metric; NaN where
+        no metric was learned without both.
     loose : ndarray of shape (k,)
-        Under metrics that know nothing of one row at least; NaN where there are none.
+        Mean ranks under metrics learned without one row at least; NaN where there are none.
     called_same : bool ndarray of shape (k,)
-        Which are within the threshold of the metric that knows nothing of either row.
+        Whether the distance is within the threshold of a metric learned without either row.
     fair : bool ndarray of shape (k,)
-        Which are of rows that came up by chance.
-    seen : ndarray of shape (k,)
-        Ranks under the metric that was told of all of them.
+        Whether both rows came up by chance.
     points : int ndarray of shape (p,)
-        Rows that something is known of.
-    placed : Placed
-        Whether each of these is in its group.
+        Rows of the answered pairs.
+    placed : Membership
+        Chances that each of these is in its group.
+    seen : ndarray of shape (k,)
+        Ranks under the metric that was learned from all pairs.
     """
 
     links: Ints
@@ -83,7 +83,7 @@ class HeldOutRanks:
 
     @property
     def judged(self) -> Mask:
-        """Pairs that quality is measured on."""
+        """Whether each pair is one that quality is measured on, shape (k,)."""
         return ~np.isnan(self.strict) & self.fair
 
 
@@ -96,25 +96,23 @@ def held_out_ranks(
     placed_by: Mapping[int, str] | None = None,
     before_each_fit: Callable[[], object] = lambda: None,
 ) -> HeldOutRanks:
-    """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
+    """Rank pairs by cross-validation: hold out the rows of each fold of pairs, learn from the rest.
 
-    Must-links are transitive, so pairs that are held out may follow from others unless nothing is
-    known of their points (:func:`nearkin.scores.held_out.make_pair_folds`). Every part is learned
-    in the space that the metric has already, which takes milliseconds.
+    Must-links are transitive, so pairs may follow from others unless all pairs of their rows are
+    held out (:func:`nearkin.scores.held_out.make_pair_folds`). Every fold is learned in the space
+    of the metric, which takes milliseconds.
 
     Parameters
     ----------
-    learned : TaughtMetric
     X : ndarray of shape (n, d)
     told : Pairs
-        What was answered and what follows.
-    seed : int
+        Answered pairs and those that follow.
     sought : int ndarray, optional
-        Rows that were looked for, because they are far from others or near: not a fair test.
+        Rows that were chosen because they are far from others or near: they are no fair test.
     placed_by : mapping, optional
-        Of rows to who has said which group they are in.
+        From rows to the name of the person who put them in their group.
     before_each_fit : callable, optional
-        May wait for what is more urgent.
+        Called before each fit; may wait for more urgent work.
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
@@ -124,7 +122,7 @@ def held_out_ranks(
     total, count = np.zeros(len(links)), np.zeros(len(links))
     held, n_held = np.zeros(len(links)), np.zeros(len(links))
     called_same = np.zeros(len(links), dtype=bool)
-    places = _Places(told, placed_by or {})
+    group_distances = _GroupDistances(told, placed_by or {})
     for _ in range(_MOST_DEALS):
         for learn, judge in make_pair_folds(told, N_FOLDS, rng, unseen="both"):
             before_each_fit()
@@ -134,7 +132,7 @@ def held_out_ranks(
                     view = learned.step.view.seen_by(metric)
             except (ValueError, np.linalg.LinAlgError):
                 continue  # the learner can make nothing of this part
-            places.see(view, told.subset(learn))
+            group_distances.see(view, told.subset(learn))
             learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
             others = np.flatnonzero(~learn)
             rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
@@ -151,12 +149,12 @@ def held_out_ranks(
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, rank_among(linked_distances(X, links), among))
     seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
-    where = places.points, places.chances()
+    where = group_distances.points, group_distances.chances()
     return HeldOutRanks(links, same, strict, plain, loose, called_same, fair, *where, seen)
 
 
-class _Places:
-    """How far rows are from groups, by metrics that know nothing of these rows."""
+class _GroupDistances:
+    """Distances of rows from groups, under metrics that were learned without these rows."""
 
     def __init__(self, told: Pairs, placed_by: Mapping[int, str]) -> None:
         groups = told.groups
@@ -168,7 +166,7 @@ class _Places:
         self._few = 0 < len(self.points) <= _MOST_PLACED
 
     def see(self, view: RowsView, learned: Pairs) -> None:
-        """Look at rows that pairs which were learned from do not name."""
+        """Measure the rows that are in none of the pairs that the view was learned from."""
         out = np.flatnonzero(~np.isin(self.points, learned.points))
         if not len(out) or not self._few:
             return
@@ -178,7 +176,7 @@ class _Places:
         self._distance[out] = found / (scale or 1.0)
 
     def chances(self) -> Membership:
-        """Whether each row is in its group."""
+        """Estimate the chances that each row is in its group; NaN for groups of one row."""
         alone = np.bincount(self._group, minlength=1)[self._group] == 1
         distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
         distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
@@ -186,18 +184,18 @@ class _Places:
         return Membership(*(np.where(alone, np.nan, one) for one in found))
 
 
-def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
-    """Pair AUC beside that of the Euclidean distance, as plain numbers and a sentence.
+def describe_quality(held_out: HeldOutRanks) -> dict[str, Any]:
+    """Compare the metric's pair AUC with the Euclidean one, as plain numbers and a sentence.
 
-    ``error`` is the standard error of the difference: groups of points are left out in turn, since
-    pairs that share a point are not independent. ``figures`` has pair AUC of both, precision,
-    recall and F1 of calling two rows the same, each with the ends of its 90 % interval, as if same
-    and different were equally frequent. ``n_records`` is how many rows it goes by. There are no
-    figures where there is too little to go by.
+    ``error`` is the standard error of the difference: groups of rows are left out in turn, since
+    pairs that share a row are not independent. ``figures`` has both pair AUC, and precision,
+    recall and F1 of the verdict "same", each with the ends of its 90 % interval, as if same and
+    different were equally frequent. ``n_records`` is the number of rows of the judged pairs. With
+    too few pairs ``enough`` is False, and there are no figures.
     """
-    judged = trial.judged
-    rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
-    links = trial.links[judged]
+    judged = held_out.judged
+    rank, plain, same = held_out.strict[judged], held_out.plain[judged], held_out.same[judged]
+    links = held_out.links[judged]
     n_records = len(np.unique(links))
     if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
         return {
@@ -208,9 +206,9 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
             "figures": {},
             "enough": False,
             "said": "There are not enough answers yet to tell how good the metric is: "
-            f"{_why(same)}.",
+            f"{_explain_lack(same)}.",
         }
-    figures = _figures(trial)
+    figures = _estimate_figures(held_out)
     (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
     error = _error_of_gain(rank, plain, same, links)
     gain = auc - euclidean
@@ -228,8 +226,8 @@ def describe_quality(trial: HeldOutRanks) -> dict[str, Any]:
         "figures": figures,
         "enough": True,
         "said": f"By answers about {n_records} records that it has not seen, the metric is "
-        f"{verdict}: pair AUC {auc:.3f} ({_between(ends)}) against {euclidean:.3f} "
-        f"({_between(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
+        f"{verdict}: pair AUC {auc:.3f} ({_format_interval(ends)}) against {euclidean:.3f} "
+        f"({_format_interval(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
     }
 
 
@@ -239,23 +237,22 @@ def outlook_of_answers(
     n_answers: int,
     before_each_fit: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """What the next ten answers are expected to gain, as plain values.
+    """Estimate what the next ten answers will gain, as plain values.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     pairs : Pairs
-        What was answered.
+        The answered pairs.
     n_answers : int
-        To how many questions: one answer may speak of several pairs.
+        Number of answers, each of which may speak of several pairs.
     before_each_fit : callable, optional
-        May wait for what is more urgent.
+        Called before each fit; may wait for more urgent work.
 
     Returns
     -------
     dict
-        ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None where it is too
-        early to tell.
+        ``said``, a sentence; ``gain``, ``low`` and ``high`` in pair AUC, None with too few answers.
     """
     seen = predict_outlook(X, pairs, before_each_fit)
     n_more = STEP * max(len(pairs) / n_answers, 1.0) if n_answers else STEP
@@ -264,45 +261,49 @@ def outlook_of_answers(
     return {"said": describe_outlook(seen, n_more), "gain": value, "low": low, "high": high}
 
 
-def _between(ends: list[float]) -> str:
+def _format_interval(ends: list[float]) -> str:
+    """Format the two ends of an interval with three digits."""
     low, high = ends
     return f"{low:.3f} to {high:.3f}"
 
 
-def _why(same: Mask) -> str:
-    """What there is too little of."""
+def _explain_lack(same: Mask) -> str:
+    """Say which held-out pairs there are too few of; ``same`` marks must-links among them."""
     if len(same) >= LEAST_PAIRS:
         kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
         return f"too few of the records that can be held out are {kind}"
     return "too few records can be held out"
 
 
-def ranks_of(trial: HeldOutRanks, pairs: Pairs) -> Floats:
-    """Ranks of pairs under metrics that know nothing of one row at least; NaN without any."""
+def ranks_of(held_out: HeldOutRanks, pairs: Pairs) -> Floats:
+    """Look up the mean ranks of pairs under metrics learned without one row at least.
+
+    Returns an array of shape (k,), must-links first; NaN for pairs that have no such rank.
+    """
     n_must = len(pairs.must_link)
     answered = np.concatenate([pairs.must_link, pairs.cannot_link])
     rank = np.full(len(answered), np.nan)
     for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
-        of_kind = np.flatnonzero(trial.same == kind)
-        keys = keys_of(trial.links[of_kind])  # sorted, as Pairs are
+        of_kind = np.flatnonzero(held_out.same == kind)
+        keys = keys_of(held_out.links[of_kind])  # sorted, as Pairs are
         if len(keys):
             wanted = keys_of(answered[part])
             place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = trial.loose[of_kind[place]]
+            found = held_out.loose[of_kind[place]]
             rank[part] = np.where(keys[place] == wanted, found, np.nan)
     return rank
 
 
-def _figures(trial: HeldOutRanks) -> dict[str, list[float]]:
-    """Value and interval of each figure."""
-    judged = trial.judged
-    same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
+def _estimate_figures(held_out: HeldOutRanks) -> dict[str, list[float]]:
+    """Estimate pair AUC, precision, recall and F1: value, low and high end of each by name."""
+    judged = held_out.judged
+    same, links, weight = held_out.same[judged], held_out.links[judged], np.ones(int(judged.sum()))
     # The metric has learned from more than those that are judged, and is not far from between.
     by_rank = estimates_of(
-        trial.strict[judged], same, weight, links, 1.0, 0.5, seen=trial.seen[judged]
+        held_out.strict[judged], same, weight, links, 1.0, 0.5, seen=held_out.seen[judged]
     )
-    by_plain = estimates_of(trial.plain[judged], same, weight, links, 1.0, 0.5)
-    apart = np.where(trial.called_same[judged], 0.0, 1.0)
+    by_plain = estimates_of(held_out.plain[judged], same, weight, links, 1.0, 0.5)
+    apart = np.where(held_out.called_same[judged], 0.0, 1.0)
     by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
     found = {"auc": by_rank.auc, "euclidean_auc": by_plain.auc}
     found |= {name: getattr(by_verdict, name) for name in ("precision", "recall", "f1")}
@@ -310,7 +311,7 @@ def _figures(trial: HeldOutRanks) -> dict[str, list[float]]:
 
 
 def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> float:
-    """Standard error of the difference of two AUC, by leaving out groups of points in turn."""
+    """Standard error of the difference of two AUC, by a jackknife over groups of rows."""
     points, ends = np.unique(links, return_inverse=True)
     n_groups = min(_GROUPS, len(points))
     group = (np.random.RandomState(0).permutation(len(points)) % n_groups)[ends].reshape(-1, 2)
@@ -328,7 +329,7 @@ def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> floa
 def _ranks(
     view: RowsView, links: Ints, random_links: Ints, threshold: float
 ) -> tuple[Floats, Mask]:
-    """Ranks of pairs among random ones, and which are within a threshold."""
+    """Rank pairs' distances among those of random pairs, and say which are within a threshold."""
     both = np.concatenate([links, random_links])
     rows, place = np.unique(both, return_inverse=True)
     distances = linked_distances(view.embedding(rows), place.reshape(both.shape))
@@ -346,20 +347,18 @@ _BLOCK = 16_384
 
 
 @one_blas_thread()
-def doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> NDArray[np.bool_] | None:
-    """Rows of which it is unsure whether they are the same as most of their ten neighbours.
+def find_doubtful_rows(learned: TaughtMetric, n_rows: int, seed: int = 0) -> Mask | None:
+    """Mark rows whose median chance to be the same as their ten neighbours is 0.2 to 0.8.
 
     Parameters
     ----------
-    learned : TaughtMetric
-    n_rows : int
     seed : int
-        Of more than 20 000 rows, neighbours are looked for among 2000.
+        Seed of the sample of 2000 rows that neighbours are searched in beyond 20 000 rows.
 
     Returns
     -------
     bool ndarray of shape (n_rows,) or None
-        None as long as nothing is learned, so that nobody can tell.
+        None as long as nothing is learned.
     """
     if learned.metric is None or not len(learned.step.told):
         return None
@@ -385,25 +384,26 @@ _MOST_POINTS = 300
 
 
 class QualityHistory:
-    """How good the metric was after each number of answers; what was undone has no point."""
+    """Quality of the metric after each number of answers, without undone answers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._points: dict[int, dict[str, float]] = {}
 
     def add(self, n_answers: int, quality: Mapping[str, Any]) -> None:
-        """Keep what was found after so many answers, and nothing of more answers."""
+        """Add the quality after n answers, and drop points of more answers, which are undone."""
         with self._lock:
             self._points = {n: one for n, one in self._points.items() if n < n_answers}
             self._keep(n_answers, quality)
 
     def fill(self, n_answers: int, quality: Mapping[str, Any]) -> None:
-        """Keep what was found again, unless something is known of so many answers, or of fewer."""
+        """Add a point recomputed from the journal, if it lies before the last and has none yet."""
         with self._lock:
             if self._points and n_answers < max(self._points) and n_answers not in self._points:
                 self._keep(n_answers, quality)
 
     def _keep(self, n_answers: int, quality: Mapping[str, Any]) -> None:
+        """Store both pair AUC with intervals as a point, if there were enough pairs."""
         figures = quality["figures"]
         if quality["enough"]:
             auc, low, high = figures["auc"]
@@ -418,12 +418,12 @@ class QualityHistory:
                 "euclidean_high": euclidean_high,
             }
 
-    def listed(self) -> list[dict[str, float]]:
-        """The points in the order of answers; of many, the last."""
+    def list_points(self) -> list[dict[str, float]]:
+        """List the last 300 points in the order of answers."""
         with self._lock:
             return [self._points[n] for n in sorted(self._points)][-_MOST_POINTS:]
 
     def missing(self, n_entries: int) -> list[int]:
-        """After how many of so many entries points are to be found again, the last first."""
+        """Numbers of entries, evenly spaced, after which to recompute quality, largest first."""
         wanted = np.linspace(0, n_entries, _FOUND_AGAIN + 1)[1:-1].astype(int)
         return sorted({int(n) for n in wanted if n > 0}, reverse=True)

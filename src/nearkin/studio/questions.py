@@ -1,4 +1,4 @@
-"""The next questions, by the rows as the metric sees them."""
+"""Which pairs, and which rows beside groups, to ask about next."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LOOKED_AT = 20
 
 
 def strategies_by_goal(strategy: str) -> dict[str, str]:
-    """What questions may be for, ``"distance"`` or ``"clusters"``, and how they are chosen then."""
+    """Map each goal, ``"distance"`` or ``"clusters"``, to ``strategy`` or else its usual one."""
     find_strategy(strategy)
     found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
     if _FOR_GROUPS in STRATEGIES:
@@ -65,23 +65,26 @@ def strategies_by_goal(strategy: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WhichAsked:
-    """Which of some rows, of groups that differ, a row is like.
+    """The question which of some rows, each of another group, a row is like.
 
     Attributes
     ----------
     row : int
     shown : int ndarray of shape (k,)
-        If there is but one, it is asked of the two whether they are the same.
+        Rows to choose from; with one alone, the question is whether the two are the same.
     sought : bool
-        Whether the row was looked for: it is no fair test then.
+        Whether the row was chosen for what it teaches; rows drawn at random are fair tests.
     """
 
     row: int
     shown: Ints
     sought: bool
 
-    def open_part(self, known: Knowledge) -> Ints:
-        """Those of the rows shown that it may still be like; none if it has found its group."""
+    def find_open_rows(self, known: Knowledge) -> Ints:
+        """Return the rows shown whose relation to the row is unknown.
+
+        None are returned if the row's group is known, or if two rows shown may be of one group.
+        """
         groups = known.pairs.groups
         links = np.column_stack([np.full(len(self.shown), self.row), self.shown])
         apart, _ = list_pairs_within(
@@ -91,9 +94,9 @@ class WhichAsked:
             return self.shown[:0]
         return np.asarray(self.shown[known.are_open(links)])
 
-    def described(self, known: Knowledge) -> dict[str, Any] | None:
-        """Plain values, groups in the order of their numbers; None if it is not open any more."""
-        shown = self.open_part(known).tolist()
+    def describe(self, known: Knowledge) -> dict[str, Any] | None:
+        """Return the question as plain values, groups by their numbers; None if it is answered."""
+        shown = self.find_open_rows(known).tolist()
         if len(shown) == 1:  # a pair, of rows of any group or none
             return {"left": self.row, "rows": shown, "groups": [], "origin": self._origin}
         of_row = [(known.groups.of(row), row) for row in shown]
@@ -110,6 +113,7 @@ class WhichAsked:
 
     @property
     def _origin(self) -> str:
+        """Where the answer comes from, for the journal."""
         return "sought" if self.sought else "question"
 
 
@@ -120,9 +124,9 @@ class NextQuestions:
     Attributes
     ----------
     pairs : int ndarray of shape (k, 2)
-        Whether these are the same.
+        Pairs to ask about.
     which : tuple of WhichAsked
-        In place of pairs, where that tells more.
+        Rows to compare with several groups, in place of pairs where that tells more.
     check : int ndarray of shape (0 or 1, 2)
         A pair that follows from answers, asked to see whether these are right.
     """
@@ -133,21 +137,23 @@ class NextQuestions:
 
     @classmethod
     def none(cls) -> NextQuestions:
-        """Nothing to ask."""
+        """Return a value without questions."""
         nothing = np.empty((0, 2), dtype=np.int64)
         return cls(nothing, (), nothing)
 
     def state(self, known: Knowledge) -> dict[str, Any]:
-        """Those that are next by what is known, as plain values."""
-        told = (which.described(known) for which in self.which)
+        """Return the next open question of each kind as plain values; None where there is none."""
+        told = (which.describe(known) for which in self.which)
         return {
             "question": known.first_open(self.pairs),
             "which": next((one for one in told if one is not None), None),
-            "check": _first(self.check[_follow(known, self.check)]) if _is_due(known) else None,
+            "check": _first_pair(self.check[_are_implied(known, self.check)])
+            if _is_due(known)
+            else None,
         }
 
 
-def next_questions(
+def choose_questions(
     known: Knowledge,
     learned: TaughtMetric,
     n: int = N_QUESTIONS,
@@ -156,7 +162,7 @@ def next_questions(
     most_shown: int = 9,
     seed: int = 0,
 ) -> NextQuestions:
-    """What to ask next: the answers would teach most.
+    """Choose the n questions whose answers would teach the metric most.
 
     Pairs are chosen as by :func:`nearkin.suggest_pairs`, in the learned coordinates that are there
     already. The same knowledge gives the same questions.
@@ -164,39 +170,38 @@ def next_questions(
     Parameters
     ----------
     known : Knowledge
-        Neither what is known is asked nor what follows, nor what someone was unsure of; but now and
-        then what follows, as a check.
-    learned : TaughtMetric
+        Pairs that are answered, implied or "unsure" are not asked, but for an implied one now and
+        then as a check.
     n : int
-        There may be fewer, or none, where there are no more open questions.
-    strategy : str
+        Questions at most; there are fewer if fewer are open.
     most_shown : int
-        Groups beside a row.
-    seed : int
+        Groups that are shown beside a row at most.
     """
     rng = np.random.RandomState(seed)
     rows = draw_candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
     scene = make_scene(Z, learned.threshold, rows, known.pairs, known.unsure)
     found = pick_questions(scene, find_strategy(strategy), n, rng)
-    which = list(_whiches(scene, rows, known, _TURNS.get(strategy, ()), n, most_shown, rng))
+    which = list(
+        _choose_which_questions(scene, rows, known, _TURNS.get(strategy, ()), n, most_shown, rng)
+    )
     at = max(0, _LONGEST_RUN - known.counts.run)
     if at <= _SOON:
-        likely = _likely(scene, most_shown, rng)
+        likely = _find_likely(scene, most_shown, rng)
         pairs = [[one.row, one.shown[0]] for one in likely]
         found = np.concatenate([found[:at], np.array(pairs).reshape(-1, 2), found[at:]])[:n]
         placed = [WhichAsked(int(rows[one.row]), rows[one.shown], sought=True) for one in likely]
         which[at:at] = placed if which else []
-    return NextQuestions(np.asarray(rows[found]), tuple(which), _check(known, learned, rng))
+    return NextQuestions(np.asarray(rows[found]), tuple(which), _choose_check(known, learned, rng))
 
 
 def _is_due(known: Knowledge) -> bool:
-    """Whether it is time to check answers."""
+    """Whether the next question is to be a check of answers."""
     return (known.n_steps + 1) % CHECK_EVERY == 0
 
 
-def _likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[WhichQuestion]:
-    """A row that is likely like one of the groups, or else two rows that are likely the same."""
+def _find_likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[WhichQuestion]:
+    """Find a question about a row's likely group, or else a pair that is likely the same."""
     near = pick_which_questions(scene, 1, rng, "near", most_shown)
     if near and np.linalg.norm(scene.Z[near[0].row] - scene.Z[near[0].shown[0]]) < scene.threshold:
         return near
@@ -204,7 +209,7 @@ def _likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[W
     return [WhichQuestion(int(i), np.array([j]), 1.0, 1.0) for i, j in pairs.tolist()]
 
 
-def _whiches(
+def _choose_which_questions(
     scene: Scene,
     rows: Ints,
     known: Knowledge,
@@ -213,7 +218,10 @@ def _whiches(
     most_shown: int,
     rng: np.random.RandomState,
 ) -> Iterator[WhichAsked]:
-    """Rows in turn, each once."""
+    """Choose n rows to compare with groups, by the strategies of ``turns`` in turn, each row once.
+
+    ``rows`` are the row numbers of the scene's points.
+    """
     order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
     lists = {
         choose: iter(pick_which_questions(scene, n, rng, choose, most_shown))
@@ -225,23 +233,26 @@ def _whiches(
         if which is not None:
             asked.add(which.row)
             sought = choose != "random"
-            yield WhichAsked(int(rows[which.row]), rows[_worth_showing(which)], sought)
+            yield WhichAsked(int(rows[which.row]), rows[_choose_shown(which)], sought)
 
 
-def _worth_showing(which: WhichQuestion) -> Ints:
-    """All groups, or the likeliest alone if the others add next to nothing."""
+def _choose_shown(which: WhichQuestion) -> Ints:
+    """Return the rows to show, or the likeliest alone if the others add next to no information."""
     return which.shown if which.information > _WORTH * which.plain else which.shown[:1]
 
 
-def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
-    """A pair that follows, the least likely of some by its distance, if it is soon time for one."""
+def _choose_check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
+    """Choose an implied pair as a check, the least likely of a sample by its distance.
+
+    Returns an array of shape (1, 2), or (0, 2) if no check is due soon or no pair is implied.
+    """
     groups, none = known.pairs.groups, np.empty((0, 2), dtype=np.int64)
     soon = (known.n_steps + _AHEAD) % CHECK_EVERY < _AHEAD
     if not soon or known.n_conflicts or not len(groups.points):
         return none
     drawn = rng.choice(groups.points, size=(_LOOKED_AT * 50, 2))
     drawn = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
-    drawn = drawn[_follow(known, drawn)]
+    drawn = drawn[_are_implied(known, drawn)]
     alike = groups.alike(drawn)
     # Pairs that are to be the same and lie far apart, and others that lie close together, in turn.
     turn = (known.n_steps + _AHEAD) // CHECK_EVERY
@@ -254,14 +265,15 @@ def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) 
     return np.asarray(some[[distance.argmax() if same else distance.argmin()]])
 
 
-def _follow(known: Knowledge, links: Ints) -> Any:
-    """Whether pairs follow from answers without having been answered."""
+def _are_implied(known: Knowledge, links: Ints) -> Any:
+    """Whether each pair follows from answers without having been answered itself."""
     pairs = known.pairs
     said = np.concatenate([pairs.must_link, pairs.cannot_link, known.unsure])
     return pairs.groups.tell(links) & ~np.isin(keys_of(links), keys_of(said))
 
 
-def _first(links: Ints) -> dict[str, int] | None:
+def _first_pair(links: Ints) -> dict[str, int] | None:
+    """Return the first pair as plain values, or None if there is none."""
     return {"left": int(links[0, 0]), "right": int(links[0, 1])} if len(links) else None
 
 
@@ -281,20 +293,19 @@ MOST_PICTURES, MOST_TEXTS = 9, 5
 
 
 class QuestionChooser:
-    """The next questions of a lesson, and what they are for.
+    """Chooses the next questions of a lesson for a goal: distances or clusters.
 
     Parameters
     ----------
     strategy : str
-        How questions are chosen.
-    seed : int
+        Name of the strategy by which questions are chosen at first.
     most_shown : int
-        Groups beside a row.
+        Groups that are shown beside a row at most.
 
     Attributes
     ----------
     goals : dict
-        What questions may be for, and how they are chosen then.
+        Strategy of each goal, see :func:`strategies_by_goal`.
     """
 
     def __init__(self, strategy: str, seed: int, most_shown: int) -> None:
@@ -305,13 +316,13 @@ class QuestionChooser:
 
     @property
     def strategy(self) -> str:
-        """How questions are chosen now."""
+        """Name of the strategy of the present goal."""
         return self.goals[self._goal]
 
     def choose(self, known: Knowledge, learned: TaughtMetric) -> list[dict[str, int]]:
-        """Choose the next questions, and give those about pairs, the best first."""
+        """Choose the next questions, and return those about pairs, the best first."""
         goal = self._goal
-        found = next_questions(
+        found = choose_questions(
             known,
             learned,
             strategy=self.goals[goal],
@@ -323,11 +334,11 @@ class QuestionChooser:
         return [{"left": i, "right": j} for i, j in found.pairs.tolist()]
 
     def state(self, known: Knowledge) -> dict[str, Any]:
-        """What is next, as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
+        """Next questions as plain values, see :meth:`nearkin.studio.lesson.Lesson.state`."""
         return self._next.state(known) | {"goal": self._goal}
 
     def aim(self, goal: str) -> None:
-        """Choose what questions are for, from the next choice on; there is none until then."""
+        """Set the goal of questions; there are no questions until the next choice."""
         if goal not in self.goals:
             raise InputError(f"goal must be one of {', '.join(self.goals)}, not {goal!r:.60}.")
         if goal != self._goal:
@@ -336,7 +347,10 @@ class QuestionChooser:
 
 
 def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, Any] | None:
-    """The question that an entry answers, if it is one beside groups that are still there."""
+    """Return the question which group a row belongs to that an entry answered.
+
+    None if the entry answered another kind of question, or if its groups are gone.
+    """
     if entry is None or entry["do"] != "which":
         return None
     n_rows = int(known.pairs.n_rows or 0)
@@ -350,6 +364,6 @@ def question_of(entry: Mapping[str, Any] | None, known: Knowledge) -> dict[str, 
 
 
 def check_origin(origin: str) -> None:
-    """Raise if nothing is answered in a place of that name."""
+    """Raise InputError if an answer's origin is none of ``ORIGINS``."""
     if origin not in ORIGINS:
         raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")

@@ -1,4 +1,4 @@
-"""What there is to look at: rows of numbers, and all that a person may want to see of them."""
+"""The studio's records: rows of numbers with ids, columns to show, pictures and identity."""
 
 from __future__ import annotations
 
@@ -63,14 +63,10 @@ _FEWEST_VALUES = 5
 
 
 class Fields:
-    """The fields of all records: columns first, then features, the same ones for every record.
+    """The fields that are shown of records: columns first, then features.
 
-    Features that are only numbered, such as those of vectors, are left out where there is anything
-    else to show.
-
-    Parameters
-    ----------
-    records : StudioRecords
+    Features without names, such as components of vectors, are left out if there is anything else
+    to show.
     """
 
     def __init__(self, records: StudioRecords) -> None:
@@ -79,12 +75,12 @@ class Fields:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of all fields, in their order."""
+        """Names of the fields of a record, at most 100, in their order."""
         return self.all_names[:MOST_FIELDS]
 
     @cached_property
     def _features(self) -> Mapping[str, int]:
-        """Features that people can read, and their numbers."""
+        """Features that people can read, by name, with their columns of X."""
         records = self._records
         seen = any(name not in records.hidden for name in records.columns)
         seen |= records.pictures is not None
@@ -96,43 +92,45 @@ class Fields:
 
     @cached_property
     def all_names(self) -> list[str]:
-        """Names of all columns and features that people can read, also where there are many."""
+        """Names of all columns and features that people can read, without a limit."""
         columns = [name for name in self._records.columns if name not in self._records.hidden]
         return [*columns, *(name for name in self._features if name not in columns)]
 
     def cell(self, name: str, row: int) -> Any:
-        """What is in a field of a row."""
+        """Value of a row in a field."""
         if name in self._records.columns:
             return self._records.columns[name][row]
         return self._records.X[row, self._features[name]].item()
 
-    def of(self, row: int, beside: int | None = None, whole: bool = False) -> list[dict[str, Any]]:
-        """The fields of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
+    def describe(
+        self, row: int, beside: int | None = None, whole: bool = False
+    ) -> list[dict[str, Any]]:
+        """Describe the fields of a row, see :meth:`nearkin.studio.records.StudioRecords.record`."""
         marked = {*self._records.columns, *self._records.compared}
         most = MOST_OF_ALL if whole else MOST_CHARACTERS
         found = []
         for name in self.names:
             here = self.cell(name, row)
             there = self.cell(name, beside) if beside is not None and name in marked else None
-            field = _field(name, here, there, most)
+            field = _describe_field(name, here, there, most)
             rank = self._rank(name, here)
             found.append(field if rank is None else field | {"rank": rank})
         return found
 
     def _rank(self, name: str, value: Any) -> float | None:
-        """Share of all rows below a number, those that have it counted half; None of all else."""
+        """Share of rows whose number is smaller, equal ones counted half; None if no number."""
         if not _is_number(value):
             return None
         if name not in self._ranked:
-            self._ranked[name] = self._sorted(name)
+            self._ranked[name] = self._sort_numbers(name)
         among = self._ranked[name]
         if among is None:
             return None
         below, with_equal = (np.searchsorted(among, value, side) for side in ("left", "right"))
         return round(float(below + with_equal) / 2 / len(among), 4)
 
-    def _sorted(self, name: str) -> Doubles | None:
-        """Numbers of a field, sorted; of more than 20 000 rows, so many. None if they are names."""
+    def _sort_numbers(self, name: str) -> Doubles | None:
+        """Sort the numbers of a field over at most 20 000 rows; None if they are names or kinds."""
         if recognise_id_name(name) is not None:
             return None
         rows = evenly_spaced(len(self._records), _MOST_RANKED).tolist()
@@ -143,11 +141,12 @@ class Fields:
         return np.sort(np.array(told, dtype=np.float64))
 
 
-def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
-    text = shown_text(value)
+def _describe_field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
+    """Describe a cell for the page, with the parts that differ from the cell ``beside``."""
+    text = format_cell(value)
     found: dict[str, Any] = {"name": name, "value": text[:most], "cut": len(text) > most}
     compared = min(most, MOST_MARKED)
-    text, rest, other = text[:compared], text[compared:most], shown_text(beside)[:compared]
+    text, rest, other = text[:compared], text[compared:most], format_cell(beside)[:compared]
     if text and other and fold_text(text) != fold_text(other):
         found["parts"] = split_marked(text, find_differences(text, other)[0])
         if rest:
@@ -157,30 +156,31 @@ def _field(name: str, value: Any, beside: Any, most: int) -> dict[str, Any]:
 
 
 def is_empty_cell(value: Any) -> bool:
-    """Whether a cell is empty."""
+    """Whether a cell is None or NaN."""
     return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
 
 
-def shown_text(value: Any) -> str:
-    """A cell as people read it; empty if it is."""
+def format_cell(value: Any) -> str:
+    """Format a cell for people; an empty text for an empty cell."""
     if is_empty_cell(value):
         return ""
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
-def in_file(value: Any) -> Any:
-    """A cell as it is written to a file: numbers with all their digits, else what people read."""
+def format_for_file(value: Any) -> Any:
+    """Format a cell for a file: numbers keep all digits, all else becomes text."""
     if is_empty_cell(value):
         return ""
     return value if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def in_short(values: Sequence[Any], row: int) -> str:
-    """The beginning of a row's cell."""
-    return shown_text(values[row])[:MOST_CHARACTERS]
+def shorten_cell(values: Sequence[Any], row: int) -> str:
+    """Format a row's cell, cut to 2000 characters."""
+    return format_cell(values[row])[:MOST_CHARACTERS]
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a cell is a finite number and no bool."""
     is_one = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return is_one and bool(np.isfinite(value))
 
@@ -195,18 +195,18 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class RecordIdentity:
-    """What tells the rows of some data apart.
+    """Ids and cells by which a journal recognises rows of data in whatever order.
 
     Attributes
     ----------
     kinds : mapping of str to str
-        Columns that have names, and what they hold, as :mod:`nearkin.tables.choice` has it.
+        Kind of each named column, as in :mod:`nearkin.tables.choice`.
     cells : callable
-        ``cells(names)`` gives columns for all rows, some rows at a time: mappings of names to
-        values. Without names: the one matrix that there is.
+        ``cells(names)`` yields blocks of rows: mappings from names of columns to values. Without
+        names it yields blocks of the matrix.
     n_rows : int
     id_name : str or None
-        The column of ids, if somebody has named one.
+        The column of ids that the user has named.
     given_ids : sequence or None
         Ids that are in no column.
     """
@@ -219,14 +219,14 @@ class RecordIdentity:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that say what a record is, rather than where it stands; none of a matrix."""
+        """Columns that describe records, without row counters; empty for a matrix."""
         found = [name for name in self.kinds if recognise_id_name(name) != COUNTS_ROWS]
         return found or list(self.kinds)
 
     def usual_ids(self) -> str | None:
-        """The column of ids that a new journal goes by, or None.
+        """Choose the column of ids that a new journal names records by, or None.
 
-        The one that was named, or else the only one that names rows and has no name twice.
+        It is the one that the user named, or else the only column of names that are all different.
         """
         if self.given_ids is not None:
             return GIVEN_IDS
@@ -239,18 +239,18 @@ class RecordIdentity:
         return named[0] if ids is not None and len(set(ids) - {None}) == self.n_rows else None
 
     def ids(self, name: str | None) -> list[str | None] | None:
-        """Ids by the name of their column as texts, None where there is none; None if it is gone.
+        """Return the ids of a column as texts, None for empty cells; None if there is no column.
 
         Whole numbers are the same id with and without a decimal point.
         """
         if name == GIVEN_IDS and self.given_ids is not None:
-            return [_id(one) for one in self.given_ids]
+            return [_format_id(one) for one in self.given_ids]
         if name is None or name not in self.kinds:
             return None
-        return [_id(one) for block in self.cells([name]) for one in block[name]]
+        return [_format_id(one) for block in self.cells([name]) for one in block[name]]
 
     def contents(self, names: Sequence[str]) -> list[str] | None:
-        """A digest of each row's cells in some columns; None if one of them is not here."""
+        """Compute a digest of each row's cells in some columns; None if one of them is missing."""
         if not set(names) <= set(self.kinds) or bool(names) != bool(self.columns):
             return None
         wanted = sorted(names)
@@ -265,19 +265,18 @@ def identity_of(
     ids: Sequence[Any] | str | None = None,
     matrix: NDArray[Any] | None = None,
 ) -> RecordIdentity:
-    """Identity of rows that are in memory.
+    """Make the identity of rows that are in memory.
 
     Parameters
     ----------
     columns : mapping
-        Cells by the names of columns; none beside a matrix.
+        Cells by the names of columns; empty with a matrix.
     kinds : mapping
-        What columns hold.
-    n_rows : int
+        Kinds of the columns.
     ids : sequence or str, optional
-        What rows are called, or the column that says so.
+        Ids of the rows, or the column of ids.
     matrix : ndarray of shape (n, d), optional
-        Of columns without names.
+        Data without names of columns.
 
     Examples
     --------
@@ -291,6 +290,7 @@ def identity_of(
     """
 
     def cells(names: Sequence[str]) -> Any:
+        """Yield blocks of rows of these columns."""
         for start in range(0, n_rows, _BLOCK):
             rows = slice(start, start + _BLOCK)
             if matrix is not None and not names:
@@ -304,25 +304,25 @@ def identity_of(
 
 
 def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str]:
-    """A digest of the cells of each row.
+    """Compute a digest of the cells of each row, as hexadecimal text.
 
     Parameters
     ----------
     columns : mapping
-        Values by names, equally many of each; or a matrix without any.
+        Columns of equal length by name, or a matrix under the name "".
     kinds : mapping
-        What they hold: numbers and vectors are the same whatever their type is.
+        Kinds of the columns: equal numbers have one digest, whatever their types are.
     """
     numbers, others = [], []
     for name in sorted(columns):
         kind = kinds.get(name, "vector")
         if kind in ("number", "boolean"):
-            numbers.append(_numbers(columns[name]))
+            numbers.append(_encode_numbers(columns[name]))
         elif kind == "vector":
-            others.append(_vectors(columns[name]))
+            others.append(_encode_vectors(columns[name]))
         else:
-            others.append([_text(one) for one in columns[name]])
-    parts = [_rows_of_bytes(np.column_stack(numbers))] if numbers else []
+            others.append([_encode_text(one) for one in columns[name]])
+    parts = [_split_rows(np.column_stack(numbers))] if numbers else []
     return [
         blake2b(b"\x1f".join(row), digest_size=_DIGEST_BYTES).hexdigest()
         for row in zip(*parts, *others, strict=True)
@@ -340,13 +340,13 @@ def have_same_cells(
     )
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of which none is there twice: those that were are numbered in their order.
+def make_distinct(names: Sequence[str]) -> list[str]:
+    """Make names distinct: the second and later of equal names get a number.
 
     Examples
     --------
-    >>> from nearkin.studio.records import told_apart
-    >>> told_apart(["a", "b", "a"])
+    >>> from nearkin.studio.records import make_distinct
+    >>> make_distinct(["a", "b", "a"])
     ['a', 'b', 'a#2']
     """
     seen: Counter[str] = Counter()
@@ -358,23 +358,25 @@ def told_apart(names: Sequence[str]) -> list[str]:
 
 
 def _is_missing(value: Any) -> bool:
+    """Whether a cell is empty, of whatever library's type."""
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _id(value: Any) -> str | None:
+def _format_id(value: Any) -> str | None:
+    """Format an id as text, whole numbers without a decimal point; None if it is empty."""
     if _is_missing(value) or value == "":
         return None
     is_whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value) if is_whole else value)
 
 
-def _numbers(values: Any) -> NDArray[np.int64]:
-    """Eight bytes of each number: those of a float64 that equals it, if there is one."""
+def _encode_numbers(values: Any) -> NDArray[np.int64]:
+    """Encode each number in eight bytes: those of the float64 that equals it, if there is one."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        return np.array([_bits(one) for one in values], dtype=np.int64)
+        return np.array([_encode_number(one) for one in values], dtype=np.int64)
     floats = array.astype(np.float64) + 0.0  # no zero is negative
     floats[np.isnan(floats)] = np.nan
     bits = floats.view(np.int64)
@@ -385,27 +387,31 @@ def _numbers(values: Any) -> NDArray[np.int64]:
     return bits
 
 
-def _bits(value: Any) -> int:
+def _encode_number(value: Any) -> int:
+    """Encode one Python number as :func:`_encode_numbers` does."""
     number = np.nan if _is_missing(value) else float(value) + 0.0
     if isinstance(value, int) and number != value:
         return value if abs(value) < 2**63 else hash(value)
     return int(np.float64(number).view(np.int64))
 
 
-def _vectors(values: Any) -> list[bytes]:
+def _encode_vectors(values: Any) -> list[bytes]:
+    """Encode each vector as the bytes of its numbers, an empty cell as no bytes."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
-        return _rows_of_bytes(_numbers(values))
+        return _split_rows(_encode_numbers(values))
     return [
-        b"" if one is None else _numbers(np.asarray(one, dtype=np.float64)).tobytes()
+        b"" if one is None else _encode_numbers(np.asarray(one, dtype=np.float64)).tobytes()
         for one in values
     ]
 
 
-def _text(value: Any) -> bytes:
+def _encode_text(value: Any) -> bytes:
+    """Encode a cell as text, an empty one as no bytes."""
     return b"" if _is_missing(value) else str(value).encode(errors="surrogatepass")
 
 
-def _rows_of_bytes(matrix: NDArray[np.int64]) -> list[bytes]:
+def _split_rows(matrix: NDArray[np.int64]) -> list[bytes]:
+    """Bytes of each row of a matrix."""
     width = matrix.shape[1] * matrix.itemsize
     whole = np.ascontiguousarray(matrix).tobytes()
     return [whole[start : start + width] for start in range(0, len(whole), width)]
@@ -416,15 +422,16 @@ _ROWS_OF_A_BLOCK = 16_384
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns of a frame by their names, as series of narwhals, and what they hold."""
+    """Columns of a data frame by name, as narwhals series, and their kinds."""
 
     columns: dict[str, Any]
     kinds: dict[str, str]
 
     def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> RecordIdentity:
-        """What tells some of its rows apart."""
+        """Make the identity of some rows, by their row numbers."""
 
         def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
+            """Yield blocks of rows of these columns."""
             for rows in split_range(len(numbers), _ROWS_OF_A_BLOCK):
                 some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
                 yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
@@ -433,15 +440,15 @@ class Frame:
         given = None if isinstance(ids, str) else ids
         return RecordIdentity(self.kinds, cells, len(numbers), named, given)
 
-    def some_cells(self) -> dict[str, list[Any]]:
-        """Cells of some rows, of all columns but vectors."""
+    def sample_cells(self) -> dict[str, list[Any]]:
+        """Take evenly spaced rows of all columns but vectors, to judge what columns hold."""
         shown = {name: of for name, of in self.columns.items() if self.kinds[name] != "vector"}
         n = min(map(len, shown.values()), default=0)
         rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
         return {name: list_cells(of[rows]) for name, of in shown.items()}
 
-    def shown(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
-        """All columns but vectors, and but those that are learned from as they are."""
+    def cells_to_show(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
+        """Cells of all columns to show: all but vectors and the ``learned`` ones."""
         return {
             name: list_cells(column)
             for name, column in self.columns.items()
@@ -449,7 +456,7 @@ class Frame:
         }
 
     def are_numbers(self, names: Sequence[str], gaps: bool = False) -> bool:
-        """Whether columns are rows of numbers as they are: one of vectors, or complete ones."""
+        """Whether columns make a matrix: one of vectors, or numbers, with ``gaps`` if allowed."""
         kinds = {self.kinds[name] for name in names}
         if kinds == {"vector"}:
             return len(names) == 1
@@ -460,26 +467,26 @@ class Frame:
 
 @dataclass(frozen=True)
 class TableParts:
-    """What is learned from, and what is only shown.
+    """The parts of a table: columns to learn from, and columns only to show.
 
     Attributes
     ----------
     X : ndarray of shape (n, d) or None
-        None if it is to be made of words.
+        None if columns of words must be encoded first.
     features : list of str
-        Names of its columns.
+        Names of the columns of X.
     named : bool
-        Whether these are the data's own.
+        Whether these names are the data's own.
     others : dict
-        All other columns but vectors.
+        Columns to show.
     roles : Roles or None
         Which columns are learned from, and why others are not.
     words : tuple of str
-        Columns that X is to be made of.
+        Columns to encode as X.
     are_things : bool
         Whether rows are records that are known by words.
     frame : Frame or None
-        The frame that they are of.
+        The data frame, if the table is one.
     """
 
     X: Floats | None
@@ -493,7 +500,7 @@ class TableParts:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         if self.X is not None or self.frame is None:
             return 0 if self.X is None else len(self.X)
         return len(self.frame.columns[self.words[0]])
@@ -509,35 +516,32 @@ class TableParts:
         )
 
 
-def table_parts(
+def split_table(
     X: Any,
     source: str,
     learn_from: Sequence[str] | None = None,
     aside: Iterable[str] = (),
     of_words: bool | None = None,
 ) -> TableParts:
-    """Parts of an array, or of a frame of pandas, polars or pyarrow.
+    """Split an array or a data frame into columns to learn from and columns to show.
 
     Parameters
     ----------
-    X : array or frame
+    X : array, or frame of pandas, polars or pyarrow
     source : str
-        What the data are called.
+        Name of the data for messages.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.tables.choice.choose_roles` chooses
-        otherwise.
+        Columns to learn from; chosen by :func:`nearkin.tables.choice.choose_roles` by default.
     aside : names
-        Columns that are not learned from unless they are among those.
+        Columns that are not learned from unless ``learn_from`` names them.
     of_words : bool, optional
         True learns from all columns, words too, and False from numbers alone.
     """
-    frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
+    frame = None if isinstance(X, (np.ndarray, list, tuple)) else _wrap_frame(X, source)
     if frame is not None:
         columns = {str(name): frame[name] for name in frame.columns}
         whole = Frame(columns, {name: _kind(column) for name, column in columns.items()})
-        return replace(
-            _parts_of_frame(whole, source, learn_from, set(aside), of_words), frame=whole
-        )
+        return replace(_split_frame(whole, source, learn_from, set(aside), of_words), frame=whole)
     if learn_from is not None:
         raise InputError("learn_from is for frames: an array is learned from as it is.")
     if of_words:
@@ -546,8 +550,8 @@ def table_parts(
     return TableParts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
 
 
-def _frame(X: Any, source: str) -> Any:
-    """As a frame of narwhals; None if it is none."""
+def _wrap_frame(X: Any, source: str) -> Any:
+    """Wrap a data frame by narwhals; None if X is no data frame."""
     import narwhals as nw
 
     try:
@@ -560,21 +564,22 @@ def _frame(X: Any, source: str) -> Any:
         return None
 
 
-def _parts_of_frame(
+def _split_frame(
     frame: Frame,
     source: str,
     learn_from: Sequence[str] | None,
     aside: set[str],
     of_words: bool | None,
 ) -> TableParts:
+    """Split a data frame as :func:`split_table` does."""
     kinds = frame.kinds
     if of_words:
-        return _parts_of_records(frame, source, aside if learn_from is None else None)
+        return _split_records(frame, source, aside if learn_from is None else None)
     if learn_from is not None:
-        chosen = _named(learn_from, kinds, source)
-        roles = choose_roles(kinds, frame.some_cells(), chosen, aside)
+        chosen = _check_columns(learn_from, kinds, source)
+        roles = choose_roles(kinds, frame.sample_cells(), chosen, aside)
     elif of_words is None:
-        roles = choose_roles(kinds, frame.some_cells(), aside=aside)
+        roles = choose_roles(kinds, frame.sample_cells(), aside=aside)
     else:
         roles = choose_by_kinds(kinds, aside)
     if not roles.learned:
@@ -584,22 +589,24 @@ def _parts_of_frame(
             f"columns are {shown}; learn_from=[...] learns from any of them."
         )
     if not frame.are_numbers(roles.learned, gaps=of_words is False):
-        cells = {name: of for name, of in frame.some_cells().items() if name not in aside}
+        cells = {name: of for name, of in frame.sample_cells().items() if name not in aside}
         are_things = learn_from is None and are_records(cells)
-        return TableParts(None, [], False, frame.shown(), roles, tuple(roles.learned), are_things)
+        return TableParts(
+            None, [], False, frame.cells_to_show(), roles, tuple(roles.learned), are_things
+        )
     is_vector = kinds[roles.learned[0]] == "vector"
     if is_vector:
-        X = _stacked(frame.columns[roles.learned[0]], roles.learned[0], source)
+        X = _stack_vectors(frame.columns[roles.learned[0]], roles.learned[0], source)
         features = [f"{roles.learned[0]}[{j}]" for j in range(X.shape[1])]
     else:
-        X, features = _side_by_side([frame.columns[name] for name in roles.learned]), roles.learned
+        X, features = _stack_columns([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
             X, features, roles = drop_counters(X, features, roles)
-    return TableParts(X, features, not is_vector, frame.shown(roles.learned), roles)
+    return TableParts(X, features, not is_vector, frame.cells_to_show(roles.learned), roles)
 
 
-def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> TableParts:
-    """Parts of records: words, dates and numbers are learned from, but what names rows."""
+def _split_records(frame: Frame, source: str, aside: set[str] | None) -> TableParts:
+    """Split a data frame of records: learn from words, dates and numbers, not from ids."""
     kinds = frame.kinds
     if aside is None:
         raise InputError("records=True learns from all columns: leave learn_from out.")
@@ -612,20 +619,21 @@ def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Tabl
     left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
     words = tuple(name for name in kinds if name not in left_out)
     roles = Roles([*words], {name: why for name, why in left_out.items() if why})
-    return TableParts(None, [], False, frame.shown(), roles, words, are_things=True)
+    return TableParts(None, [], False, frame.cells_to_show(), roles, words, are_things=True)
 
 
-def encoded(
+def encode(
     cells: dict[str, Sequence[Any]], like: TableEncoder | None = None
 ) -> tuple[Floats, TableEncoder, list[str]]:
-    """Numbers that stand for the cells of records, what made them, and a word on cells."""
+    """Encode columns of records as numbers; returns them, the fitted encoder and its notes."""
     encoder = TableEncoder() if like is None else clone(like)
     with collect_notices() as notes:
         X = encoder.fit_transform(cells)
     return X, encoder, [note.text for note in notes]
 
 
-def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
+def _check_columns(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
+    """Return names of columns as a list; raise if the data have no such column."""
     names = [learn_from] if isinstance(learn_from, str) else [str(name) for name in learn_from]
     for name in names:
         if name not in kinds:
@@ -634,7 +642,7 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
 
 
 def _kind(column: Any) -> str:
-    """As :mod:`nearkin.tables.choice` has it."""
+    """Kind of a column: number, boolean, vector, date or text."""
     import narwhals as nw
 
     kind = column.dtype
@@ -653,7 +661,8 @@ def _kind(column: Any) -> str:
     return "text"
 
 
-def _stacked(column: Any, name: str, source: str) -> Floats:
+def _stack_vectors(column: Any, name: str, source: str) -> Floats:
+    """Stack a column of vectors to a matrix; raise if their lengths differ."""
     rows = column.to_list()
     lengths = {None if row is None else len(row) for row in rows}
     if len(lengths) != 1 or None in lengths:
@@ -665,34 +674,37 @@ def _stacked(column: Any, name: str, source: str) -> Floats:
     )
 
 
-def _side_by_side(columns: Sequence[Any]) -> Floats:
+def _stack_columns(columns: Sequence[Any]) -> Floats:
+    """Stack columns of numbers to a matrix, float32 if all of them are."""
     import narwhals as nw
 
     kept = all(column.dtype == nw.Float32 for column in columns)
     wide = np.float32 if kept else np.float64
-    return np.column_stack([_column(column).astype(wide) for column in columns])
+    return np.column_stack([_column_numbers(column).astype(wide) for column in columns])
 
 
-def _column(series: Any) -> NDArray[Any]:
-    """Numbers of a column, NaN where there are none."""
+def _column_numbers(series: Any) -> NDArray[Any]:
+    """Numbers of a column, NaN for empty cells."""
     if series.null_count():
         return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
     return np.asarray(series.to_numpy())
 
 
 def _has_gaps(series: Any) -> bool:
-    column = _column(series)
+    """Whether a column of numbers has missing ones."""
+    column = _column_numbers(series)
     return column.dtype.kind == "f" and bool(np.isnan(column).any())
 
 
 def _cells(series: Any, kind: str) -> Any:
-    """Cells of some rows, as :func:`nearkin.studio.records.digests_of` takes them."""
+    """Cells of a column, an array if they are complete numbers, else a list."""
     if kind in ("number", "boolean") and not series.null_count():
         return np.asarray(series.to_numpy())
     return series.to_list()
 
 
 def _require_numbers(X: ArrayLike, source: str) -> Floats:
+    """Return X as a contiguous float matrix; raise if it is no matrix of numbers."""
     array = np.asarray(X)
     if array.ndim != 2:
         raise InputError(f"X must have rows and columns, but has shape {array.shape}.")
@@ -711,18 +723,18 @@ MOST_NAMES = 200
 
 @dataclass(frozen=True, eq=False)
 class StudioRecords:
-    """Rows, and what there is to show of them.
+    """Rows to learn from, with ids, columns and pictures to show.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        Finite numbers, in float32 or float64: what is learned from.
+        Finite numbers to learn from, in float32 or float64.
     features : list of str
-        Names of its columns.
+        Names of the columns of X.
     ids : sequence
-        What a person calls each row: ids, or row numbers of the file.
+        Ids of the rows, or row numbers of the file.
     columns : mapping of str to sequence
-        What else there is to show or to colour by. None is an empty cell.
+        Columns to show and to colour by. None is an empty cell.
     source : str
         Name of the file or of the data, for people.
     n_total : int
@@ -733,25 +745,23 @@ class StudioRecords:
     hidden : frozenset of str
         Columns to colour by that a record does not show, since they would give the answer away.
     id_name : str
-        What the ids are called.
+        Name of the ids, such as their column's.
     named : bool
         Whether the names of the features are the data's own, not made up.
     notes : tuple of str
-        What is to be said of the data, such as which columns are learned from.
+        Sentences for the user on the data, such as which columns are learned from.
     remembered : dict
-        Other attributes that a metric is to keep, so that it can read files like this one.
+        Attributes that an exported metric keeps, so that it can read files like this one.
     compared : tuple of str
-        Columns and features that tell whether two records are the same thing.
+        Columns and features by which to judge whether two records are the same thing.
     are_things : bool
-        Whether rows are records such as people, known by words: of these "same" means the same
-        thing.
+        Whether rows are records such as people, for which "same" means the same thing.
     is_vector : bool
         Whether X is a column of vectors, whose numbers have one unit.
     choice : ColumnChoice or None
-        Which columns there are to learn from, if they have names.
+        The columns that there are to learn from, if they have names.
     told_apart_by : RecordIdentity or None
-        What tells records apart in any order; by default the ids, unless they are row numbers, and
-        the features.
+        Identity of the rows; made of the ids, unless they are row numbers, and X by default.
     """
 
     X: Floats
@@ -792,53 +802,52 @@ class StudioRecords:
         return len(self.X)
 
     def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
-        """What to show of a row: columns first, then features, for every row the same ones.
+        """Describe a row for the page: columns first, then features.
 
         Parameters
         ----------
-        row : int
         beside : int, optional
-            Another row that it is shown with: it is marked what differs.
+            Another row that is shown beside it: differences are marked.
         whole : bool, default=False
-            Whether all of long texts is shown, up to 200 000 characters.
+            Whether to show long texts in full, up to 200 000 characters.
 
         Returns
         -------
         dict
-            ``row``, ``id``, ``image`` (whether there may be one) and ``fields``, each with
-            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Those
-            that differ from the other row's have ``parts``: texts, with whether each of them does
-            (and ``marked``, where that is known of so many characters only). Amounts have ``rank``,
-            the share of all rows that are below.
+            ``row``, ``id``, ``image`` (whether rows have pictures) and ``fields``, each with
+            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Fields
+            that differ from the other row's have ``parts``: texts, each with whether it differs
+            (and ``marked``, if only so many characters were compared). Numbers have ``rank``, the
+            share of rows with smaller ones.
         """
-        row = self.checked_row(row)
-        other = None if beside is None else self.checked_row(beside)
-        fields = self.fields.of(row, other, whole)
-        name = in_short(self.ids, row)
+        row = self.check_row(row)
+        other = None if beside is None else self.check_row(beside)
+        fields = self.fields.describe(row, other, whole)
+        name = shorten_cell(self.ids, row)
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
 
     @cached_property
     def fields(self) -> Fields:
-        """What is shown of them."""
+        """The fields that are shown of each record."""
         return Fields(self)
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """What has made X of the columns, if they are of words: these say it better then."""
+        """The encoder that made X of columns of words; None if X is of numbers."""
         return self.remembered.get("table_")
 
     @property
     def of_words(self) -> bool:
-        """Whether X is made of words."""
+        """Whether X was encoded from columns of words."""
         return self.encoder is not None
 
     @property
     def learned_from(self) -> list[str]:
-        """What X is made of: columns of words, or its own."""
+        """Columns that X was encoded from, or the features themselves."""
         return [*self.compared] if self.of_words else self.features
 
     def to_compare(self) -> dict[str, list[Any]]:
-        """The cells that tell whether two records are the same thing, by the names of columns."""
+        """Cells by which to judge whether two records are the same thing, by column."""
         numbers = {name: j for j, name in enumerate(self.features)}
         return {
             name: list(self.columns[name])
@@ -848,17 +857,17 @@ class StudioRecords:
         }
 
     def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
-        """Bytes and media type of a picture of at most so many pixels, or None."""
-        row = self.checked_row(row)
+        """Bytes and media type of a row's picture of at most ``side`` pixels, or None."""
+        row = self.check_row(row)
         return None if self.pictures is None else self.pictures.image(row, side)
 
     def picture_problem(self, row: int) -> str:
-        """Why a row has no picture."""
-        row = self.checked_row(row)
+        """Explain in a sentence why a row has no picture."""
+        row = self.check_row(row)
         return "There are no pictures." if self.pictures is None else self.pictures.problem(row)
 
-    def checked_row(self, row: int) -> int:
-        """A row number that is there, or an error."""
+    def check_row(self, row: int) -> int:
+        """Return a row number as an int; raise if there is no such row."""
         if not 0 <= row < len(self):
             raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
         return int(row)
@@ -870,7 +879,7 @@ class StudioRecords:
 
     @cached_property
     def identity(self) -> RecordIdentity:
-        """What tells these records apart, whatever their order and the columns learned from."""
+        """Ids and cells by which a journal recognises these records."""
         if self.told_apart_by is not None:
             return self.told_apart_by
         ids = None if self.id_name == "row" else self.ids
@@ -878,9 +887,9 @@ class StudioRecords:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of X, ids and names: answers about these records hold for no others.
+        """Hash of X, ids and names, as hexadecimal text: other data have another.
 
-        Of words it is that of the cells, since encoders may come to differ in the last digits.
+        For words it is made of the cells, since encoders may come to differ in the last digits.
         """
         digest = hashlib.sha256()
         texts: list[Any] = [*self.features, *self.ids]
@@ -900,20 +909,17 @@ class StudioRecords:
 def sample_numbers(
     n_rows: int, most: int = MOST_SHOWN, seed: int = 0, keep: ArrayLike = ()
 ) -> Ints:
-    """Numbers of the rows to show: all, or one at random of each of ``most`` equal stretches.
+    """Draw the rows to show: all, or one at random of each of ``most`` equal stretches.
 
     Parameters
     ----------
-    n_rows : int
-    most : int
-    seed : int
     keep : row numbers
-        Shown in any case, beside those.
+        Rows that are added in any case.
 
     Returns
     -------
     int ndarray
-        Increasing.
+        Row numbers, increasing.
 
     Examples
     --------
@@ -950,7 +956,7 @@ def records_of(
     keep: ArrayLike = (),
     seed: int = 0,
 ) -> StudioRecords:
-    """Records of an array or a frame.
+    """Make the studio's records of an array or a data frame.
 
     Parameters
     ----------
@@ -958,32 +964,30 @@ def records_of(
         The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
         :func:`nearkin.tables.choice.choose_roles`. All columns but vectors are shown.
     ids : sequence or str, optional
-        What to call each row, or the column of the frame that says so; row numbers by default.
+        Ids of the rows, or the column of the frame that holds them; row numbers by default.
     columns : mapping or frame, optional
-        More to show and to colour by: a sequence of n values by each name.
+        Further columns to show and to colour by, of n values each.
     images : str or (int, int), optional
         The column that names a picture's file for each row, or height and width if the numbers of
         X are pixels.
     folder : path, default="."
-        Where picture files are. None outside it is read.
+        Folder of the picture files. No file outside it is read.
     source : str
-        What the data are called.
+        Name of the data for people.
     hidden : sequence of str
         Columns to colour by that are not shown with a question.
     classes : sequence of str
-        Columns that say what kind of thing rows are: nothing by which records are compared.
+        Columns of class labels, by which records are not compared.
     learn_from : sequence of str, optional
-        Columns of the frame to learn from, whatever they are called.
+        Columns of the frame to learn from.
     of_words : bool or TableEncoder, optional
-        Whether the frame is one of records: all its columns are learned from, words too, by an
-        encoder such as this one. By default that is so where it has no numbers but codes. False
-        learns from numbers alone.
+        True, or an encoder to copy, learns from all columns of the frame, words too; False from
+        numbers alone. By default words are learned from if there are no numbers but codes.
     most : int, default=200_000
-        Rows that are shown. Of more, a sample is.
+        Number of rows that are shown at most; of more, a sample is shown.
     keep : row numbers
-        That are in the sample in any case: those that are named in pairs.
-    seed : int, default=0
-        Draws the sample.
+        Rows that are in the sample in any case, such as those of given pairs.
+
 
     Returns
     -------
@@ -1002,16 +1006,16 @@ def records_of(
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
     """
-    more = _as_columns(columns)
+    more = _to_columns(columns)
     aside = [*more, *([ids] if isinstance(ids, str) else [])]
     told = of_words if isinstance(of_words, bool | None) else True
-    parts = table_parts(X, source, learn_from, aside, told)
+    parts = split_table(X, source, learn_from, aside, told)
     given, features, others = parts.X, parts.features, {**parts.others, **more}
     id_name, called = "row", ids
     if isinstance(ids, str):
         if ids not in others:
             raise InputError(f"ids={ids!r}: {source} has no such column.")
-        id_name, ids = ids, _plain_ids(others.pop(ids))
+        id_name, ids = ids, _format_ids(others.pop(ids))
     n_total = parts.n_rows
     numbers = sample_numbers(n_total, most, seed, keep)
     named_ids = numbers.tolist() if ids is None else list(ids)
@@ -1038,7 +1042,7 @@ def records_of(
             else select_cells(list_cells(whole[name]), numbers.tolist())
             for name in words
         }
-        given, encoder, notes = encoded(cells, None if isinstance(of_words, bool) else of_words)
+        given, encoder, notes = encode(cells, None if isinstance(of_words, bool) else of_words)
         features, remembered = encoder.get_feature_names_out().tolist(), {"table_": encoder}
         words = tuple(name for name in words if name in encoder.columns_)
         roles = None if roles is None else restrict_roles(roles, words)
@@ -1070,7 +1074,7 @@ def records_of(
             roles.learned,
             roles.left_out,
             {called: "ids"} if isinstance(called, str) else {},
-            lambda names: _if_unchanged(first, reopened(learn_from=names), kinds),
+            lambda names: _require_unchanged(first, reopened(learn_from=names), kinds),
         )
     assert given is not None  # only frames have words
     pictures: Pictures | None = None
@@ -1106,10 +1110,10 @@ def records_of(
     )
 
 
-def _if_unchanged(
+def _require_unchanged(
     first: Mapping[str, Any], found: StudioRecords, kinds: Mapping[str, str]
 ) -> StudioRecords:
-    """Records of a frame, unless that is another one by now than it was at first."""
+    """Return records that were read again; raise if their cells have changed since the first."""
     own = found.features if found.named else []
     cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
     lengths = {len(column) for column in (*first.values(), *cells.values())}
@@ -1119,7 +1123,7 @@ def _if_unchanged(
 
 
 def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[str]:
-    """Columns by which records may be known: not those that name rows or look like classes.
+    """Choose the columns to compare records by: not ids, classes or those set ``aside``.
 
     Examples
     --------
@@ -1132,7 +1136,7 @@ def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[s
 
 
 def records_of_digits() -> StudioRecords:
-    """Scikit-learn's digits: 1797 pictures of 8 × 8 pixels, and which digit each is, hidden.
+    """Make records of scikit-learn's digits: 1797 pictures of 8 × 8 pixels, with hidden labels.
 
     Examples
     --------
@@ -1152,7 +1156,8 @@ def records_of_digits() -> StudioRecords:
     )
 
 
-def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:
+def _to_columns(columns: Any) -> dict[str, Sequence[Any]]:
+    """Convert a mapping or data frame to lists by name."""
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
@@ -1163,12 +1168,13 @@ def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:
     return {str(name): list(values) for name, values in columns.items()}
 
 
-def _plain_ids(values: Sequence[Any]) -> list[Any]:
-    """Whole numbers without a decimal point."""
+def _format_ids(values: Sequence[Any]) -> list[Any]:
+    """Turn floats that are whole numbers into ints."""
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
 def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -> None:
+    """Raise, with row and column, if a number is missing, infinite or too large to square."""
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -1188,33 +1194,32 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
 
 @dataclass(frozen=True)
 class Scaling:
-    """What brings rows to one scale, fitted to them, if anything does; and what is said of it."""
+    """The fitted transformation of rows before learning, or None, and sentences on it."""
 
     scaler: StandardScaler | Normalizer | None
     notes: tuple[str, ...] = ()
 
 
-def scaling_of(records: StudioRecords, wished: bool | None) -> Scaling:
-    """What becomes of columns in different units, and of vectors.
+def choose_scaling(records: StudioRecords, wished: bool | None) -> Scaling:
+    """Choose how to scale rows before learning, and fit that.
 
-    Pictures and what is made of words have one unit: these are only scaled if somebody wishes so.
-    Vectors, such as embeddings, are compared by their directions, which is what most are made for:
-    they are brought to the length 1, unless somebody wishes otherwise.
+    Columns in different units are standardised. Pictures and encoded words have one unit, and are
+    scaled only on request. Vectors, such as embeddings, are made for comparing directions, and are
+    scaled to length 1 unless ``wished`` is given.
 
     Parameters
     ----------
-    records : StudioRecords
     wished : bool or None
-        Whether columns are given the same deviation; None for whatever units say.
+        Whether to standardise columns; None to decide by their units.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nearkin.studio.records import records_of
-    >>> from nearkin.studio.records import scaling_of
+    >>> from nearkin.studio.records import choose_scaling
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
-    >>> scaling_of(records_of(rows), None).scaler
-    >>> scaling_of(records_of(rows * [1, 1000]), None).scaler
+    >>> choose_scaling(records_of(rows), None).scaler
+    >>> choose_scaling(records_of(rows * [1, 1000]), None).scaler
     StandardScaler()
     """
     if wished:

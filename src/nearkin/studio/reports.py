@@ -1,4 +1,4 @@
-"""What is shown and exported of a lesson: colours, files, reasons, records to review."""
+"""Reports on a lesson: colours, exported files, reasons of a distance, pairs to review."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ _OTHERS = "(others)"
 
 
 def colouring_kind(values: Sequence[Any]) -> str | None:
-    """``"numbers"``, ``"categories"``, or None if colours would say nothing of this column."""
-    told = [value for value in values if not _is_empty(value)]
+    """Choose how a column is coloured: ``"numbers"``, ``"categories"``, or None for not at all."""
+    told = [value for value in values if not _is_missing(value)]
     if not told:
         return None
     if all(isinstance(value, (int, float, np.number)) for value in told):
@@ -66,16 +66,13 @@ def colouring_kind(values: Sequence[Any]) -> str | None:
 
 
 def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
-    """Numbers and what they mean: ``kind``, ``categories``, ``range`` and ``values``.
+    """Colour values of a column with their legend: ``kind``, ``categories``, ``range``, ``values``.
 
-    Parameters
-    ----------
-    values : sequence
-    kind : {"numbers", "categories"}
+    ``kind`` is ``"numbers"`` or ``"categories"``, whose values are positions in ``categories``.
     """
     if kind == "numbers":
-        return colours_of_numbers([np.nan if _is_empty(v) else float(v) for v in values])
-    counts = Counter(value for value in values if not _is_empty(value))
+        return colours_of_numbers([np.nan if _is_missing(v) else float(v) for v in values])
+    counts = Counter(value for value in values if not _is_missing(value))
     common = [value for value, _ in counts.most_common(_MOST_KINDS)]
     try:
         common.sort()
@@ -85,12 +82,12 @@ def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
     names = [str(value)[:100] for value in common]
     if len(counts) > len(common):
         names.append(_OTHERS)
-    found = [np.nan if _is_empty(value) else number.get(value, len(common)) for value in values]
+    found = [np.nan if _is_missing(value) else number.get(value, len(common)) for value in values]
     return _categories(names, np.array(found, dtype=np.float32))
 
 
 def colours_of_numbers(values: Any) -> dict[str, Any]:
-    """Colours of amounts, and the range of these."""
+    """Colour values of a column of numbers, NaN where missing, and their range."""
     found = np.asarray(values, dtype=np.float32)
     told = found[np.isfinite(found)]
     ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
@@ -100,9 +97,9 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
 
 @one_blas_thread()
 def clusters_of(view: RowsView, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
-    """Number of each row's cluster by k-means in the learned metric, the largest first.
+    """Cluster rows by k-means in the learned metric; returns each row's cluster, the largest first.
 
-    Of more than 20 000 rows, clusters are found among so many.
+    Beyond 20 000 rows, centres are found in a sample of that size.
     """
     if not 1 <= n_clusters <= n_rows:
         raise InputError(f"there can be 1 to {n_rows} clusters, not {n_clusters}.")
@@ -120,17 +117,19 @@ def clusters_of(view: RowsView, n_rows: int, n_clusters: int, seed: int) -> NDAr
 
 
 def colours_of_clusters(clusters: NDArray[np.int64]) -> dict[str, Any]:
-    """Colours of clusters, by their numbers."""
+    """Colour values of rows by cluster number, with the legend."""
     sizes = np.bincount(clusters)
     names = [f"cluster {k + 1} ({size} rows)" for k, size in enumerate(sizes.tolist())]
     return _categories(names, clusters.astype(np.float32))
 
 
 def _categories(names: list[str], values: NDArray[np.float32]) -> dict[str, Any]:
+    """Colour values of categories with their names as legend."""
     return {"kind": "categories", "categories": names, "range": None, "values": values}
 
 
-def _is_empty(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN or infinite."""
     return value is None or (isinstance(value, (float, np.floating)) and not np.isfinite(value))
 
 
@@ -144,11 +143,11 @@ def pairs_file(
     ids: Sequence[Any],
     voices: Mapping[Voice, bool | None] | None = None,
 ) -> File:
-    """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
+    """CSV file of pairs by ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
 
     Ids that a spreadsheet would take for formulas have a quotation mark before them, which
-    ``--pairs`` knows. Where it is known who answered, there is a column ``by`` and a line for what
-    each of them said.
+    ``--pairs`` knows. If people are known, there is a column ``by``, and a line for each person's
+    answer.
     """
     n_must = len(pairs.must_link)
     weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
@@ -157,13 +156,13 @@ def pairs_file(
     for k, (i, j) in enumerate(links):
         lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
     lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
-    return "pairs.csv", _csv(_with_names(lines, ids, voices) if voices else lines)
+    return "pairs.csv", _csv(_add_people(lines, ids, voices) if voices else lines)
 
 
-def _with_names(
+def _add_people(
     lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, bool | None]
 ) -> list[list[Any]]:
-    """Lines of pairs, in place of which are those of everyone who is named."""
+    """Add a column of people to lines of pairs: pairs with voices get a line for each person."""
     words = {True: "true", False: "false", None: ""}
     named = {(ids[i], ids[j]) for i, j, _ in voices}
     header, *others = lines
@@ -173,7 +172,7 @@ def _with_names(
 
 
 def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:
-    """Triplets by their ids as ``nearkin fit --triplets`` reads them."""
+    """CSV file of triplets by ids as ``nearkin fit --triplets`` reads them."""
     lines: list[list[Any]] = [[*TRIPLET, "weight"]]
     for rows, weight in zip(triplets.closer.tolist(), triplets.closer_weight.tolist(), strict=True):
         lines.append([*(ids[row] for row in rows), f"{weight:g}"])
@@ -181,7 +180,7 @@ def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:
 
 
 def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str) -> File:
-    """Number of each row's cluster, from 1."""
+    """CSV file of each row's cluster number, from 1."""
     lines = zip(ids, (clusters + 1).tolist(), strict=True)
     return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
 
@@ -189,7 +188,7 @@ def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str)
 def grouping_file(
     labels: NDArray[np.int64], names: Sequence[str], ids: Sequence[Any], id_name: str
 ) -> File:
-    """Number of each row's group, from 1, and what it is called; both are empty for outliers."""
+    """CSV file of each row's group number, from 1, and its name; both are empty for outliers."""
     first = id_name if id_name not in ("group", "name") else f"{id_name} (id)"
     lines: list[list[Any]] = [[first, "group", "name"]]
     for one, group in zip(ids, labels.tolist(), strict=True):
@@ -200,7 +199,7 @@ def grouping_file(
 def rows_file(
     lines: Iterable[Sequence[Any]], names: Sequence[str], id_name: str, row_name: str
 ) -> File:
-    """Some rows with all that is shown of them: ids, row numbers of the file, and fields."""
+    """CSV file of selected rows: ids, row numbers of the data, and the fields ``names``."""
     taken = {*names}
     first = [name if name not in taken else f"{name} (id)" for name in (id_name, row_name)]
     first = first[:1] if id_name == row_name else first
@@ -208,7 +207,7 @@ def rows_file(
 
 
 def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
-    """A line for each record that is in a group, as ``nearkin duplicates`` writes it."""
+    """CSV file with a line for each record in a group, as ``nearkin duplicates`` writes it."""
     lines: list[list[Any]] = [["group", id_name, "chance"]]
     for number, rows in enumerate(found.groups):
         lines += [[number, ids[row], f"{found.chance[row]:.6g}"] for row in rows.tolist()]
@@ -216,7 +215,7 @@ def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
 
 
 def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:
-    """Ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
+    """File of ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
 
     Euclidean distances between the learned ones are the learned distances. Parquet where pyarrow is
     installed, CSV otherwise.
@@ -240,7 +239,7 @@ def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -
 
 
 def model_file(metric: Any) -> File:
-    """The metric as :func:`nearkin.load` reads it."""
+    """File of the metric, which :func:`nearkin.load` reads."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.nearkin"
         metric.save(path)
@@ -248,7 +247,7 @@ def model_file(metric: Any) -> File:
 
 
 def _csv(lines: Iterable[list[Any]]) -> bytes:
-    """A table whose cells are no formulas in a spreadsheet."""
+    """Encode lines as CSV in which no cell is a formula for a spreadsheet."""
     text = io.StringIO(newline="")
     cells = ([quote_formula(c) if isinstance(c, str) else c for c in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(cells)
@@ -277,19 +276,16 @@ def why(
     scaler: Any,
     ends: Ints,
 ) -> dict[str, Any]:
-    """Why two records are as near as they are, as plain values.
+    """Explain the learned distance of two records, as plain values.
 
     Parameters
     ----------
-    learned : TaughtMetric
-    known : Knowledge
-        That it was learned from.
-    records : StudioRecords
     X : ndarray of shape (n, d)
-        Rows as they are learned from.
+        The rows that the metric was learned from.
     scaler : StandardScaler, Normalizer or None
-        What ``records.X`` went through before that.
+        Transformation from ``records.X`` to X.
     ends : int ndarray of shape (2,)
+        The two records.
 
     Returns
     -------
@@ -312,7 +308,7 @@ def why(
     told = len(known.told) > 0
     of_vectors = _are_vectors(records)
     of_pixels = isinstance(records.pictures, PixelPictures)
-    listed = [] if of_vectors or of_pixels else _columns(records, names, shares, ends)
+    listed = [] if of_vectors or of_pixels else _column_shares(records, names, shares, ends)
     return {
         "version": learned.version,
         "left": int(ends[0]),
@@ -324,28 +320,30 @@ def why(
         "columns": listed,
         "others": float(shares.sum() - sum(one["share"] for one in listed)),
         "n_others": len(names) - len(listed),
-        "words": _words(records, learned_map, scaler, ends, squared),
-        "heat": _heat(records, shares),
-        "answers": _answers(learned, known, records, X, ends, squared),
-        "near": _near(learned, known, records, ends) if of_vectors else [],
+        "words": _word_shares(records, learned_map, scaler, ends, squared),
+        "heat": _pixel_shares(records, shares),
+        "answers": _strongest_answers(learned, known, records, X, ends, squared),
+        "near": _nearest_answers(learned, known, records, ends) if of_vectors else [],
     }
 
 
 def _are_vectors(records: StudioRecords) -> bool:
-    """Whether columns are numbers of vectors, which say nothing one by one."""
+    """Whether columns are components of vectors, which mean nothing one by one."""
     if records.encoder is not None or isinstance(records.pictures, PixelPictures):
         return False
     unnamed = not records.named and len(records.features) >= _A_VECTOR
     return unnamed or "vector_column_" in records.remembered
 
 
-def _columns(
+def _column_shares(
     records: StudioRecords, names: list[str], shares: Floats, ends: Ints
 ) -> list[dict[str, Any]]:
+    """List the 12 columns with the largest shares of the squared distance, with both values."""
     largest = np.argsort(-np.abs(shares), kind="stable")[:_MOST_COLUMNS]
     numbers = {name: j for j, name in enumerate(records.features)}
 
     def cell(name: str, row: int) -> str:
+        """Value of a row in a column as a text."""
         if name in records.columns:
             value = records.columns[name][row]
         elif name in numbers:
@@ -365,9 +363,10 @@ def _columns(
     ]
 
 
-def _words(
+def _word_shares(
     records: StudioRecords, learned: Map, scaler: Any, ends: Ints, squared: float
 ) -> dict[str, list[dict[str, Any]]]:
+    """List by text column the words and their shares of the squared distance."""
     encoder = records.encoder
     if encoder is None or not squared:
         return {}
@@ -383,15 +382,15 @@ def _words(
     }
 
 
-def _heat(records: StudioRecords, shares: Floats) -> dict[str, Any] | None:
-    """Shares of the pixels of a picture, row by row."""
+def _pixel_shares(records: StudioRecords, shares: Floats) -> dict[str, Any] | None:
+    """Shares of a picture's pixels in the squared distance; None if rows are no pixels."""
     if not isinstance(records.pictures, PixelPictures):
         return None
     height, width = records.pictures.shape
     return {"height": height, "width": width, "shares": [round(float(one), 6) for one in shares]}
 
 
-def _answers(
+def _strongest_answers(
     learned: TaughtMetric,
     known: Knowledge,
     records: StudioRecords,
@@ -399,14 +398,17 @@ def _answers(
     ends: Ints,
     squared: float,
 ) -> list[dict[str, Any]]:
-    """Answers that pull the two together or push them apart, the strongest first."""
+    """List the answers that pull two rows together or push them apart, the strongest first.
+
+    Each is left out in turn, and gets the ``change`` of the distance that it caused, in per cent.
+    """
     metric = learned.metric
     links = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
     same = np.arange(len(links)) < len(known.pairs.must_link)
     if not squared or not len(links):
         return []
     part: TaughtPart = metric._find_taught_parts([X[ends[:1]], X[ends[1:]]])[0]
-    along = _along(learned, links, ends)
+    along = _project_answers(learned, links, ends)
     most = int(np.clip(_LEARNED_IN_ALL // len(known.told), _LEAST_LEFT_OUT, _MOST_LEFT_OUT))
     found = []
     with one_core(), mute_categories(Warning), config_context(skip_parameter_validation=True):
@@ -418,17 +420,17 @@ def _answers(
                 continue
             change = 100 * (np.sqrt(max(1 - pull / squared, 0.0)) - 1)
             if abs(change) >= _LEAST_CHANGE:
-                found.append(_answer(records, link, bool(same[k])) | {"change": float(change)})
+                found.append(_add_ids(records, link, bool(same[k])) | {"change": float(change)})
     found.sort(key=lambda one: -abs(one["change"]))
     together = [one for one in found if one["change"] > 0][:_MOST_ANSWERS]
     apart = [one for one in found if one["change"] < 0][:_MOST_ANSWERS]
     return [*together, *apart]
 
 
-def _near(
+def _nearest_answers(
     learned: TaughtMetric, known: Knowledge, records: StudioRecords, ends: Ints
 ) -> list[dict[str, Any]]:
-    """The answered pairs whose rows are nearest to the two."""
+    """List the three answered pairs whose rows are nearest to the two rows."""
     links = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
     if not len(links):
         return []
@@ -441,18 +443,19 @@ def _near(
     nearest = np.argsort(np.minimum(*ways), kind="stable")[:_MOST_ANSWERS]
     n_must = len(known.pairs.must_link)
     return [
-        _answer(records, (int(links[k, 0]), int(links[k, 1])), bool(k < n_must)) for k in nearest
+        _add_ids(records, (int(links[k, 0]), int(links[k, 1])), bool(k < n_must)) for k in nearest
     ]
 
 
-def _along(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
-    """How much of each answered pair's difference lies along that of the two rows."""
+def _project_answers(learned: TaughtMetric, links: Ints, ends: Ints) -> Floats:
+    """Squared projection of each answered pair's difference on that of the two rows."""
     two = learned.view.embedding(ends)
     left, right = (learned.view.embedding(rows) for rows in links.T)
     return np.asarray(((left - right) @ (two[1] - two[0])) ** 2)
 
 
-def _answer(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[str, Any]:
+def _add_ids(records: StudioRecords, link: tuple[int, int], same: bool) -> dict[str, Any]:
+    """Return an answered pair as plain values, with the ids of its rows."""
     left, right = link
     return {
         "left": left,
@@ -472,20 +475,15 @@ NEEDS_RAPIDFUZZ = (
 
 
 def can_compare() -> bool:
-    """Whether rapidfuzz is there, by which records are compared."""
+    """Whether rapidfuzz is installed, which compares records."""
     return find_spec("rapidfuzz") is not None
 
 
 class RecordReview:
-    """A review of records: what is doubtful, and how good the groups are.
+    """A review of records for duplicates: doubtful pairs, and precision and recall of the groups.
 
-    Records are compared at the first look, which takes a second for a thousand of them or so;
-    after that, answers are learned from in less.
-
-    Parameters
-    ----------
-    records : StudioRecords
-    seed : int
+    Records are compared at the first call, which takes about a second for a thousand of them;
+    after that, learning from new answers takes less.
     """
 
     def __init__(self, records: StudioRecords, seed: int) -> None:
@@ -495,21 +493,19 @@ class RecordReview:
         self._version: int | None = None
         self._notes: list[str] = []
 
-    def after(self, known: Knowledge) -> dict[str, Any]:
-        """Pairs whose answer would change the groups most, and what these are, as plain values.
-
-        Neither what is known is asked nor what follows, nor what someone was unsure of.
+    def pairs_to_review(self, known: Knowledge) -> dict[str, Any]:
+        """Review the groups by all answers: pairs to ask about next, and figures, as plain values.
 
         Returns
         -------
         dict
-            ``version``; ``pairs``, the first 20, each with ``left``, ``right`` and ``chance``;
-            ``n_groups`` of several records, and ``n_grouped`` records in them; ``precision`` and
-            ``recall``, each with the ends of its 90 % interval; ``n_answers`` that this is learned
-            from; and ``notes``.
+            ``version``; ``pairs``, the 20 open ones whose answer would change the groups most, each
+            with ``left``, ``right`` and ``chance``; ``n_groups`` of several records, and
+            ``n_grouped`` records in them; ``precision`` and ``recall``, each with the ends of its
+            90 % interval; ``n_answers`` that this is learned from; and ``notes``.
         """
         with self._learning:
-            matcher = self._taught(known)
+            matcher = self._update_matcher(known)
             found = matcher.duplicates()
             report = matcher.report_
             pairs, chance = matcher.review(max(1, report.n_candidates))
@@ -524,21 +520,22 @@ class RecordReview:
             ],
             "n_groups": len(sizes),
             "n_grouped": sum(sizes),
-            "precision": _ends(found.precision),
-            "recall": _ends(found.recall),
+            "precision": _interval(found.precision),
+            "recall": _interval(found.recall),
             "n_answers": report.n_same + report.n_different,
             "notes": self._notes,
         }
 
     def groups(self, known: Knowledge) -> Duplicates:
-        """The records that are the same thing, by all that is known."""
+        """Find groups of records that are the same thing, by all answers."""
         with self._learning:
-            return self._taught(known).duplicates()
+            return self._update_matcher(known).duplicates()
 
-    def _taught(self, known: Knowledge) -> RecordMatcher:
+    def _update_matcher(self, known: Knowledge) -> RecordMatcher:
+        """Fit the matcher at the first call, and later teach it answers that it lacks."""
         if self._version is None:
             with collect_notices() as notes:
-                self._matcher.fit(_compared_columns(self._records), known.pairs)
+                self._matcher.fit(_columns_to_compare(self._records), known.pairs)
             told = self._records.notes
             self._notes = [note.text for note in notes if note.text not in told]
         elif self._version != known.version:
@@ -547,8 +544,8 @@ class RecordReview:
         return self._matcher
 
 
-def _compared_columns(records: StudioRecords) -> list[Column]:
-    """What is compared, read as the encoder of the records has read it, if there is one."""
+def _columns_to_compare(records: StudioRecords) -> list[Column]:
+    """Columns by which records are compared, of the kinds that their encoder gave them, if any."""
     cells, encoder = records.to_compare(), records.encoder
     if encoder is None:
         return read_columns(cells)
@@ -556,5 +553,6 @@ def _compared_columns(records: StudioRecords) -> list[Column]:
     return read_columns(cells, kinds, encoder.dates)
 
 
-def _ends(estimate: IntervalEstimate) -> list[float]:
+def _interval(estimate: IntervalEstimate) -> list[float]:
+    """Value, low and high end of an estimate."""
     return [estimate.value, estimate.low, estimate.high]

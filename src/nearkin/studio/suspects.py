@@ -1,4 +1,4 @@
-"""Who answered how often wrong, and which answers look wrong."""
+"""Error rates of the people who answer, and answers that look wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nearkin.pairs.answers import UNNAMED, Agreement, Answers, advise_on_answere
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores.held_out import Suspect, estimate_chances, find_wrong_answers
 from nearkin.studio.events import Pair
-from nearkin.studio.knowledge import Knowledge, Spoken, twice_said
+from nearkin.studio.knowledge import Knowledge, Spoken, find_confirmed_pairs
 from nearkin.studio.quality import HeldOutRanks, ranks_of
 
 # Suspects that are listed at most.
@@ -23,53 +23,56 @@ _MOST_SUSPECTS = 20
 LEAST_MEAN, LEAST_CHANCE, LEAST_ALONE = 0.65, 0.2, 0.5
 
 
-def suspects_of(
-    trial: HeldOutRanks,
+def find_suspects(
+    held_out: HeldOutRanks,
     pairs: Pairs,
     ids: Any,
     spoken: Sequence[Spoken] = (),
     telling: Mapping[int, Pair] | None = None,
     n_found: int = 0,
 ) -> list[dict[str, Any]]:
-    """Answers that are likely wrong, the worst first, as plain dicts.
+    """List the answers that are likely wrong, at most 20, the likeliest first, as plain dicts.
 
-    Of rows that were put in a group, it goes by their distances from all groups; of other answers,
-    by the distance of the two rows.
+    Answers that put rows in groups are judged by the rows' distances to all groups, others by the
+    distance of the two rows.
 
     Parameters
     ----------
-    trial : HeldOutRanks
     pairs : Pairs
-        What was answered: other pairs of the trial are not listed.
+        The answered pairs: other pairs of ``held_out`` are not listed.
     ids : sequence
-        What people call the rows.
+        Id of each row.
     spoken : sequence of Spoken, optional
-        The answers, of which one may speak of many pairs. What two people have said is not listed.
+        The answers, each with all its pairs. Pairs that two people agree on are not listed.
     telling : mapping, optional
-        Of the numbers of answers to the pairs by which these are judged, and which alone are
-        listed; all pairs without.
+        From the numbers of answers to the one pair by which each is judged, see
+        :func:`nearkin.studio.knowledge.telling_pairs`; no other pairs are listed then.
     n_found : int
-        Wrong answers that came to light otherwise: the more they are, the more may be listed.
+        Number of wrong answers found otherwise: the more they are, the more may be listed.
     """
-    misplaced, told = misplaced_pairs(trial, pairs)
-    others = find_wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
+    misplaced, told = find_misplaced(held_out, pairs)
+    others = find_wrong_answers(pairs, ranks_of(held_out, pairs), LEAST_CHANCE)
     found = [*misplaced, *(one for one in others if one.pair not in told)]
     if telling is not None:
         n_pairs = {telling[one.number]: len(one.said) for one in spoken if one.number in telling}
-        twice = twice_said(spoken)
+        twice = find_confirmed_pairs(spoken)
         found = [
-            _of_several(one, n_pairs[one.pair])
+            _lower_chance(one, n_pairs[one.pair])
             for one in found
             if one.pair in n_pairs and one.pair not in twice
         ]
     found.sort(key=lambda one: -one.chance_opposite)
-    return [_told(suspect, ids) for suspect in worth_listing(found, n_found)[:_MOST_SUSPECTS]]
+    return [
+        _describe_suspect(suspect, ids)
+        for suspect in select_suspects(found, n_found)[:_MOST_SUSPECTS]
+    ]
 
 
-def _of_several(suspect: Suspect, n: int) -> Suspect:
-    """A pair that was looked for among so many of one answer: it is likelier there by chance.
+def _lower_chance(suspect: Suspect, n: int) -> Suspect:
+    """Divide the odds that a cannot-link is wrong by n, the number of pairs of its answer.
 
-    Not so where one of them was chosen.
+    It was chosen as the answer's most suspicious pair, which is likelier to look wrong by chance.
+    A must-link is the one pair that was chosen by the person, and is returned as it is.
     """
     chance = suspect.chance_opposite
     if suspect.same or chance in (0.0, 1.0):
@@ -78,10 +81,10 @@ def _of_several(suspect: Suspect, n: int) -> Suspect:
     return suspect._replace(chance_opposite=odds / (1 + odds))
 
 
-def worth_listing(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
-    """As many of the worst as are wrong for the most part, by their own chances.
+def select_suspects(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
+    """Cut sorted suspects off where, on average, they are not likely enough to be wrong.
 
-    Those count too that were found to be wrong by people who disagreed.
+    ``n_found`` answers that disagreement between people showed to be wrong count in the average.
     """
     chance = np.array([one.chance_opposite for one in found])
     mean = (n_found + np.cumsum(chance)) / (n_found + np.arange(1, len(chance) + 1))
@@ -89,18 +92,18 @@ def worth_listing(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
 
 
 def least_chance(n_found: int) -> float:
-    """The least chance of a suspect beside so many wrong answers that came to light otherwise."""
+    """Return the least chance of a listed suspect: lower if wrong answers were found otherwise."""
     return LEAST_CHANCE if n_found else LEAST_ALONE
 
 
-def misplaced_pairs(trial: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
-    """Must-links that put rows in groups, with the chances of that, and all that could be told.
+def find_misplaced(held_out: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
+    """Return must-links with the chance that one of their rows, not both, is in a wrong group.
 
-    A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
-    then a must-link is.
+    Also returns the set of all pairs, cannot-links too, whose rows have such chances: a cannot-link
+    is wrong only if a row is in a wrong group, and then a must-link of that row is wrong.
     """
-    chance = np.full(int(trial.points.max(initial=-1)) + 2, np.nan)
-    chance[trial.points] = trial.placed.misplaced
+    chance = np.full(int(held_out.points.max(initial=-1)) + 2, np.nan)
+    chance[held_out.points] = held_out.placed.misplaced
     told = {
         (i, j)
         for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
@@ -115,7 +118,8 @@ def misplaced_pairs(trial: HeldOutRanks, pairs: Pairs) -> tuple[list[Suspect], s
     return found, told
 
 
-def _told(suspect: Suspect, ids: Any) -> dict[str, Any]:
+def _describe_suspect(suspect: Suspect, ids: Any) -> dict[str, Any]:
+    """Return a suspect as plain values, with a sentence that names the rows by their ids."""
     left, right = suspect.pair
     said, lie = ("the same", "far apart") if suspect.same else ("different", "close together")
     return {
@@ -128,19 +132,20 @@ def _told(suspect: Suspect, ids: Any) -> dict[str, Any]:
     }
 
 
-class Heard(NamedTuple):
-    """What the answers of people with names come to.
+class Reliability(NamedTuple):
+    """How reliable people and their answers are.
 
     Attributes
     ----------
     agreement : Agreement
+        Error rates of people, and pairs weighted by how sure their answers are.
     telling : mapping
-        Of the numbers of answers to the pairs by which these are judged.
+        From the numbers of answers to the one pair by which each is judged.
     doubts : mapping
-        Of the numbers of those that count to the chance that they are wrong, by all who answered
-        and by the metric.
+        From the numbers of answers that count to the chance that they are wrong, estimated from
+        all people and the metric.
     n_answers : mapping
-        Of names.
+        From people's names to their numbers of answers.
     """
 
     agreement: Agreement
@@ -149,22 +154,22 @@ class Heard(NamedTuple):
     n_answers: Mapping[str, int]
 
 
-def heard(trial: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]) -> Heard | None:
-    """Who is right how often; None if nobody is named.
+def judge_answerers(
+    held_out: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]
+) -> Reliability | None:
+    """Estimate how often each person is right; None if no answer has a person's name.
 
-    Answers to one pair are evidence, as are pairs that form triangles, and metrics that were not
-    told of a pair. Of an answer that speaks of several pairs, one counts.
+    Evidence are answers of several people to one pair, pairs that form triangles, and distances
+    under metrics learned without the pair. Of an answer about several pairs, one pair counts.
 
     Parameters
     ----------
-    trial : HeldOutRanks
-    known : Knowledge
     telling : mapping
-        Of the numbers of answers to the pairs by which these are judged.
+        From the numbers of answers to the one pair by which each is judged.
     """
     if all(spoken.by == UNNAMED for spoken in known.spoken):
         return None
-    by_metric = chances_of(trial, known.pairs)
+    by_metric = chances_of(held_out, known.pairs)
     judged = set(telling.values())
     voices = [
         (pair, said, spoken.by)
@@ -179,22 +184,23 @@ def heard(trial: HeldOutRanks, known: Knowledge, telling: Mapping[int, Pair]) ->
     before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
     agreement = answers.agreed(before)
     n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
-    return Heard(agreement, telling, _doubts(trial, agreement, telling, known), n_answers)
+    doubts = _estimate_doubts(held_out, agreement, telling, known)
+    return Reliability(agreement, telling, doubts, n_answers)
 
 
-def chances_of(trial: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
-    """Chance that each pair which was answered is the same, by metrics that were not told of it."""
+def chances_of(held_out: HeldOutRanks, pairs: Pairs) -> dict[Pair, float]:
+    """Map answered pairs to their chance to be the same, by metrics learned without them."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-    chance = estimate_chances(pairs, ranks_of(trial, pairs)).tolist()
+    chance = estimate_chances(pairs, ranks_of(held_out, pairs)).tolist()
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
 
 
-def _doubts(
-    trial: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
+def _estimate_doubts(
+    held_out: HeldOutRanks, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
 ) -> dict[int, float]:
-    """Chances that answers are wrong, of those that count."""
-    chance_same = _chances_same(agreement)
-    misplaced, _ = misplaced_pairs(trial, known.pairs)
+    """Map the numbers of answers that count to the chance that they are wrong."""
+    chance_same = _read_chances(agreement)
+    misplaced, _ = find_misplaced(held_out, known.pairs)
     by_groups = {one.pair: one.chance_opposite for one in misplaced}
     counts = dict.fromkeys(map(tuple, known.pairs.must_link.tolist()), True)
     counts |= dict.fromkeys(map(tuple, known.pairs.cannot_link.tolist()), False)
@@ -207,8 +213,8 @@ def _doubts(
     return found
 
 
-def _chances_same(agreement: Agreement) -> dict[Pair, float]:
-    """Chance that pairs are the same, by what answers come to."""
+def _read_chances(agreement: Agreement) -> dict[Pair, float]:
+    """Map pairs to their chance to be the same, read from the weights of the agreement's pairs."""
     pairs, found = agreement.pairs, {}
     kinds = ((pairs.must_link, pairs.must_weight), (pairs.cannot_link, pairs.cannot_weight))
     for same, (links, weight) in zip((True, False), kinds, strict=True):
@@ -220,7 +226,7 @@ def _chances_same(agreement: Agreement) -> dict[Pair, float]:
 
 
 def n_disagreements(known: Knowledge) -> int:
-    """Pairs of which two people say opposite things, so that one of them is wrong."""
+    """Count the pairs to which two people gave opposite answers, so that one of them is wrong."""
     heard_of = {rows[:2]: set[bool]() for rows in known.voices}
     for rows, same in known.voices.items():
         if same is not None:
@@ -228,8 +234,8 @@ def n_disagreements(known: Knowledge) -> int:
     return sum(len(said) > 1 for said in heard_of.values())
 
 
-def answerers_of(found: Heard | None) -> dict[str, Any]:
-    """Answerers with their rates, the most reliable first, and a sentence on them: plain values."""
+def list_answerers(found: Reliability | None) -> dict[str, Any]:
+    """List people with error rates, the best first (``listed``), and advice on them (``said``)."""
     answerers = [] if found is None else found.agreement.answerers
     told = [one._replace(n_answers=found.n_answers[one.name]) for one in answerers if found]
     listed = [

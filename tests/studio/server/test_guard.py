@@ -11,7 +11,7 @@ from nearkin.studio.server.security import (
     ANY_NAME,
     Access,
     Hosts,
-    checked_names,
+    check_names,
     hosts_of,
     in_url,
     is_this_machine,
@@ -222,7 +222,7 @@ PROXIES = ["hub.example", "*.ports.example"]
     ],
 )
 def test_proxies_that_are_named_are_heard(host, origin, is_heard):
-    hosts = hosts_of("127.0.0.1", 8765, checked_names(PROXIES))
+    hosts = hosts_of("127.0.0.1", 8765, check_names(PROXIES))
     heard = hosts.accept(host) and (origin is None or hosts.accept_origin(origin, host))
     assert heard is is_heard
 
@@ -242,7 +242,7 @@ def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
 )
 def test_names_that_no_host_has(name):
     with pytest.raises(ValueError, match="is not the name of a host"):
-        checked_names(["hub.example", name])
+        check_names(["hub.example", name])
 
 
 def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):

@@ -1,11 +1,11 @@
-"""The routes of the studio: what requests ask of a session, and the replies."""
+"""The routes of the studio's server: requests to a room, and the replies."""
 
 from __future__ import annotations
 
 import asyncio
 import struct
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,10 +26,10 @@ from nearkin.studio.find import Wanted, Where
 from nearkin.studio.pictures import LONGEST_SIDE
 from nearkin.studio.server.encoding import (
     as_json,
-    layout_bytes,
-    numbers_bytes,
+    encode_layout,
+    encode_numbers,
+    make_missing_page,
     page_folder,
-    page_is_missing,
 )
 from nearkin.studio.server.schemas import (
     LARGEST_ROW,
@@ -58,7 +58,7 @@ from nearkin.studio.server.schemas import (
     WithdrawalBody,
 )
 from nearkin.studio.server.security import SUBPROTOCOL, Access, Guard, Hosts, log_few_errors
-from nearkin.studio.server.session import Mailbox, Replaceable, Room, Told
+from nearkin.studio.server.session import Mailbox, Message, Replaceable, Room
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
@@ -75,22 +75,23 @@ _ANOTHER_LESSON = 1012
 
 @dataclass
 class _Asking:
-    """A tab that asks: its mailbox, and the message that it was sent last, with its number.
+    """A tab that polls: its mailbox, and its last message with its number.
 
-    That is sent once more if the tab has not got it.
+    That message is sent again if the tab has not received it.
     """
 
     mailbox: Mailbox
     number: int = 0
-    told: Told = ""
+    told: Message = ""
     asked_at: float = field(default_factory=time.monotonic)
 
 
 def add_live(app: FastAPI, room: Room) -> None:
-    """What tabs hear, as it comes."""
+    """Add the routes by which tabs receive messages: a WebSocket, and polling."""
 
     @app.websocket("/api/live")
     async def live(websocket: WebSocket) -> None:
+        """Exchange messages with a tab until it disconnects."""
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
         if len(room.live) >= _MOST_TABS:
@@ -111,6 +112,7 @@ def add_live(app: FastAPI, room: Room) -> None:
     tabs: dict[str, _Asking] = {}
 
     def forget_who_has_gone() -> None:
+        """Remove tabs that have not polled for 30 seconds."""
         now = time.monotonic()
         for name in [n for n, one in tabs.items() if now - one.asked_at > _GONE_AFTER]:
             room.leave(tabs.pop(name).mailbox)
@@ -121,6 +123,7 @@ def add_live(app: FastAPI, room: Room) -> None:
         after: Annotated[int, Query(ge=0, le=2**53)] = 0,
         hello: Annotated[str, Query(max_length=1000)] = "",
     ) -> Response:
+        """Reply the next message to a tab that polls, or the last one if it was not received."""
         forget_who_has_gone()
         if tab not in tabs:
             if len(room.live) >= _MOST_TABS:
@@ -146,6 +149,7 @@ def add_live(app: FastAPI, room: Room) -> None:
 
 
 async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
+    """Send the messages of a mailbox by a WebSocket until it is to be closed."""
     while True:
         told = await mailbox.next()
         if told is None:
@@ -158,41 +162,41 @@ async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
 
 
 class PlainJSON(Response):
-    """Plain data as JSON."""
+    """A reply of plain data as JSON."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The content as JSON in bytes."""
+        """Encode the content as JSON."""
         return as_json(content).encode("ascii")
 
 
-def binary(content: bytes) -> Response:
-    """Bytes as they are."""
+def reply_bytes(content: bytes) -> Response:
+    """Make a reply of bytes."""
     return Response(content, media_type="application/octet-stream")
 
 
-def said(error: Exception) -> str:
-    """An error as a sentence."""
+def explain(error: Exception) -> str:
+    """Turn an error into a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}."
     return " ".join(str(error).split()).strip("'\"") or type(error).__name__
 
 
-async def changed(room: Room, status: int, change: Any, *arguments: Any) -> Response:
-    """Change what is known, and reply the new state, or this status if that is not possible."""
+async def apply_change(room: Room, status: int, change: Any, *arguments: Any) -> Response:
+    """Apply a change, and reply the new state, or an error of this status if it is refused."""
     try:
         return PlainJSON(await room.change(change, *arguments))
     except AnswerConflict:
         raise
     except (ValueError, IndexError) as error:
-        raise HTTPException(status, said(error)) from None
+        raise HTTPException(status, explain(error)) from None
     except OSError as error:
-        raise HTTPException(507, said(error)) from None
+        raise HTTPException(507, explain(error)) from None
 
 
 def check_rows(n_rows: int, *rows: int) -> None:
-    """Refuse rows that are not there."""
+    """Raise an error of status 422 if one of the rows does not exist."""
     outside = next((row for row in rows if row >= n_rows), None)
     if outside is not None:
         raise HTTPException(422, f"There is no row {outside}: rows are 0 to {n_rows - 1}.")
@@ -210,7 +214,7 @@ Who = Annotated[str | None, Query(max_length=LONGEST_NAME)]
 
 
 def add_answers(app: FastAPI, room: Room) -> None:
-    """Add the routes to an app."""
+    """Add the routes of the list of answers."""
     lesson = room.lesson
 
     @app.get("/api/answers")
@@ -221,28 +225,32 @@ def add_answers(app: FastAPI, room: Room) -> None:
         said: Literal["same", "different", "unsure"] | None = None,
         by: Who = None,
     ) -> Response:
+        """Reply answers of the list, see :meth:`Lesson.answers`."""
         return PlainJSON(lesson.answers(start, n, text, said, by))
 
     @app.post("/api/answers/withdrawals")
     async def withdraw(body: EntryWithdrawalBody) -> Response:
-        return await changed(room, 409, lesson.withdraw_entry, body.number)
+        """Withdraw all answers of an entry."""
+        return await apply_change(room, 409, lesson.withdraw_entry, body.number)
 
 
 def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
-    """Add the routes to an app that others can take the place of."""
+    """Add the routes for columns to learn from, whose choice replaces the lesson."""
     lesson = room.lesson
 
     @app.get("/api/learned-columns")
     def columns() -> Response:
+        """Reply which columns are learned from."""
         return PlainJSON(lesson.column_roles())
 
     @app.post("/api/learned-columns")
     async def learn_from(body: ColumnsToLearnFromBody) -> Response:
+        """Learn from other columns from now on: another lesson takes over."""
         wished = body.columns, body.standardise
         try:
             done = await place.replace(lesson, lambda: lesson.learning_from(*wished))
         except (ValueError, TypeError, OSError) as error:
-            raise HTTPException(422, said(error)) from None
+            raise HTTPException(422, explain(error)) from None
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
         return PlainJSON(place.lesson.column_roles())
@@ -253,26 +261,28 @@ _MOST_AT_ONCE = 100
 
 
 def add_finding(app: FastAPI, room: Room) -> None:
-    """Add the routes to an app."""
+    """Add the routes for search, and for tables of selected rows."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
     @app.get("/api/columns")
     def columns() -> Response:
-        # Who asks for them is about to look for something.
+        """Reply the columns to search by, then index texts for the search that will follow."""
         return PlainJSON(lesson.columns(), background=BackgroundTask(lesson.prepare_finding))
 
     @app.post("/api/search")
     def search(body: SearchBody) -> Response:
+        """Reply which rows meet the conditions of a search."""
         check_rows(n_rows, *body.groups)
         try:
-            found = lesson.find(_wanted(body))
+            found = lesson.find(_convert_search(body))
         except ValueError as error:
-            raise HTTPException(422, said(error)) from None
-        return binary(matches_bytes(found))
+            raise HTTPException(422, explain(error)) from None
+        return reply_bytes(encode_matches(found))
 
     @app.post("/api/rows")
     def rows(body: RowsBody) -> Response:
+        """Reply what to show of some rows, at most 100."""
         check_rows(n_rows, *body.rows)
         if len(body.rows) > _MOST_AT_ONCE:
             raise HTTPException(422, f"At most {_MOST_AT_ONCE} records are sent at once.")
@@ -280,135 +290,147 @@ def add_finding(app: FastAPI, room: Room) -> None:
 
     @app.post("/api/rows/file")
     def rows_file(body: RowsBody) -> Response:
+        """Reply a CSV file of some rows."""
         check_rows(n_rows, *body.rows)
         name, content = lesson.rows_file(body.rows)
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def matches_bytes(found: dict[str, Any]) -> bytes:
-    """Length of a JSON text, that text (without the matches), and a bit for every row."""
+def encode_matches(found: dict[str, Any]) -> bytes:
+    """Encode found rows: length of a JSON text, that text (without matches), a bit for each row."""
     head = as_json({name: part for name, part in found.items() if name != "matches"}).encode()
     bits = np.packbits(found["matches"], bitorder="little").tobytes()
     return struct.pack("<I", len(head)) + head + bits
 
 
-def _wanted(body: SearchBody) -> Wanted:
-    where = tuple(_where(one) for one in body.where)
+def _convert_search(body: SearchBody) -> Wanted:
+    """Convert a request's search."""
+    where = tuple(_convert_condition(one) for one in body.where)
     return Wanted(body.text, where, tuple(body.groups), body.doubtful)
 
 
-def _where(body: WhereBody) -> Where:
+def _convert_condition(body: WhereBody) -> Where:
+    """Convert a request's condition on a column."""
     kinds = None if body.kinds is None else tuple(body.kinds)
     return Where(body.key, kinds, body.low, body.high, body.text)
 
 
 def add_grouping(app: FastAPI, room: Room) -> None:
-    """Add the routes to an app."""
+    """Add the routes for found groups, answers about them, and the goal of questions."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
     @app.get("/api/grouping")
     def grouping() -> Response:
+        """Reply the groups that were found last."""
         found = room.grouping
         return Response(status_code=204) if found is None else PlainJSON(found)
 
     @app.post("/api/grouping")
     def find() -> Response:
+        """Request groups of all rows, which tabs are sent later."""
         room.want_groups()
         return Response(status_code=202)
 
     @app.post("/api/grouping/name")
     async def name(body: NamingBody) -> Response:
+        """Name a found group."""
         told: tuple[Any, ...] = body.group, body.name, body.grouping
         if "before" in body.model_fields_set:
             told = *told, body.before
-        return await changed(room, 409, lesson.name_group, *told)
+        return await apply_change(room, 409, lesson.name_group, *told)
 
     @app.post("/api/grouping/one")
     async def one(body: SelectionBody) -> Response:
+        """Record that some rows are one group."""
         check_rows(n_rows, *body.rows)
         told = body.rows, body.grouping, body.before, body.by
-        return await changed(room, 409, lesson.say_one_group, *told)
+        return await apply_change(room, 409, lesson.say_one_group, *told)
 
     @app.post("/api/grouping/split")
     async def split(body: SelectionBody) -> Response:
+        """Record that some rows are not of the rest of their group."""
         check_rows(n_rows, *body.rows)
         told = body.rows, body.grouping, body.before, body.by
-        return await changed(room, 409, lesson.split_off, *told)
+        return await apply_change(room, 409, lesson.split_off, *told)
 
     @app.post("/api/grouping/two")
     async def two(body: TwoGroupsBody) -> Response:
+        """Record that two found groups are one, or differ."""
         told = body.first, body.second, body.same, body.grouping, body.before, body.by
-        return await changed(room, 409, lesson.say_of_groups, *told)
+        return await apply_change(room, 409, lesson.say_of_groups, *told)
 
     @app.post("/api/goal")
     async def goal(body: AimBody) -> Response:
-        return await changed(room, 422, lesson.aim, body.goal)
+        """Set the goal of questions."""
+        return await apply_change(room, 422, lesson.aim, body.goal)
 
 
 def add_which(app: FastAPI, room: Room) -> None:
-    """Add the routes to an app."""
+    """Add the routes for choices among groups, and names of known groups."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
     @app.post("/api/which")
     async def which(body: WhichBody) -> Response:
+        """Record which of some rows a row is like."""
         check_rows(n_rows, body.left, *body.rows, *(() if body.right is None else (body.right,)))
         told = body.left, body.rows, body.right, body.same, body.origin, body.before, body.by
-        return await changed(room, 422, lesson.answer_which, *told)
+        return await apply_change(room, 422, lesson.answer_which, *told)
 
     @app.post("/api/which/name")
     async def name(body: KnownNameBody) -> Response:
+        """Name the group that answers have put a row in."""
         check_rows(n_rows, body.row)
-        return await changed(room, 409, lesson.name_known_group, body.row, body.name)
+        return await apply_change(room, 409, lesson.name_known_group, body.row, body.name)
 
 
 Row = Annotated[int, Query(ge=0, le=LARGEST_ROW)]
 
 
 def add_why(app: FastAPI, room: Room) -> None:
-    """Add the route to an app."""
+    """Add the route that explains a distance."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
     @app.get("/api/why")
     def why(left: Row, right: Row) -> Response:
+        """Reply an explanation of the distance of two rows."""
         check_rows(n_rows, left, right)
         if left == right:
             raise HTTPException(422, "A record is explained beside another one.")
         try:
             return PlainJSON(lesson.why(left, right))
         except ValueError as error:
-            raise HTTPException(409, said(error)) from None
+            raise HTTPException(409, explain(error)) from None
 
 
 _MOST_NEIGHBORS = 1000
 
 
 def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
-    """The server's app for a lesson, and for others that may take its place.
+    """Make the server's app for a lesson, and for lessons that may replace it.
 
     Parameters
     ----------
     lesson : Lesson
-        Not to be changed by anyone else while the app runs.
+        Nothing else may change it while the app runs.
     access : Access
-        With the token that every request must know.
-    hosts : Hosts
-        What the server is called.
+        Holds the token that every request must have.
     """
-    return Replaceable(partial(_app_of, access=access, hosts=hosts), lesson)
+    return Replaceable(partial(_make_lesson_app, access=access, hosts=hosts), lesson)
 
 
-def _app_of(
+def _make_lesson_app(
     lesson: Lesson, place: Replaceable, access: Access, hosts: Hosts
 ) -> tuple[FastAPI, Room]:
-    """The app of one lesson, and its room."""
+    """Make the app of one lesson; returns it and its room."""
     room = Room(lesson)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Open the room at the app's start, and close it at its end."""
         log_few_errors(asyncio.get_running_loop())
         room.open()
         yield
@@ -439,96 +461,111 @@ def _app_of(
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Every error is one sentence."""
+    """Make every error reply one sentence as ``message``."""
 
     @app.exception_handler(AnyHTTPException)
     async def refused(request: Request, error: AnyHTTPException) -> Response:
+        """Reply an error that a route raises on purpose."""
         return PlainJSON({"message": str(error.detail)}, error.status_code, error.headers)
 
     @app.exception_handler(AnswerConflict)
     async def in_conflict(request: Request, error: AnswerConflict) -> Response:
-        return PlainJSON({"message": said(error), "said": error.said}, 409)
+        """Reply a conflict with another answer, and that answer."""
+        return PlainJSON({"message": explain(error), "said": error.said}, 409)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
-        return PlainJSON({"message": _sentence(error)}, 422)
+        """Reply the first error of an invalid request."""
+        return PlainJSON({"message": _describe_error(error)}, 422)
 
 
-def _sentence(error: RequestValidationError) -> str:
-    """The first thing that is wrong with a request, without what it was."""
+def _describe_error(error: RequestValidationError) -> str:
+    """Describe the first error of a request, without the value that it sent."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int))
     return f"{where}: {first['msg']}."[:300]
 
 
 def _add_looks(app: FastAPI, room: Room) -> None:
-    """Routes that only look; they run in threads, since some take their time."""
+    """Add the routes that change nothing; they run in threads, since some take long."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    def checked(row: int) -> int:
+    def require_row(row: int) -> int:
+        """Return a row number; raise an error of status 404 if there is no such row."""
         if row >= n_rows:
             raise HTTPException(404, f"There is no row {row}: rows are 0 to {n_rows - 1}.")
         return row
 
     @app.get("/api/lesson")
     def about() -> Response:
+        """Reply a description of the data, and the state."""
         about = lesson.about()
         own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
         return PlainJSON({**about, **own})
 
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
-        return binary(layout_bytes(lesson.layout(name)))
+        """Reply the coordinates of all rows."""
+        return reply_bytes(encode_layout(lesson.layout(name)))
 
     @app.get("/api/known")
     def known() -> Response:
+        """Reply all answered pairs and triplets."""
         return PlainJSON(lesson.known())
 
     @app.get("/api/report")
     def report() -> Response:
+        """Reply the last report."""
         return Response(status_code=204) if room.report is None else PlainJSON(room.report)
 
     @app.get("/api/review")
     def review() -> Response:
+        """Reply the last review of records, and request new ones."""
         if not lesson.about()["review"]:
             raise HTTPException(404, "There are no records here that are known by words.")
         found = room.look_at_review()
         return Response(status_code=204) if found is None else PlainJSON(found)
 
     def check_clusters(clusters: int | None) -> None:
+        """Raise an error of status 422 if there are fewer rows than clusters."""
         if clusters is not None and clusters > n_rows:
             raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
 
-    def coloured(key: str, clusters: int | None, grouping: int | None) -> dict[str, Any]:
+    def colour_rows(key: str, clusters: int | None, grouping: int | None) -> dict[str, Any]:
+        """Return a colouring; raise if there is none, or if groups have another number."""
         check_clusters(clusters)
         try:
             found = lesson.colouring(key, n_clusters=clusters)
         except (KeyError, IndexError, ValueError) as error:
-            raise HTTPException(404, said(error)) from None
+            raise HTTPException(404, explain(error)) from None
         if grouping is not None and found.get("number") != grouping:
             raise HTTPException(409, "Groups were found anew meanwhile.")
         return found
 
     @app.get("/api/colourings/{key}")
     def colouring(key: Key, clusters: Clusters = None, grouping: Grouping = None) -> Response:
-        found = coloured(key, clusters, grouping)
+        """Reply the legend of a colouring."""
+        found = colour_rows(key, clusters, grouping)
         return PlainJSON({name: part for name, part in found.items() if name != "values"})
 
     @app.get("/api/colourings/{key}/values")
     def colouring_values(
         key: Key, clusters: Clusters = None, grouping: Grouping = None
     ) -> Response:
-        return binary(numbers_bytes(coloured(key, clusters, grouping)["values"]))
+        """Reply the colour values of all rows."""
+        return reply_bytes(encode_numbers(colour_rows(key, clusters, grouping)["values"]))
 
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
-        other = None if beside is None else checked(beside)
-        return PlainJSON(lesson.record(checked(row), other, whole))
+        """Reply what to show of a row."""
+        other = None if beside is None else require_row(beside)
+        return PlainJSON(lesson.record(require_row(row), other, whole))
 
     @app.get("/api/records/{row}/image")
     async def image(row: RowInPath, side: Side = LONGEST_SIDE) -> Response:
-        found = await room.image(checked(row), side)
+        """Reply a row's picture."""
+        found = await room.image(require_row(row), side)
         if isinstance(found, str):
             raise HTTPException(404, found)
         content, media_type = found
@@ -538,78 +575,83 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def neighbors(
         row: RowInPath, n: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 10
     ) -> Response:
-        return PlainJSON(lesson.neighbors(checked(row), n=min(n, max(1, n_rows - 1))))
+        """Reply the rows nearest to a row."""
+        return PlainJSON(lesson.neighbors(require_row(row), n=min(n, max(1, n_rows - 1))))
 
     @app.get("/api/export/{what}")
     def export(
         what: Literal["pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"],
         clusters: Clusters = None,
     ) -> Response:
+        """Reply an exported file."""
         check_clusters(clusters)
         try:
             name, content = lesson.export(what, n_clusters=clusters)
         except ValueError as error:
-            raise HTTPException(409, said(error)) from None
+            raise HTTPException(409, explain(error)) from None
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def _add_changes(app: FastAPI, room: Room) -> None:
-    """Routes that change what is known."""
+    """Add the routes that change answers."""
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    def apply(status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
-        return changed(room, status, change, *arguments)
-
-    def check(*rows: int) -> None:
-        check_rows(n_rows, *rows)
-
     @app.post("/api/answers")
     async def answer(body: AnswerBody) -> Response:
-        check(body.left, body.right)
+        """Record the answer to a pair."""
+        check_rows(n_rows, body.left, body.right)
         told = body.left, body.right, body.same, body.origin, body.before, body.by
-        return await apply(422, lesson.answer, *told)
+        return await apply_change(room, 422, lesson.answer, *told)
 
     @app.post("/api/groups")
     async def groups(body: GroupsBody) -> Response:
-        check(*body.first, *body.second)
+        """Record that two groups of rows are the same, or differ."""
+        check_rows(n_rows, *body.first, *body.second)
         told = body.first, body.second, body.same, body.before, body.by
-        return await apply(422, lesson.answer_groups, *told)
+        return await apply_change(room, 422, lesson.answer_groups, *told)
 
     @app.post("/api/withdrawals")
     async def withdraw(body: WithdrawalBody) -> Response:
-        check(body.left, body.right)
-        return await apply(409, lesson.withdraw, body.left, body.right, body.before)
+        """Withdraw the answer to a pair."""
+        check_rows(n_rows, body.left, body.right)
+        return await apply_change(room, 409, lesson.withdraw, body.left, body.right, body.before)
 
     @app.post("/api/orders")
     async def order(body: OrderBody) -> Response:
+        """Record a triplet."""
         rows = body.anchor, body.closer, body.farther
-        check(*rows)
-        return await apply(422, lesson.answer_order, *rows)
+        check_rows(n_rows, *rows)
+        return await apply_change(room, 422, lesson.answer_order, *rows)
 
     @app.post("/api/orders/withdrawals")
     async def withdraw_order(body: OrderBody) -> Response:
+        """Withdraw a triplet."""
         rows = body.anchor, body.closer, body.farther
-        check(*rows)
-        return await apply(409, lesson.withdraw_order, *rows)
+        check_rows(n_rows, *rows)
+        return await apply_change(room, 409, lesson.withdraw_order, *rows)
 
     @app.post("/api/undo")
     async def undo(body: StepBody | None = None) -> Response:
-        return await apply(409, lesson.undo, None if body is None else body.version)
+        """Undo the last change."""
+        return await apply_change(room, 409, lesson.undo, None if body is None else body.version)
 
     @app.post("/api/redo")
     async def redo(body: StepBody | None = None) -> Response:
-        return await apply(409, lesson.redo, None if body is None else body.version)
+        """Redo the change that was undone last."""
+        return await apply_change(room, 409, lesson.redo, None if body is None else body.version)
 
 
 def _add_page(app: FastAPI) -> None:
+    """Add the routes of the page, its scripts and its styles."""
     folder = page_folder()
 
     @app.get("/", include_in_schema=False)
     def page() -> Response:
+        """Reply the page, or why there is none."""
         if folder is None:
-            return HTMLResponse(page_is_missing(), 503)
+            return HTMLResponse(make_missing_page(), 503)
         return FileResponse(folder / "index.html", media_type="text/html")
 
     if folder is not None and (folder / "assets").is_dir():

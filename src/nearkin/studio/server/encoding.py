@@ -17,7 +17,7 @@ import numpy as np
 
 
 def as_json(value: Any) -> str:
-    """Plain data as JSON; numbers that JSON does not have become null.
+    """Encode plain data as JSON; NaN and infinite numbers become null.
 
     Examples
     --------
@@ -25,42 +25,44 @@ def as_json(value: Any) -> str:
     '{"auc":null,"rows":[3],"text":"</script>"}'
     """
     try:
-        return _written(value)
+        return _dump_json(value)
     except (TypeError, ValueError):  # rare, so that most values are gone through only once
-        return _written(_plain(value))
+        return _dump_json(_to_plain_values(value))
 
 
-def _written(value: Any) -> str:
+def _dump_json(value: Any) -> str:
+    """Encode as JSON; raise if there are NaN, NumPy values or the like."""
     # In ASCII: texts of files may have halves of signs, which no encoding takes.
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_values(value: Any) -> Any:
+    """Convert NumPy values, tuples and other types to those of JSON, NaN to None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _to_plain_values(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return _to_plain_values(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_plain_values(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def layout_bytes(layout: Mapping[str, Any]) -> bytes:
-    """A layout: eight bytes that say what it is, then x0 y0 x1 y1 ... as float32, little endian.
+def encode_layout(layout: Mapping[str, Any]) -> bytes:
+    """Encode a layout: a header of eight bytes, then x0 y0 x1 y1 ... as float32, little endian.
 
-    These are its version as uint32; a byte that is 1 for a map of neighbours; one with the per cent
-    of the way to that map; and two that say nothing.
+    The header holds its version as uint32; a byte that is 1 for a map of neighbours; a byte with
+    the per cent of the work on that map that is done; and two unused bytes.
     """
     share = layout.get("share")
     percent = 100 if share is None else int(100 * share)
     head = struct.pack("<IBBxx", layout["version"], share is not None, percent)
-    return head + numbers_bytes(layout["coordinates"])
+    return head + encode_numbers(layout["coordinates"])
 
 
-def numbers_bytes(numbers: Any) -> bytes:
-    """Numbers as float32, little endian."""
+def encode_numbers(numbers: Any) -> bytes:
+    """Encode numbers as float32, little endian."""
     return np.ascontiguousarray(numbers, dtype="<f4").tobytes()
 
 
@@ -71,12 +73,12 @@ NODE = "20.19"
 
 
 def page_folder() -> Path | None:
-    """Where the page is; None if it has not been built."""
+    """Folder of the built page; None if it has not been built."""
     return FOLDER if (FOLDER / "index.html").is_file() else None
 
 
 def plain_page(*sentences: str) -> str:
-    """A page of text."""
+    """Make an HTML page of text, a paragraph for each sentence."""
     paragraphs = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -85,33 +87,35 @@ def plain_page(*sentences: str) -> str:
     )
 
 
-def page_is_missing() -> str:
-    """What is shown in place of the page."""
+def make_missing_page() -> str:
+    """Make the HTML that is shown if the page has not been built."""
     return plain_page(*why_no_page(), "Then start the studio again.")
 
 
 def why_no_page() -> tuple[str, str]:
-    """That there is no page, and what to do about it for this kind of install."""
-    return "The page of the studio has not been built.", f"{_remedy()}."
+    """Return two sentences: the page has not been built, and how to build it for this install."""
+    return "The page of the studio has not been built.", f"{_choose_command()}."
 
 
-def _remedy() -> str:
+def _choose_command() -> str:
+    """Return the command that builds or installs the page."""
     root = FOLDER.parents[4]
     if (root / "page" / "package.json").is_file():
-        return f"{_node()}make studio, in {root}"
+        return f"{_node_hint()}make studio, in {root}"
     again = "pip install --force-reinstall --no-deps --no-cache-dir"
-    source = _installed_from()
+    source = _find_source()
     if source is None:  # a package index, whose wheels have the page
         return f"{again} --only-binary nearkin nearkin"
-    return f"{_node()}{again} {shlex.quote(source)}"
+    return f"{_node_hint()}{again} {shlex.quote(source)}"
 
 
-def _node() -> str:
+def _node_hint() -> str:
+    """Return a request to install Node.js, or an empty text if it is installed."""
     return "" if shutil.which("npm") else f"Install Node.js {NODE} or later, then: "
 
 
-def _installed_from() -> str | None:
-    """What pip was told to install, if it was not a name of an index."""
+def _find_source() -> str | None:
+    """Return the URL that pip installed nearkin from; None if that was a package index."""
     try:
         text = distribution("nearkin").read_text("direct_url.json")
         told = json.loads(text or "{}")

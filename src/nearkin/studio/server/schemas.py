@@ -1,4 +1,4 @@
-"""What requests may hold: nothing but what is named, of exactly these types."""
+"""Bodies and parameters of requests: no other fields, and exactly these types."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ _MOST_COLUMNS = 10_000
 _MOST_SHOWN = 9
 
 
-def _whole(value: Any) -> Any:
-    """In JSON, 3.0 is a whole number."""
+def _convert_whole(value: Any) -> Any:
+    """Convert a float that is a whole number to an int, since JSON does not distinguish them."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _amount(value: Any) -> Any:
-    """In JSON, 3 is an amount too."""
+def _convert_amount(value: Any) -> Any:
+    """Convert an int to a float, since JSON does not distinguish them."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _of_a_picture(side: int) -> int:
+def _check_side(side: int) -> int:
+    """Return the side of a picture; raise if it is none of the allowed sizes."""
     if side not in SIDES:
         raise InputError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
     return side
 
 
-Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_whole)]
+Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_convert_whole)]
 RowBeside = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 RowInPath = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 # Which grouping is meant; if there is another one by now, nothing is given.
 Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 # Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
-Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
+Side = Annotated[int, Query(), AfterValidator(_check_side)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
 # Which tab asks for what comes next.
 Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
@@ -52,7 +53,7 @@ Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 # What is looked for in texts.
 Words = Annotated[str, Field(max_length=500)]
-Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_amount)]
+Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_convert_amount)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
 Said = Literal["same", "different", "unsure", "nothing"]
 # Where it was answered.

@@ -1,4 +1,4 @@
-"""Who may come in, and how often: token and codes, hosts, limits, headers."""
+"""Protection of the server: token and codes, host names, limits of connections, headers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ _MOST_CODES = 16
 
 
 class Access:
-    """The token of a run, and codes to be exchanged for it.
+    """The token of a run, and codes that can each be exchanged for it once.
 
-    A program's arguments can be seen by everyone on the machine, and so can the address that a
-    browser is started with: it gets a code, which is worth nothing once it has been used.
+    Everyone on the machine can see the address that a browser is started with, as an argument of a
+    program: so it holds a code, which is worthless after its use.
 
     Parameters
     ----------
     token : str, optional
-        Of a server that this one takes the place of. Without: a new one.
-    clock : callable
-        Seconds.
+        Token of a server that this one replaces; a new one by default.
+
 
     Examples
     --------
@@ -54,11 +53,11 @@ class Access:
         self._codes: dict[str, float] = {}  # and until when they hold
 
     def opens(self, given: str) -> bool:
-        """Whether this is the token."""
+        """Whether a text is the token."""
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def new_code(self) -> str:
-        """A code that can be exchanged for the token, once and soon."""
+        """Make a code that can be exchanged for the token, once and within two minutes."""
         code = secrets.token_urlsafe(24)
         self._codes[code] = self._clock() + _CODE_HOLDS
         while len(self._codes) > _MOST_CODES:
@@ -66,7 +65,7 @@ class Access:
         return code
 
     def redeem(self, given: str) -> bool:
-        """Whether this is a code that holds; from now on it does not."""
+        """Whether a text is a valid code, which is invalid from now on."""
         now = self._clock()
         found = [code for code in self._codes if hmac.compare_digest(code.encode(), given.encode())]
         return any(now <= self._codes.pop(code) for code in found)
@@ -83,21 +82,21 @@ _NAME = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*|\[[0-9a-f:.]+\]")
 
 @dataclass(frozen=True)
 class Hosts:
-    """Which Host headers a request may have.
+    """The Host headers that requests may have.
 
-    A page elsewhere can let a name of its own point to this machine; its requests then arrive here,
-    with that name. So only names that we listen on are answered.
+    A foreign page can let a name of its own point to this machine (DNS rebinding); its requests
+    then arrive with that name. So only requests to our own names are answered.
 
     Attributes
     ----------
     port : int
     names : collection of str
-        In the form of a URL, with brackets around IPv6 addresses.
+        Own names, with brackets around IPv6 addresses, as in URLs.
     any_number : bool
-        Whether all IP addresses are ours. Unlike a name, nobody can let one point elsewhere.
+        Whether to accept all IP addresses, which nobody can let point elsewhere.
     allowed : collection of str
-        Names of proxies that pass requests on to us, see :func:`checked_names`. They may have ports
-        of their own, and encryption.
+        Names of proxies that pass requests on, see :func:`check_names`; with any port, and by
+        http or https.
 
     Examples
     --------
@@ -114,19 +113,19 @@ class Hosts:
     allowed: Collection[str] = ()
 
     def accept(self, host: str) -> bool:
-        """Whether a Host header is one of ours."""
+        """Whether a Host header has one of our names and our port, or is an allowed proxy's."""
         host = host.lower()
         if _is_among(host, self.allowed):
             return True
-        name, port = _parted(host)
+        name, port = _split_port(host)
         if port != str(self.port) and not (port == "" and self.port == 80):
             return False
         return name in self.names or (self.any_number and _is_number(name))
 
     def accept_origin(self, origin: str, host: str) -> bool:
-        """Whether a request with this Origin comes from our own page, as its Host has it.
+        """Whether a request with this Origin and Host header comes from our own page.
 
-        Some proxies pass on the name that they were asked by, some do not.
+        Some proxies pass their own name on as Host, some do not.
         """
         if origin == f"http://{host}":
             return True
@@ -139,14 +138,14 @@ class Hosts:
 
 
 def hosts_of(address: str, port: int, allowed: Collection[str] = ()) -> Hosts:
-    """What a server that listens on an address goes by, and behind proxies."""
+    """Return the host names of a server that listens on an address, and of allowed proxies."""
     if listens_everywhere(address):
         return Hosts(port, any_number=True, allowed=allowed)
     return Hosts(port, (*_THIS_MACHINE, in_url(address).lower()), allowed=allowed)
 
 
-def checked_names(names: Iterable[str]) -> list[str]:
-    """Names of proxies as they are compared, or an error.
+def check_names(names: Iterable[str]) -> list[str]:
+    """Return names of proxies in lower case; raise if one is no host name.
 
     Parameters
     ----------
@@ -155,7 +154,7 @@ def checked_names(names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> checked_names(["Hub.example", "*.proxy.example"])
+    >>> check_names(["Hub.example", "*.proxy.example"])
     ['hub.example', '*.proxy.example']
     """
     found = [str(name).strip().lower() for name in names]
@@ -169,12 +168,12 @@ def checked_names(names: Iterable[str]) -> list[str]:
 
 
 def listens_everywhere(address: str) -> bool:
-    """Whether an address stands for all that this machine has."""
+    """Whether listening on an address is listening on all network interfaces."""
     return address in _EVERYWHERE
 
 
 def is_this_machine(address: str) -> bool:
-    """Whether only programs on this machine reach an address."""
+    """Whether an address can only be reached from this machine."""
     try:
         return ip_address(address).is_loopback
     except ValueError:
@@ -182,7 +181,7 @@ def is_this_machine(address: str) -> bool:
 
 
 def in_url(address: str) -> str:
-    """An address in the form that URLs have.
+    """Format an address for a URL; one that stands for all interfaces becomes 127.0.0.1.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def in_url(address: str) -> str:
 
 def _is_among(host: str, names: Iterable[str]) -> bool:
     """Whether a host, with or without a port, has one of these names."""
-    name, port = _parted(host)
+    name, port = _split_port(host)
     if not _NAME.fullmatch(name) or not (port == "" or port.isdecimal()):
         return False
     return any(
@@ -208,14 +207,15 @@ def _is_among(host: str, names: Iterable[str]) -> bool:
     )
 
 
-def _parted(host: str) -> tuple[str, str]:
-    """Name and port; an IPv6 address has colons of its own, in brackets."""
+def _split_port(host: str) -> tuple[str, str]:
+    """Split a host into name and port, "" without one; IPv6 addresses are in brackets."""
     name, bracket, rest = host.rpartition("]")
     before, _, port = rest.partition(":")
     return (f"{name}]{before}" if bracket else before), port
 
 
 def _is_number(name: str) -> bool:
+    """Whether a host name is an IP address."""
     try:
         ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
@@ -245,8 +245,8 @@ _FRAMES = (
 )
 
 
-def protecting_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
-    """Headers to add to every answer.
+def make_headers(allowed: Collection[str] = ()) -> list[tuple[bytes, bytes]]:
+    """Make the security headers of every answer.
 
     Parameters
     ----------
@@ -276,11 +276,11 @@ PATIENCE_WITH_STRANGERS = 30.0
 
 
 class Visitors:
-    """Who is connected now.
+    """All present connections, with limits that keep the server reachable.
 
-    A connection that asks for nothing, or takes its time to ask, is closed. If too many come that
-    have not shown the token, those that have waited longest go: a request that is sent at once is
-    answered however many others are not. Everything runs on the server's event loop.
+    A connection that sends no complete request in time is closed. If too many without the token
+    come, those that have waited longest are closed: a request that is sent at once is answered
+    whatever others do. Everything runs on the server's event loop.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class Visitors:
         return len(self._here)
 
     def add(self, visitor: Visitor) -> None:
-        """Count one more; it or somebody else may have to go."""
+        """Add a connection; if that is too many, close it or another one."""
         self._here[visitor] = None
         strangers = [one for one in self._here if not one.known]
         if len(strangers) > self._most_strangers:
@@ -316,11 +316,11 @@ class Visitors:
             next(one for one in self._here if not one.is_busy()).turn_out()
 
     def remove(self, visitor: Visitor) -> None:
-        """Count one less; twice is as good as once."""
+        """Remove a connection, if it is still there."""
         self._here.pop(visitor, None)
 
     def protocol(self, **settings: Any) -> asyncio.Protocol:
-        """What speaks over one connection; uvicorn calls it."""
+        """Make the protocol of a new connection; uvicorn calls this."""
         return _WatchedProtocol(Visitor(self), **settings)
 
 
@@ -341,33 +341,33 @@ class Visitor:
         self._timer: asyncio.TimerHandle | None = None
 
     def is_busy(self) -> bool:
-        """Whether its request is being answered."""
+        """Whether a request of the connection is being answered."""
         return self._busy
 
     def arrive(self, transport: asyncio.Transport) -> None:
-        """Note a connection that has not asked anything yet."""
+        """Note that the connection has been opened."""
         self._transport = transport
-        self._give(self._visitors.patience)
+        self._set_timer(self._visitors.patience)
         self._visitors.add(self)
 
     def ask(self, known: bool, websocket: bool = False) -> None:
-        """The headers of a request are complete; known is who has shown the token."""
+        """Note that a request's headers are complete; ``known`` if it has the token."""
         if websocket:  # refused ones are closed at once, and tabs are counted by themselves
             self.leave()
             return
         self._busy = True
         self.known = self.known or known
-        self._give(None if self.known else self._visitors.patience_with_strangers)
+        self._set_timer(None if self.known else self._visitors.patience_with_strangers)
 
-    def answered(self) -> None:
-        """A request has been answered; another may follow."""
+    def note_answered(self) -> None:
+        """Note that a request has been answered; another may follow."""
         self._busy = False
-        self._give(self._visitors.patience)
+        self._set_timer(self._visitors.patience)
 
     def leave(self) -> None:
-        """Count it no more; twice is as good as once."""
+        """Note that the connection has ended; calling it twice does no harm."""
         self._transport = None
-        self._give(None)
+        self._set_timer(None)
         self._visitors.remove(self)
 
     def turn_out(self) -> None:
@@ -377,13 +377,14 @@ class Visitor:
         self.leave()
 
     def _give_up(self) -> None:
+        """Close the connection after its time; with the token, once it has read what was sent."""
         if self.known and self._transport is not None:
-            self._transport.close()  # it counts until it has read what was sent
+            self._transport.close()
         else:
             self.turn_out()
 
-    def _give(self, seconds: float | None) -> None:
-        """Close the connection after some seconds from now."""
+    def _set_timer(self, seconds: float | None) -> None:
+        """Close the connection in some seconds, or not at all with None."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -393,17 +394,19 @@ class Visitor:
 
 
 class _WatchedProtocol(H11Protocol):
-    """Uvicorn's protocol for a visitor, whom the app finds in the state of each request."""
+    """Uvicorn's protocol of a connection, whose visitor is in the state of each request."""
 
     def __init__(self, visitor: Visitor, *, app_state: dict[str, Any], **settings: Any) -> None:
         super().__init__(app_state={**app_state, "visitor": visitor}, **settings)
         self._visitor = visitor
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Tell the visitor that its connection is open."""
         super().connection_made(transport)
         self._visitor.arrive(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the visitor that its connection has ended."""
         self._visitor.leave()
         super().connection_lost(exc)
 
@@ -416,9 +419,9 @@ LOG = logging.getLogger("nearkin.studio.server")
 
 
 class FewWords(logging.Filter):
-    """Lets so many records pass in every minute, the last with a word on those to come.
+    """Lets a limited number of log records pass in every minute.
 
-    Whoever can reach the port decides how often something goes wrong, and must not fill the disk.
+    Whoever reaches the port can cause errors at will, and must not fill the disk.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -428,7 +431,7 @@ class FewWords(logging.Filter):
         self._passed = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is to be seen."""
+        """Whether to log a record; the last of a minute says that more are not logged."""
         now = time.monotonic()
         if now - self._begun >= _MINUTE:
             self._begun, self._passed = now, 0
@@ -443,9 +446,10 @@ LOG.addFilter(FewWords())
 
 
 def log_few_errors(loop: asyncio.AbstractEventLoop) -> None:
-    """Log what goes wrong on an event loop here, not for every connection that is refused."""
+    """Log errors of an event loop by ``LOG``, which limits how many."""
 
     def note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log one error."""
         LOG.error("%s", context["message"], exc_info=context.get("exception"))
 
     loop.set_exception_handler(note)
@@ -476,21 +480,17 @@ _NOT_HEARD = (b"range", b"if-range")
 class Guard:
     """Middleware that refuses foreign requests, and adds the headers that protect the page.
 
-    A request must have a Host header that is ours, or that of a proxy. If it has an Origin, that
-    must be the page's own, unless it asks for the page itself. Everything but the page, its scripts
-    and its styles needs the token, in the header ``X-Nearkin-Token`` or as the second subprotocol
-    of a WebSocket; never in an address, which histories and lists of downloads keep. ``POST
-    /api/token`` gives the token for a code in the header ``X-Nearkin-Code``. Bodies are read here,
-    up to a limit of bytes and of time, and of nobody without the token. No header ever allows
-    another page to read an answer.
+    A request must have a Host header that is ours or a proxy's. An Origin must be the page's own,
+    unless the page itself is requested. Everything but the page, its scripts and its styles needs
+    the token, in the header ``X-Nearkin-Token`` or as the second subprotocol of a WebSocket; never
+    in an address, which histories and lists of downloads keep. ``POST /api/token`` returns the
+    token for a code in the header ``X-Nearkin-Code``. Bodies are read here, with the token only, up
+    to a limit of bytes and of time. No header ever allows another page to read an answer.
 
     Parameters
     ----------
-    app : ASGI application
-    access : Access
-    hosts : Hosts
     most_bytes : int
-        Of a body.
+        Largest size of a body.
     patience : float
         Seconds for a body to arrive.
     """
@@ -506,17 +506,17 @@ class Guard:
         self._app = app
         self._access = access
         self._hosts = hosts
-        self._headers = protecting_headers(hosts.allowed)
+        self._headers = make_headers(hosts.allowed)
         self._most_bytes = most_bytes
         self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or let the app do so."""
+        """Refuse a request, answer it with the token, or let the app answer it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         known = self._knows_token(scope)
-        send = _announced(scope, _protected(scope, send, self._headers), known)
+        send = _notify_visitor(scope, _add_headers(scope, send, self._headers), known)
         refusal = self._refusal(scope, known)
         if refusal is not None:
             await _refuse(scope, send, *refusal)
@@ -542,10 +542,11 @@ class Guard:
                     said = f"The request is larger than {self._most_bytes // 2**20} MB."
                     await _refuse(scope, send, 413, said)
                     return
-                receive = _again(body, receive)
-        await self._answered(scope, receive, send)
+                receive = _replay_body(body, receive)
+        await self._answer_safely(scope, receive, send)
 
     async def _give_token(self, scope: Scope, send: Send) -> None:
+        """Answer a request for the token with the token, if its code is valid."""
         code = _headers(scope, b"x-nearkin-code")
         if len(code) == 1 and self._access.redeem(code[0]):
             await _say(send, 200, b"application/json", {"token": self._access.token})
@@ -556,11 +557,12 @@ class Guard:
             )
             await _refuse(scope, send, 403, said)
 
-    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the app answer; if it fails before its first word, say that much."""
+    async def _answer_safely(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer; if it raises before it has sent anything, answer with status 500."""
         begun = False
 
         async def send_noting(message: Message) -> None:
+            """Send a message, and note that the answer has begun."""
             nonlocal begun
             begun = True
             await send(message)
@@ -574,7 +576,7 @@ class Guard:
             await _refuse(scope, send, 500, f"A defect of nearkin: {type(error).__name__}.")
 
     def _refusal(self, scope: Scope, known: bool) -> tuple[int, str] | None:
-        """Status and sentence if a request is not to be answered."""
+        """Return status and sentence if a request must be refused, else None."""
         host = _headers(scope, b"host")
         if len(host) != 1 or not self._hosts.accept(host[0]):
             return 400, (
@@ -595,6 +597,7 @@ class Guard:
         return None
 
     def _knows_token(self, scope: Scope) -> bool:
+        """Whether a request has the token."""
         given = _headers(scope, b"x-nearkin-token")
         if not given and scope["type"] == "websocket":
             offered = scope.get("subprotocols", [])
@@ -602,7 +605,7 @@ class Guard:
         return len(given) == 1 and self._access.opens(given[0])
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The body, or None if it is too large."""
+        """Read the body of a request; None if it is too large."""
         length = _headers(scope, b"content-length")
         said = int(length[0]) if length and length[0].isdecimal() else 0
         if said > _MOST_DRAINED:
@@ -627,62 +630,69 @@ class Guard:
 
 
 def _is_public(scope: Scope) -> bool:
-    """Whether it is a part of the page that is the same for everyone."""
+    """Whether a request is for a script or style of the page, the same for everyone."""
     return bool(scope["path"].startswith("/assets/"))
 
 
 def _asks_for_page(scope: Scope) -> bool:
+    """Whether a request is for the page."""
     return bool(
         scope["type"] == "http" and scope["path"] == "/" and scope["method"] in ("GET", "HEAD")
     )
 
 
 def _asks_for_token(scope: Scope) -> bool:
+    """Whether a request is for the token."""
     return bool(
         scope["type"] == "http" and scope["path"] == "/api/token" and scope["method"] == "POST"
     )
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:
+    """Values of a header of a request."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 def _has_body(scope: Scope) -> bool:
+    """Whether a request has a body, by its headers."""
     return any(key in (b"content-length", b"transfer-encoding") for key, _ in scope["headers"])
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Give a body that has been read once more, then what comes after it."""
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a ``receive`` that yields a body that was read already, then what comes after it."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
+        """Receive the body first."""
         return waiting.pop() if waiting else await receive()
 
     return receive_again
 
 
-def _announced(scope: Scope, send: Send, known: bool) -> Send:
-    """Tell the visitor that it asks now, and when it has its answer."""
+def _notify_visitor(scope: Scope, send: Send, known: bool) -> Send:
+    """Tell the connection's visitor of the request; returns a ``send`` that notes its end."""
     visitor: Visitor | None = scope.get("state", {}).get("visitor")
     if visitor is None:
         return send
     visitor.ask(known, websocket=scope["type"] == "websocket")
 
     async def send_noting_the_end(message: Message) -> None:
+        """Send a message, and note the last one of an answer."""
         if message["type"] == "http.response.body" and not message.get("more_body", False):
-            visitor.answered()
+            visitor.note_answered()
         await send(message)
 
     return send_noting_the_end
 
 
-def _protected(scope: Scope, send: Send, headers: Headers) -> Send:
-    """Add our headers to whatever is answered."""
+def _add_headers(scope: Scope, send: Send, headers: Headers) -> Send:
+    """Return a ``send`` that adds the security headers to every answer."""
     if scope["type"] != "http":
         return send
     public = _is_public(scope)
 
     async def send_protected(message: Message) -> None:
+        """Send a message, with the headers added to the first of an answer."""
         if message["type"] == "http.response.start":
             added = headers if public else [*headers, _FRESH]
             names = {name for name, _ in added}
@@ -696,6 +706,7 @@ def _protected(scope: Scope, send: Send, headers: Headers) -> Send:
 async def _refuse(
     scope: Scope, send: Send, status: int, sentence: str, close: bool = False
 ) -> None:
+    """Answer a request with a status and a sentence, as a page or as JSON."""
     if scope["type"] == "websocket":  # before the handshake: it is answered with 403
         await send({"type": "websocket.close", "code": 1008, "reason": sentence[:120]})
     elif scope["path"] == "/":
@@ -707,6 +718,7 @@ async def _refuse(
 async def _say(
     send: Send, status: int, kind: bytes, content: str | dict[str, str], close: bool = False
 ) -> None:
+    """Send a whole answer of the media type ``kind``."""
     body = (content if isinstance(content, str) else json.dumps(content)).encode()
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if close:

@@ -34,7 +34,7 @@ _AT_ONCE = 16
 
 
 class AddressError(InputError):
-    """There is no listening on an address."""
+    """An address or port cannot be listened on."""
 
 
 # Seconds that a thread has for itself while another waits: what is seen next waits for reports.
@@ -42,17 +42,17 @@ _TURN = 0.0005
 
 
 def listening_socket(address: str, port: int | None) -> socket.socket:
-    """A socket that listens on a port, or on the first one free from 8765 on.
+    """Return a socket that listens on a port, or on the first free one from 8765 on.
 
-    Connections are accepted from now on; they wait until somebody answers.
+    Connections are accepted from now on, and wait until the server runs.
     """
     ports = range(PORT, PORT + _MORE_PORTS) if port is None else [port]
     for wanted in ports:
         try:
-            return _bound(address, wanted)
+            return _bind(address, wanted)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise AddressError(_why(address, wanted, error)) from error
+                raise AddressError(_explain_error(address, wanted, error)) from error
     if port is not None:
         raise AddressError(
             f"port {port} is in use by another program, perhaps another studio: choose another "
@@ -61,7 +61,8 @@ def listening_socket(address: str, port: int | None) -> socket.socket:
     raise AddressError(f"ports {PORT} to {PORT + _MORE_PORTS - 1} are all in use: choose another.")
 
 
-def _bound(address: str, port: int) -> socket.socket:
+def _bind(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on a port; raise OSError if that is not possible."""
     found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, place = found[0]
     bound = socket.socket(family, kind, protocol)
@@ -78,15 +79,16 @@ def _bound(address: str, port: int) -> socket.socket:
     return bound
 
 
-def _why(address: str, port: int, error: OSError) -> str:
+def _explain_error(address: str, port: int, error: OSError) -> str:
+    """Say why a port cannot be listened on."""
     if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
         return f"{address} is not an address of this machine."
     return f"port {port} of {address} cannot be used: {error.strerror or error}."
 
 
 @contextmanager
-def _handled(name: str, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Have a signal handled: one that there is, is not ignored, and that this thread is told of."""
+def _handle_signal(name: str, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle a signal within a block, in the main thread, if it exists here and is not ignored."""
     number = getattr(signal, name, None)
     is_told = threading.current_thread() is threading.main_thread()
     if number is None or not is_told or signal.getsignal(number) is signal.SIG_IGN:
@@ -100,7 +102,7 @@ def _handled(name: str, handler: Callable[[int, FrameType | None], None]) -> Ite
 
 
 class Serving:
-    """A lesson at an address.
+    """A server of a lesson at an address, in this thread or one of its own.
 
     Parameters
     ----------
@@ -108,24 +110,25 @@ class Serving:
         It is closed at the end.
     address : str, default="127.0.0.1"
     port : int, optional
-        Without: the first one free from 8765 on. 0 is any that is free.
+        The first free one from 8765 on by default; 0 for any free one.
     token : str, optional
-        Of a server that this one takes the place of. Without: a new one.
+        Token of a server that this one replaces; a new one by default.
     visitors : Visitors, optional
-        With other limits of connections than usual.
+        Limits of connections other than usual.
     allowed : collection of str
-        Names of proxies that may pass requests on to it, see :func:`hosts.checked_names`.
+        Names of proxies that may pass requests on, see
+        :func:`nearkin.studio.server.security.check_names`.
 
     Attributes
     ----------
     url : str
-        With the token, for people.
+        Address of the page, with the token, for people.
     token : str
 
     Raises
     ------
     AddressError
-        If the address or the port cannot be had.
+        If the address or port cannot be listened on.
     """
 
     def __init__(
@@ -170,17 +173,19 @@ class Serving:
 
         class Server(uvicorn.Server):
             async def main_loop(self) -> None:
-                self.should_exit |= bool(came)  # what came while all was being opened
+                """Serve, unless a signal came during the start."""
+                self.should_exit |= bool(came)
                 await super().main_loop()
 
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                """Start, with the socket's long queue of connections."""
                 await super().startup(sockets)
                 waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
 
             @contextmanager
             def capture_signals(self) -> Iterator[None]:
-                # What is sent once more while all is being closed ends it no sooner.
-                with super().capture_signals(), _handled("SIGHUP", self.handle_exit):
+                """Handle signals until the lesson is closed: a second one ends it no sooner."""
+                with super().capture_signals(), _handle_signal("SIGHUP", self.handle_exit):
                     try:
                         yield
                     finally:
@@ -196,7 +201,7 @@ class Serving:
         return self.app.lesson
 
     def url_for_a_program(self) -> str:
-        """Where the page is, for the arguments of a program: it opens once, and soon."""
+        """Address of the page with a code instead of the token, which opens it once and soon."""
         return f"{self._home}?code={self._access.new_code()}"
 
     def run(self) -> None:
@@ -207,7 +212,7 @@ class Serving:
             # own once it runs, and hands on to these what they were told.
             with ExitStack() as stack:
                 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-                    stack.enter_context(_handled(name, self._note_signal))
+                    stack.enter_context(_handle_signal(name, self._note_signal))
                 self._server.run(sockets=[self._socket])
         finally:
             self._end()
@@ -216,6 +221,7 @@ class Serving:
                 signal.raise_signal(number)
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        """Remember a signal, to raise it again at the end."""
         del frame
         self._signals.append(number)
 
@@ -235,7 +241,7 @@ class Serving:
             time.sleep(0.005)
 
     def close(self) -> None:
-        """End; twice is as good as once."""
+        """End the server. Closing twice does no harm."""
         with self._closing:
             self._server.should_exit = True
             if self._thread is not None:
@@ -244,11 +250,12 @@ class Serving:
             self._end()
 
     def _end(self) -> None:
+        """Close the socket and the lesson."""
         self._socket.close()
         self.lesson.close()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the server ends; whether it has, within some seconds."""
+        """Wait until the server ends, or for some seconds; return whether it has ended."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)

@@ -1,4 +1,4 @@
-"""A lesson with all who take part in it: changes in their order, refits, and tabs that follow."""
+"""A running lesson: changes in order, learning in threads, and news to all tabs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 
 from nearkin.studio.events import LONGEST_NAME
-from nearkin.studio.server.encoding import as_json, layout_bytes
+from nearkin.studio.server.encoding import as_json, encode_layout
 
 if TYPE_CHECKING:
     from nearkin.studio.lesson import Lesson
@@ -31,22 +31,19 @@ _LOG = logging.getLogger(__name__)
 
 
 class Worker:
-    """A thread that does one job whenever that is wanted; once for all wishes that come meanwhile.
+    """A thread that runs one job on request; requests during a run lead to one more run.
 
     Parameters
     ----------
-    job : callable
     on_error : callable
-        Given what the job raises. The thread goes on.
-    name : str
-        Of the thread.
+        Called with what the job raises. The thread goes on.
     """
 
     def __init__(
         self, job: Callable[[], None], on_error: Callable[[Exception], None], name: str
     ) -> None:
         self._job, self._on_error = job, on_error
-        self._changed = threading.Condition()
+        self._apply_change = threading.Condition()
         self._wanted = self._ending = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
@@ -55,67 +52,66 @@ class Worker:
         self._thread.start()
 
     def want(self) -> None:
-        """Have the job done, after this moment."""
-        with self._changed:
+        """Request a run of the job that begins after this moment."""
+        with self._apply_change:
             self._wanted = True
-            self._changed.notify()
+            self._apply_change.notify()
 
     def stop(self) -> None:
-        """End after the job that has begun, if there is one."""
-        with self._changed:
+        """End the thread after the present run, without waiting for it."""
+        with self._apply_change:
             self._ending = True
-            self._changed.notify()
+            self._apply_change.notify()
 
     @property
     def is_ending(self) -> bool:
-        """Whether it is to end, so that a long job may be given up."""
+        """Whether the thread is to end, so that a long job may stop early."""
         return self._ending
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end; whether it has come within some seconds."""
+        """Wait at most some seconds for the thread to end; return whether it has."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _work(self) -> None:
-        while self._awaited():
+        """Run the job on each request until the end: the thread's loop."""
+        while self._wait_for_wish():
             try:
                 self._job()
             except Exception as error:  # whatever it is, the next wish may fare better
                 self._on_error(error)
 
-    def _awaited(self) -> bool:
-        """Wait for a wish; False at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._wanted or self._ending)
+    def _wait_for_wish(self) -> bool:
+        """Wait for a request; return False if the thread is to end instead."""
+        with self._apply_change:
+            self._apply_change.wait_for(lambda: self._wanted or self._ending)
             self._wanted = False
             return not self._ending
 
 
-def why_it_failed(what: str, error: Exception) -> str:
-    """A sentence on what came to nothing in a thread; the log has where."""
+def explain_error(what: str, error: Exception) -> str:
+    """Turn an error in a thread into a sentence that begins with ``what``, and log it."""
     _LOG.debug(what, exc_info=error)
     said = " ".join(str(error).split()) or type(error).__name__
     return f"{what}: {said}"
 
 
 class Refits:
-    """Learning after changes; the newest knowledge wins.
+    """Learning after changes, in threads; the newest knowledge wins.
 
-    Changes that come while it learns are learned together, once. The map of neighbours begins when
-    the layout is out, in a second thread, as long as somebody looks at it. When its first picture
-    is out, or the layout where nobody looks at maps, a report begins in a third thread, so that the
-    layout after the next change does not wait for it: it pauses meanwhile. In a fourth a review is
-    made, from the time on that somebody wants to see it.
+    Changes during learning are learned together, once. When the layout is out, the map of
+    neighbours begins in a second thread, if somebody looks at it. After its first picture, or
+    without maps after the layout, a report begins in a third thread, and pauses while the next
+    layout is learned. A fourth thread makes reviews, once somebody wants to see them.
 
     Parameters
     ----------
-    lesson : Lesson
     on_layout, on_map, on_report, on_review : callable
-        Given what :meth:`Lesson.place`, :meth:`Lesson.arrange`, :meth:`Lesson.report` and
-        :meth:`Lesson.review` give, in another thread.
+        Called with the results of :meth:`Lesson.place`, :meth:`Lesson.arrange`,
+        :meth:`Lesson.report` and :meth:`Lesson.review`, in another thread.
     on_problem : callable
-        Given a sentence, if either of them raises.
+        Called with a sentence if one of them raises.
     """
 
     def __init__(
@@ -134,47 +130,48 @@ class Refits:
         self._is_mapped = self._is_reviewed = False
         self._on_problem = on_problem
         self._may_go_on = threading.Event()
-        self._placing = Worker(self._place, self._failed, "nearkin-layouts")
-        self._arranging = Worker(self._arrange, self._failed, "nearkin-maps")
-        self._reporting = Worker(self._report, self._failed, "nearkin-reports")
-        self._reviewing = Worker(self._review, self._failed, "nearkin-reviews")
+        self._placing = Worker(self._place, self._tell_failure, "nearkin-layouts")
+        self._arranging = Worker(self._arrange, self._tell_failure, "nearkin-maps")
+        self._reporting = Worker(self._report, self._tell_failure, "nearkin-reports")
+        self._reviewing = Worker(self._review, self._tell_failure, "nearkin-reviews")
 
     def start(self) -> None:
-        """Begin, with a first layout and report."""
+        """Start the threads, with a first layout and report."""
         self.want()
         for worker in self._workers:
             worker.start()
 
     def want(self) -> None:
-        """Have what is known now learned."""
+        """Request learning from the newest knowledge."""
         self._placing.want()
 
     def make_way(self) -> None:
-        """Have reports pause: a change has come, whose layout goes first."""
+        """Pause reports, since a change has come whose layout goes first."""
         self._may_go_on.clear()
 
     def go_on(self) -> None:
-        """Have reports go on: there is no layout to wait for."""
+        """Let reports go on, since no layout is waited for."""
         self._may_go_on.set()
 
     def want_reviews(self) -> None:
-        """Have records reviewed, now and after each change."""
+        """Request a review of records, now and after each change."""
         if not self._is_reviewed:
             self._is_reviewed = True
             self._reviewing.want()
 
     def want_maps(self, wanted: bool) -> None:
-        """Have maps of neighbours made, now and after each change; or none any more."""
+        """Request maps of neighbours, now and after each change, or no more maps."""
         if wanted and not self._is_mapped:
             self._arranging.want()
         self._is_mapped = wanted
 
     @property
     def _workers(self) -> tuple[Worker, ...]:
+        """The four threads."""
         return self._placing, self._arranging, self._reporting, self._reviewing
 
     def stop(self, patience: float = 10.0) -> bool:
-        """End after what is being computed; whether all has ended within some seconds."""
+        """End all threads; return whether they have ended within ``patience`` seconds."""
         end = time.monotonic() + patience
         for worker in self._workers:
             worker.stop()
@@ -182,6 +179,7 @@ class Refits:
         return all(ended)
 
     def _place(self) -> None:
+        """Learn the layout, hand it on, and request what follows it: a thread's job."""
         self.make_way()
         try:
             layout = self._lesson.place()
@@ -195,6 +193,7 @@ class Refits:
             self._tell_the_rest()
 
     def _arrange(self) -> None:
+        """Make the map of neighbours, and hand on each picture of it: a thread's job."""
         pictures = self._lesson.arrange()
         try:
             self._on_map(next(pictures))
@@ -206,32 +205,36 @@ class Refits:
             self._on_map(picture)
 
     def _tell_the_rest(self) -> None:
+        """Request the report, and the review if somebody looks at reviews."""
         self.go_on()
         self._reporting.want()
         if self._is_reviewed:
             self._reviewing.want()
 
     def _report(self) -> None:
+        """Make a report that pauses for layouts, and hand it on: a thread's job."""
         self._on_report(self._lesson.report(lambda: self._may_go_on.wait(_LONGEST_PAUSE)))
 
     def _review(self) -> None:
+        """Make a review, and hand it on: a thread's job."""
         found = self._lesson.review()
         if found is not None:
             self._on_review(found)
 
-    def _failed(self, error: Exception) -> None:
-        self._on_problem(why_it_failed("Learning failed, what you said is kept", error))
+    def _tell_failure(self, error: Exception) -> None:
+        """Hand on a sentence on an error of learning."""
+        self._on_problem(explain_error("Learning failed, what you said is kept", error))
 
 
 # Text goes out as text, bytes as bytes.
-Told = str | bytes
+Message = str | bytes
 
 
 class Mailbox:
-    """What one tab has not been sent yet: of each kind the newest only.
+    """The messages that one tab has not been sent yet: the newest of each kind.
 
-    A message holds all there is to say of its kind, so the one before it need not be sent any more.
-    However slow a tab is, it never has more than one of each kind waiting.
+    A message holds all there is to say of its kind, so it replaces the one before. However slow a
+    tab is, at most one message of each kind waits.
 
     Attributes
     ----------
@@ -241,23 +244,23 @@ class Mailbox:
 
     def __init__(self) -> None:
         self.follows = "axes"
-        self._waiting: dict[str, Told | None] = {}
+        self._waiting: dict[str, Message | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
 
-    def put(self, kind: str, told: Told | None) -> None:
-        """Have something sent, in place of an older message of its kind; None cuts the tab off."""
-        self._waiting[kind] = told
+    def put(self, kind: str, message: Message | None) -> None:
+        """Queue a message in place of an older one of its kind; None disconnects the tab."""
+        self._waiting[kind] = message
         self._kinds.add(kind)
         self._filled.set()
 
-    def greet(self, kind: str, told: Told) -> None:
-        """Have something sent that was so a moment ago, unless news of its kind have come since."""
+    def greet(self, kind: str, message: Message) -> None:
+        """Queue a message that may be outdated, unless one of its kind was queued before."""
         if kind not in self._kinds:
-            self.put(kind, told)
+            self.put(kind, message)
 
-    async def next(self) -> Told | None:
-        """The message that has waited longest; None if the tab is to be cut off."""
+    async def next(self) -> Message | None:
+        """Wait for and return the oldest message; None if the tab is to be disconnected."""
         while not self._waiting:
             self._filled.clear()
             await self._filled.wait()
@@ -265,10 +268,10 @@ class Mailbox:
 
 
 class Live:
-    """All tabs, told the same things.
+    """The mailboxes of all tabs.
 
-    Everything runs on the event loop that :meth:`open` was called on, but :meth:`tell` may be
-    called by any thread.
+    All methods run on the event loop that :meth:`open` was called on, except :meth:`tell`, which
+    any thread may call.
     """
 
     def __init__(self) -> None:
@@ -276,48 +279,49 @@ class Live:
         self._mailboxes: set[Mailbox] = set()
 
     def open(self) -> None:
-        """Begin, on the event loop that now runs."""
+        """Start, on the running event loop."""
         self._loop = asyncio.get_running_loop()
 
     def close(self) -> None:
-        """End: nothing is told any more."""
+        """Stop sending messages."""
         self._loop = None
 
     def __len__(self) -> int:
         return len(self._mailboxes)
 
     def join(self) -> Mailbox:
-        """A mailbox for one more tab."""
+        """Add a tab, and return its mailbox."""
         mailbox = Mailbox()
         self._mailboxes.add(mailbox)
         return mailbox
 
     def leave(self, mailbox: Mailbox) -> None:
-        """Forget a tab that has gone."""
+        """Remove the mailbox of a tab that has gone."""
         self._mailboxes.discard(mailbox)
 
     def are_there(self, follows: str) -> bool:
-        """Whether some tab shows one of the maps; on the event loop."""
+        """Whether some tab shows the map ``follows``."""
         return any(mailbox.follows == follows for mailbox in self._mailboxes)
 
     def cut_off(self) -> None:
-        """Close the lines to all tabs, which may connect again."""
+        """Disconnect all tabs, which may connect again."""
         for mailbox in self._mailboxes:
             mailbox.put("end", None)
 
-    def tell(self, kind: str, told: Told, to: str | None = None) -> None:
-        """Tell all tabs, or those that show a map; what one thread tells keeps its order."""
+    def tell(self, kind: str, message: Message, to: str | None = None) -> None:
+        """Send a message to all tabs, or those that show the map ``to``; from any thread."""
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, kind, told, to)
+                loop.call_soon_threadsafe(self._tell, kind, message, to)
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told, to: str | None) -> None:
+    def _tell(self, kind: str, message: Message, to: str | None) -> None:
+        """Put a message in the mailboxes, on the event loop."""
         for mailbox in self._mailboxes:
             if to is None or mailbox.follows == to:
-                mailbox.put(kind, told)
+                mailbox.put(kind, message)
 
 
 _LONGEST_ID = 40
@@ -332,7 +336,7 @@ class Person:
     Attributes
     ----------
     browser : str
-        Tells browsers from each other; tabs of one are one person.
+        Id of the browser; all its tabs are one person.
     name : str or None
     """
 
@@ -341,12 +345,12 @@ class Person:
 
     @property
     def key(self) -> str:
-        """Tells people from each other: one name is one person, whatever the browser."""
+        """Key of the person: the name, whatever the browser, or else the browser."""
         return f"browser {self.browser}" if self.name is None else f"name {self.name}"
 
 
 def read_person(text: str) -> Person | None:
-    """The person whose tab says something of itself; None if it says something else.
+    """Decode the message by which a tab names its person; None if it is no such message.
 
     Examples
     --------
@@ -378,20 +382,20 @@ CHOICES = ("axes", "neighbors")
 
 
 class Room:
-    """What the routes share.
+    """A lesson with its threads and tabs, shared by all routes.
 
-    Changes come from one thread, one after the other; each is in the journal before its answer goes
-    out. Refits run in threads of their own, and so does finding groups when somebody wants them;
-    whatever comes of all that is told to every tab. Pictures are made in two more.
+    One thread applies changes, one after the other; each is in the journal before its reply goes
+    out. Learning and clustering run in threads of their own, whose results go to every tab. Two
+    more threads read pictures.
 
     Attributes
     ----------
     lesson : Lesson
     live : Live
     run : str
-        Tells this run from others of the same data, whose versions may be lower.
+        Random id of this run: versions of another run of the same data may be lower.
     report, review, grouping : mapping or None
-        The last ones.
+        The last of each.
     """
 
     def __init__(self, lesson: Lesson) -> None:
@@ -402,9 +406,9 @@ class Room:
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
-        self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
+        self._groups = Worker(self._find_groups, self._tell_no_groups, "nearkin-groups")
         self._map: bytes | None = None
-        self._recalling = Worker(self._recall, self._not_found, "nearkin-history")
+        self._recalling = Worker(self._recall, self._tell_no_groups, "nearkin-history")
         self._is_closing = False
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -418,14 +422,14 @@ class Room:
         )
 
     def open(self) -> None:
-        """Begin, on the event loop that now runs."""
+        """Start the threads, on the running event loop."""
         self.live.open()
         self._refits.start()
         self._groups.start()
         self._recalling.start()
 
     async def close(self) -> None:
-        """End: changes that have begun are finished, refits as soon as they can be."""
+        """Stop all threads; changes that have begun are finished."""
         self.live.close()
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
@@ -437,14 +441,15 @@ class Room:
     async def change(
         self, change: Callable[..., dict[str, Any]], *arguments: Any
     ) -> dict[str, Any]:
-        """Change what is known, after all changes before this one; gives the new state."""
+        """Call a method of the lesson that changes answers, in order; returns the new state."""
         loop = asyncio.get_running_loop()
         self._refits.make_way()
-        return await loop.run_in_executor(self._changes, self._changed, change, arguments)
+        return await loop.run_in_executor(self._changes, self._apply_change, change, arguments)
 
-    def _changed(
+    def _apply_change(
         self, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
     ) -> dict[str, Any]:
+        """Apply a change in the thread of changes, tell all tabs, and request learning."""
         try:
             found = change(*arguments)
         except Exception:
@@ -457,9 +462,9 @@ class Room:
         return found
 
     def hear(self, mailbox: Mailbox, text: str) -> None:
-        """What a tab says: who it is, which map it shows, or only that it is there."""
+        """Handle a message of a tab: its person, the map that it shows, or "ping"."""
         if text == "ping":
-            mailbox.put("pong", _typed("pong", {}))
+            mailbox.put("pong", _encode_message("pong", {}))
         elif text in CHOICES:
             self._follow(mailbox, text)
         else:
@@ -469,93 +474,99 @@ class Room:
                 self._tell_people()
 
     def leave(self, mailbox: Mailbox) -> None:
-        """Forget a tab that has gone."""
+        """Remove a tab that has gone, and tell the others who is still there."""
         self.live.leave(mailbox)
         self._refits.want_maps(self.live.are_there("neighbors"))
         if self._people.pop(mailbox, None) is not None:
             self._tell_people()
 
     def _follow(self, mailbox: Mailbox, choice: str) -> None:
-        """Tell a tab of the map that it has chosen to show, now and from now on."""
+        """Send a tab the map that it has chosen to show, now and from now on."""
         if choice == mailbox.follows:
             return
         mailbox.follows = choice
         if choice == "axes":
-            mailbox.put("layout", layout_bytes(self.lesson.layout("learned")))
+            mailbox.put("layout", encode_layout(self.lesson.layout("learned")))
         elif self._map is not None:
             mailbox.put("map", self._map)
         self._refits.want_maps(self.live.are_there("neighbors"))
 
     def _tell_people(self) -> None:
+        """Send all tabs the list of people."""
         everybody = {person.key: asdict(person) for person in self._people.values()}
-        self.live.tell("people", _typed("people", {"people": list(everybody.values())}))
+        self.live.tell("people", _encode_message("people", {"people": list(everybody.values())}))
 
     async def image(self, row: int, side: int) -> Image | str:
-        """Bytes and media type of a row's picture, when it is this one's turn; or why none."""
+        """Read a row's picture in a thread: bytes and media type, or why there is none."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pictures, self._image, row, side)
 
     def _image(self, row: int, side: int) -> Image | str:
+        """Read a row's picture, or say why there is none."""
         found = self.lesson.image(row, side)
         return self.lesson.picture_problem(row) if found is None else found
 
     async def greet(self, mailbox: Mailbox) -> None:
-        """Tell a tab that has just been opened how things stand."""
-        state, layout = await asyncio.to_thread(self._standing)
+        """Send a new tab the state, layout, report, review and groups of this moment."""
+        state, layout = await asyncio.to_thread(self._current_messages)
         mailbox.greet("state", state)
         mailbox.greet("layout", layout)
         if self.report is not None:
-            mailbox.greet("report", _typed("report", self.report))
+            mailbox.greet("report", _encode_message("report", self.report))
         if self.review is not None:
-            mailbox.greet("review", _typed("review", self.review))
+            mailbox.greet("review", _encode_message("review", self.review))
         if self.grouping is not None:
-            mailbox.greet("grouping", _typed("grouping", self.grouping))
+            mailbox.greet("grouping", _encode_message("grouping", self.grouping))
 
-    def _standing(self) -> tuple[str, bytes]:
-        state = _typed("state", self.lesson.state())
-        return state, layout_bytes(self.lesson.layout("learned"))
+    def _current_messages(self) -> tuple[str, bytes]:
+        """Encode the state and the layout of this moment."""
+        state = _encode_message("state", self.lesson.state())
+        return state, encode_layout(self.lesson.layout("learned"))
 
     def look_again(self) -> None:
-        """Learn from what is known now, and tell all tabs: somebody else may have changed it."""
-        self._among_changes(self.tell_state)
+        """Tell all tabs the state and learn again, since another lesson may have added answers."""
+        self._run_after_changes(self.tell_state)
         self._refits.want()
 
     def tell_state(self) -> None:
-        """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
-        self.live.tell("state", _typed("state", self.lesson.state()))
+        """Send all tabs the state; called in the thread of changes, so that none comes too late."""
+        self.live.tell("state", _encode_message("state", self.lesson.state()))
 
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
+        """Send tabs a layout."""
         # Until there is a map of neighbours, the axes are shown in its place.
-        self.live.tell("layout", layout_bytes(layout), None if self._map is None else "axes")
+        self.live.tell("layout", encode_layout(layout), None if self._map is None else "axes")
 
     def _tell_map(self, picture: Mapping[str, Any]) -> None:
-        self._map = layout_bytes(picture)
+        """Send a picture of the map of neighbours to the tabs that show it."""
+        self._map = encode_layout(picture)
         self.live.tell("map", self._map, "neighbors")
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
+        """Send all tabs a report, then the state, which holds its next question."""
         if self.report is None:
             self._recalling.want()
         self.report = report
-        self.live.tell("report", _typed("report", report))
-        # It has brought questions, and the state says which is next.
-        self._among_changes(self.tell_state)
+        self.live.tell("report", _encode_message("report", report))
+        self._run_after_changes(self.tell_state)
 
-    def _among_changes(self, tell: Callable[[], None]) -> None:
-        """Tell something from the thread of changes, unless that was closed meanwhile."""
+    def _run_after_changes(self, tell: Callable[[], None]) -> None:
+        """Call a function in the thread of changes, unless that was closed meanwhile."""
         with suppress(RuntimeError):
             self._changes.submit(tell)
 
     def look_at_review(self) -> Mapping[str, Any] | None:
-        """The last review; tabs are told of it from now on."""
+        """Return the last review, and request new ones for all tabs from now on."""
         self._refits.want_reviews()
         return self.review
 
     def _tell_review(self, review: Mapping[str, Any]) -> None:
+        """Send all tabs a review."""
         self.review = review
-        self.live.tell("review", _typed("review", review))
+        self.live.tell("review", _encode_message("review", review))
 
     def _recall(self) -> None:
-        """Find the curve of quality again, and tell all tabs at its end."""
+        """Recompute the curve of earlier quality, and send it to all tabs: a thread's job."""
         course = None
         for found in self.lesson.recall():
             if self._is_closing:
@@ -563,30 +574,34 @@ class Room:
             course = found
         if course is not None and self.report is not None:
             self.report = {**self.report, "course": course}
-            self.live.tell("report", _typed("report", self.report))
+            self.live.tell("report", _encode_message("report", self.report))
 
     def want_groups(self) -> None:
-        """Have groups found by what is known now; all tabs are told of them."""
+        """Request groups of all rows, which are sent to all tabs."""
         self._groups.want()
 
     def _find_groups(self) -> None:
+        """Find groups, and have them sent: a thread's job."""
         self.lesson.find_groups()
-        self._among_changes(self._tell_grouping)
+        self._run_after_changes(self._tell_grouping)
 
     def _tell_grouping(self) -> None:
-        """Tell all tabs of the groups; from the thread of changes, so that no names are older."""
+        """Send all tabs the groups; called in the thread of changes, so that names are new."""
         self.grouping = self.lesson.groups()
         if self.grouping is not None:
-            self.live.tell("grouping", _typed("grouping", self.grouping))
+            self.live.tell("grouping", _encode_message("grouping", self.grouping))
 
-    def _not_found(self, error: Exception) -> None:
-        self._tell_problem(why_it_failed("Groups could not be found", error))
+    def _tell_no_groups(self, error: Exception) -> None:
+        """Send all tabs a sentence on an error of finding groups."""
+        self._tell_problem(explain_error("Groups could not be found", error))
 
     def _tell_problem(self, sentence: str) -> None:
-        self.live.tell("problem", _typed("problem", {"message": sentence}))
+        """Send all tabs a sentence on what went wrong."""
+        self.live.tell("problem", _encode_message("problem", {"message": sentence}))
 
 
-def _typed(kind: str, content: Mapping[str, Any]) -> str:
+def _encode_message(kind: str, content: Mapping[str, Any]) -> str:
+    """Encode a message to tabs as JSON, with its kind as ``type``."""
     return as_json({"type": kind, **content})
 
 
@@ -595,22 +610,21 @@ _PATIENCE = 30.0
 
 
 class Replaceable:
-    """The app of a lesson, until another lesson takes its place.
+    """An ASGI app that serves a lesson, until another lesson takes its place.
 
-    Requests that come later go to the new app. Those that have begun are finished by the old one,
-    which knows of all answers, since both lessons share them; then it ends. Tabs are cut off, and
-    find the new lesson when they connect again.
+    Later requests go to the app of the new lesson. The old app finishes those that have begun, with
+    the answers that both lessons share, and then ends. Tabs are disconnected, and find the new
+    lesson when they connect again.
 
     Parameters
     ----------
     make : callable
-        Given a lesson and this, makes an app and its room.
-    lesson : Lesson
+        Called with a lesson and this object, returns an app and its room.
 
     Attributes
     ----------
     lesson : Lesson
-        The one that is taught now.
+        The lesson that is taught now.
     """
 
     def __init__(
@@ -624,7 +638,7 @@ class Replaceable:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve a request, or begin and end with the server."""
+        """Serve a request by the present app, or the server's start and end."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
@@ -636,20 +650,20 @@ class Replaceable:
             self._n_begun[id(app)] -= scope["type"] == "http"
 
     def openapi(self) -> dict[str, Any]:
-        """What requests there are."""
+        """Return the OpenAPI schema of the present app."""
         return self._app.openapi()
 
     async def replace(self, old: Lesson, lesson: Callable[[], Lesson]) -> bool:
-        """Teach another lesson from now on; False if the old one is not taught any more.
+        """Teach another lesson from now on; returns False if ``old`` is not taught any more.
 
-        ``lesson`` makes it, in another thread, while the old one goes on.
+        ``lesson`` makes the new one, in another thread, while the old one goes on.
         """
         async with self._replacing:
             if self.lesson is not old:
                 return False
             new = await asyncio.to_thread(lesson)
             app, room = self._make(new, self)
-            life = _life_of(app)
+            life = _lifespan_of(app)
             await life.__aenter__()
             before = self._app, self._room, self._life
             self.lesson, self._app, self._room, self._life = new, app, room, life
@@ -668,9 +682,10 @@ class Replaceable:
         self._room.look_again()  # at what the other has taken meanwhile
 
     async def _live(self, receive: Any, send: Any) -> None:
+        """Start and end the app with the server, by the ASGI lifespan protocol."""
         await receive()
         try:
-            self._life = _life_of(self._app)
+            self._life = _lifespan_of(self._app)
             await self._life.__aenter__()
         except BaseException as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
@@ -682,5 +697,6 @@ class Replaceable:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _life_of(app: FastAPI) -> AbstractAsyncContextManager[Any]:
+def _lifespan_of(app: FastAPI) -> AbstractAsyncContextManager[Any]:
+    """Context manager that starts and ends an app."""
     return app.router.lifespan_context(app)
