@@ -44,7 +44,7 @@ __all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts",
 KIND = "nearkin model"
 # What files are of this version; others are refused. A change of what a stored class keeps is a new
 # one.
-VERSION = 6
+VERSION = 7
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
 # Of rows: 64 kB.
@@ -82,7 +82,7 @@ def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
                 found["held_out_"] = {
                     name: {end: float(value) for end, value in figure["state"].items()}
                     for name, figure in quality["state"].items()
-                    if isinstance(figure, dict)
+                    if isinstance(figure, dict) and figure["class"] == "Estimate"
                 }
     return {
         name: value
