@@ -32,7 +32,7 @@ from nearkin.messages import collect_notices, mute_third_party, show_progress
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
-from nearkin.search.neighbor_index import NeighborIndex
+from nearkin.search import NeighborIndex
 from nearkin.solvers.stress import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.tasks.energy_classifier import EnergyClassifier

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     constraints,
     frozen,
+    is_watched,
     models,
     np,
     outputs,
     pair_files,
     preprocessing,
+    say,
     sklearn_cluster,
     tables,
 )

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
+from nearkin.cli.common import (
+    UserError,
+    classes_of,
+    models,
+    np,
+    outputs,
+    pair_files,
+    say,
+    sklearn_cluster,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import classes_of, models, np, outputs, pair_files, sklearn_cluster, tables
 from nearkin.cli.same import estimate_quality_of_chances, read_prevalence, read_share
 
 if TYPE_CHECKING:

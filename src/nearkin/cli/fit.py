@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.evaluate import (
-    can_be_judged,
-    score_by_labels,
-    score_by_pairs,
-    score_by_triplets,
-    tabulate_scores,
-)
-from nearkin.cli.files.inputs import is_standard_output
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     answers,
     backends,
     decomposition,
@@ -36,12 +28,21 @@ from nearkin.cli.late import (
     outputs,
     pair_files,
     parallel,
+    say,
     scaling,
     sklearn_base,
     storage,
     streams,
     tables,
 )
+from nearkin.cli.evaluate import (
+    can_be_judged,
+    score_by_labels,
+    score_by_pairs,
+    score_by_triplets,
+    tabulate_scores,
+)
+from nearkin.cli.files.inputs import is_standard_output
 from nearkin.cli.transform import open_output, write_embedding
 from nearkin.errors import counted
 from nearkin.messages import mute_categories

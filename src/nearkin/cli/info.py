@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.common import MANNER, UserError
-from nearkin.cli.late import arrays, matchers, models, storage, table_reading, verdicts
+from nearkin.cli.common import (
+    MANNER,
+    UserError,
+    arrays,
+    matchers,
+    models,
+    storage,
+    table_reading,
+    verdicts,
+)
 from nearkin.errors import counted, few
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.late import models, neighbors, np, outputs, pa, tables
+from nearkin.cli.common import models, neighbors, np, outputs, pa, tables
 
 if TYPE_CHECKING:
     from nearkin._types import Floats, Ints

@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 import nearkin
-from nearkin.cli.common import UserError, guess
+from nearkin.cli.common import UserError, guess, outputs, spaces, table_reading
 from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import outputs, spaces, table_reading
 from nearkin.registry import LEARNERS
 
 

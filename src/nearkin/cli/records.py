@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.common import (
+    UserError,
+    listed,
+    models,
+    np,
+    outputs,
+    pair_files,
+    quality,
+    say,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import detect_content, is_stream
-from nearkin.cli.late import models, np, outputs, pair_files, quality, tables
 from nearkin.cli.neighbors import index_rows
 from nearkin.cli.same import say_expected
 from nearkin.errors import counted

@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.late import explain, models, np, outputs, pa, pair_files, quality, tables, verdicts
+from nearkin.cli.common import (
+    UserError,
+    explain,
+    models,
+    np,
+    outputs,
+    pa,
+    pair_files,
+    quality,
+    say,
+    tables,
+    verdicts,
+)
 from nearkin.errors import counted
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
-from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     column_choice,
     encoding,
     journals,
@@ -31,6 +29,7 @@ from nearkin.cli.late import (
     pair_files,
     pc,
     pictures,
+    say,
     security,
     serving,
     shown_records,
@@ -38,6 +37,8 @@ from nearkin.cli.late import (
     table_reading,
     tables,
 )
+from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
+from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
 from nearkin.errors import InputError, counted, few
 
 if TYPE_CHECKING:

@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     estimates,
+    is_watched,
     linalg,
     models,
     np,
     outputs,
     pair_files,
+    say,
     streams,
     tables,
     validation,
 )
+from nearkin.cli.files.columns import Choice
 from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nearkin.cli.common import UserError, guess, listed, say
-from nearkin.cli.late import encoder, np, pa, pc, validation
+from nearkin.cli.common import UserError, encoder, guess, listed, np, pa, pc, say, validation
 from nearkin.errors import few
 
 if TYPE_CHECKING:

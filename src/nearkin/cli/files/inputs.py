@@ -24,9 +24,8 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.common import UserError, listed, matchers, np, pa, parquet, pictures, say, streams
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
-from nearkin.cli.late import matchers, np, pa, parquet, pictures, streams
 from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:
