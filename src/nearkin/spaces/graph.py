@@ -70,7 +70,7 @@ def neighbor_graph(
     search: SearchMode = "exact",
     random_state: Any = None,
 ) -> sp.csr_array:
-    """Join every row with its nearest others: weights (n, n), symmetric with zero diagonal.
+    """Symmetric weights (n, n) of the graph that joins every row with its nearest others.
 
     With k > n − 1 neighbours the complete graph; a row is never its own neighbour. ``"cosine"``
     compares rows of unit length; rows of zeros stay isolated, with a warning. Edges weigh 1, or
@@ -93,7 +93,9 @@ def neighbor_graph(
 def ball_graph(
     X: Rows, radius: float, *, metric: Metric = "euclidean", weight: Weight = "binary"
 ) -> sp.csr_array:
-    """Join all pairs of rows no further apart than ``radius``; weights as :func:`neighbor_graph`.
+    """Weights (n, n) of the graph of all rows no further apart than ``radius``.
+
+    Weights are those of :func:`neighbor_graph`.
 
     With ``metric="cosine"`` an angle φ is a distance of ``2 sin(φ/2)``. Warns of rows without any
     other in their ball. O(n² d) time, and some 50 bytes of memory for each edge.
@@ -131,7 +133,7 @@ def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
 
 
 def check_weights(W: Any) -> sp.csr_array:
-    """Check weights of a graph, and return them without diagonal, symmetric to the last bit."""
+    """Check weights (n, n), and return them without diagonal, symmetric to the last bit."""
     W = sp.csr_array(W, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise InputError(f"W must be square, got shape {W.shape}.")
@@ -149,7 +151,7 @@ def check_weights(W: Any) -> sp.csr_array:
 def find_neighbor_rows(
     X: Rows, n_neighbors: int, *, search: SearchMode = "exact", random_state: Any = None
 ) -> Integers:
-    """Find each row's nearest others in Euclidean distance, n×k row numbers with k below n."""
+    """Row numbers (n, k) of each row's nearest others in Euclidean distance; k is below n."""
     if n_neighbors < 1:
         raise InputError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n = X.shape[0]
@@ -162,14 +164,17 @@ def find_neighbor_rows(
 def deduplicate_pairs(
     first: Integers, second: Integers, n: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Sort pairs of rows, each once, lower row first; and count how often each was named."""
+    """Distinct pairs of row numbers, sorted: lower rows, higher rows, and how often each occurs."""
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
     number, named = np.unique(low * n + high, return_counts=True)  # counting sorts: no hashing
     return number // n, number % n, named
 
 
 def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
-    """Check rows, and scale them for the cosine metric; return which of them are not zero."""
+    """Check rows, and divide them by their lengths for the cosine metric.
+
+    Returns them, and the numbers of the rows that are not zero.
+    """
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
@@ -199,7 +204,10 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
-    """Build a graph of the named pairs (i, j), or only of those named from both ends."""
+    """Weights (n, n) of the graph whose edges are the pairs ``(first[t], second[t])`` of rows.
+
+    With ``both`` only of pairs that occur in both directions.
+    """
     n = X.shape[0]
     low, high, named = deduplicate_pairs(first, second, n)
     if both:
@@ -212,7 +220,7 @@ def _build_graph(
 
 
 def _compact(W: sp.csr_array) -> sp.csr_array:
-    """Sort indices, and store them in 32 bits if these can hold them, as some routines need."""
+    """Sort indices of a sparse matrix, and store them in 32 bits if possible, as routines need."""
     W.sort_indices()
     if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
@@ -220,7 +228,7 @@ def _compact(W: sp.csr_array) -> sp.csr_array:
 
 
 def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats:
-    """Weights of edges, by the rows that they join."""
+    """Weights of the edges between rows ``low[t]`` and ``high[t]``: 1, heat kernel or cosine."""
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":
@@ -274,7 +282,7 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
 
 
 def _number_equal_rows(X: Any) -> NDArray[np.integer]:
-    """Number rows from 0, equal rows alike; sparse rows are in canonical form."""
+    """Number (n,) of each distinct row, counted from 0; sparse rows are in canonical form."""
     if not is_sparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
@@ -329,7 +337,7 @@ _STEPS_EACH = 30
 
 
 class Level(NamedTuple):
-    """One level of multigrid: its matrix, and maps to and from the next."""
+    """One level of multigrid: its matrix A, and matrices to and from the next coarser level."""
 
     A: Any
     inverse_diagonal: Floats
@@ -348,7 +356,10 @@ class Grid(NamedTuple):
 
 
 def coarsen(L: Any, null: Any) -> Grid:
-    """Build the levels of multigrid by aggregation, down to a matrix that is decomposed."""
+    """Build the levels of multigrid for a Laplacian L, whose null space has the basis ``null``.
+
+    By aggregation, down to a matrix small enough to be decomposed.
+    """
     A = L
     # What must be exact on every level: the null vectors of all components in one.
     smooth = np.asarray(null.sum(axis=1)).ravel()
@@ -382,7 +393,9 @@ def coarsen(L: Any, null: Any) -> Grid:
 
 @compiled()
 def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
-    """Group rows around roots that share no neighbour, and the others with the nearest root.
+    """Group rows around roots that share no neighbour, and other rows with the nearest root.
+
+    Returns the group of each row, and the number of groups.
 
     Every row has neighbours, so that an aggregate has at least two rows.
     """
@@ -410,7 +423,7 @@ def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
 
 
 def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
-    """Bound the largest eigenvalue of ``inverse_diagonal × A``: power method and row sums."""
+    """Bound the largest eigenvalue of ``inverse_diagonal × A`` by power method and row sums."""
     row_sums = np.asarray(abs(A).sum(axis=1)).ravel() * inverse_diagonal.ravel()
     v = np.random.RandomState(0).standard_normal((A.shape[0], 1))
     length = 1.0
@@ -421,7 +434,7 @@ def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
 
 
 def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
-    """Solve ``A Z = B`` approximately: relax, correct on the coarser level, relax."""
+    """Solve ``A Z = B`` roughly by one multigrid cycle: relax, correct on the next level, relax."""
     if depth == len(grid.levels):
         return np.asarray(grid.vectors @ ((grid.vectors.T @ B) / grid.values[:, None]))
     level = grid.levels[depth]
@@ -432,7 +445,7 @@ def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
 
 
 def _relax(level: Level, R: Floats) -> Floats:
-    """Take Chebyshev steps from zero towards the solution for R, for the upper eigenvalues."""
+    """Approximate solution of ``A Z = R`` by Chebyshev steps for the upper eigenvalues."""
     high, low = level.largest, _RELAXED_SHARE * level.largest
     middle, half = (high + low) / 2, (high - low) / 2
     ratio = half / middle
@@ -460,7 +473,7 @@ def multiply_sparse(A: Any, X: Floats) -> Floats:
 def _rows_times(
     start: int, stop: int, starts: Any, others: Any, entries: Any, X: Any, out: Any
 ) -> None:
-    """Multiply rows ``start`` to ``stop`` of a sparse matrix with a block of vectors."""
+    """Write rows ``start`` to ``stop`` of the product of a sparse matrix and X to ``out``."""
     for i in range(start, stop):
         for t in range(X.shape[1]):
             out[i, t] = 0.0
@@ -471,7 +484,7 @@ def _rows_times(
 
 
 def symmetrize(A: Floats) -> Floats:
-    """Make a matrix symmetric which is so but for rounding."""
+    """Average a matrix, symmetric but for rounding, with its transpose."""
     return np.asarray((A + A.T) / 2)
 
 
@@ -479,7 +492,7 @@ def symmetrize(A: Floats) -> Floats:
 
 
 def null_vectors(W: Any, normalized: bool) -> Any:
-    """Orthonormal basis of the Laplacian's null space, largest component first, n×c sparse."""
+    """Orthonormal sparse basis (n, c) of the Laplacian's null space, largest component first."""
     n = W.shape[0]
     n_components, component = connected_components(W, directed=False)
     sizes = np.bincount(component)
@@ -495,7 +508,7 @@ def null_vectors(W: Any, normalized: bool) -> Any:
 
 
 def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
-    """Find the first eigenpairs of L in the complement of its null vectors, by LAPACK."""
+    """First ``wanted`` eigenvalues and vectors of L, orthogonal to null vectors, by LAPACK."""
     if not wanted:
         return np.empty(0), np.empty((L.shape[0], 0))
 
@@ -515,7 +528,7 @@ def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]
 def iterate_eigenvectors(
     L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
 ) -> tuple[Floats, Floats]:
-    """Find first eigenpairs of L in the complement of its null vectors by LOBPCG with multigrid."""
+    """First ``wanted`` eigenvalues and vectors of L, orthogonal to null vectors, by LOBPCG."""
     n = L.shape[0]
     grid = coarsen(L, null)
     bound = 2 * float(L.diagonal().max())
@@ -573,12 +586,12 @@ def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
 
 
 def _project_out(Z: Floats, null: Any) -> Floats:
-    """Subtract the components along null vectors."""
+    """Vectors less their components along null vectors."""
     return np.asarray(Z - null @ (null.T @ Z))
 
 
 def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
-    """Orthonormal basis of what Z adds to others, by Gram–Schmidt, twice for rounding."""
+    """Orthonormal basis of what Z adds to the span of others, by Gram–Schmidt, twice."""
     for _ in range(2):
         Z = _project_out(Z, null)
         for other in others:
@@ -592,7 +605,7 @@ def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
 
 
 def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
-    """Start with eigenvectors of the coarsest level, carried to the finest, and random ones."""
+    """Start vectors (n, size): the coarsest level's eigenvectors interpolated, and random ones."""
     X = grid.vectors[:, : size - _GUARD_VECTORS]
     for level in reversed(grid.levels):
         X = level.prolong @ X
@@ -646,7 +659,7 @@ def smoothest_functions(
 
 
 def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
-    r"""The functions that locally linear weights reproduce best, the constant vector first.
+    r"""Coordinates of locally linear embedding, the constant vector first, and their residuals.
 
     Each row is written as a sum of its nearest others, with weights that add up to one; then
 
@@ -674,10 +687,13 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
 
 
 def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
-    """The directions in which rows differ most, by distances along the graph of neighbours.
+    """Roughness (r,) and coordinates (n, r) of Isomap, the constant vector first.
+
+    The coordinates are orthonormal columns: the directions in which rows differ most, by distances
+    along the graph of neighbours.
 
     Orthonormal columns (n, r), the constant vector first; times the root of their variances they
-    are Isomap's coordinates. Beside them their roughness (r,), increasing as a Laplacian's
+    are Isomap's own. Roughness increases as a Laplacian's
     eigenvalues: 0 for the constant vector, then the largest variance over that of each direction.
     Fewer than ``n_vectors`` if fewer have any variance. Warns if the graph falls into parts, which
     are linked where they are closest.
@@ -715,7 +731,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 
 
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
-    """Check rows and the number of vectors; centred rows, and at most as many vectors."""
+    """Check rows and the number of vectors; returns centred rows, and that number, at most n."""
     if n_vectors < 1:
         raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
     X = validation.check_input(X)
@@ -723,7 +739,7 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
 
 
 def _warn_of_parts(n_parts: int, method: str) -> None:
-    """Warn if a graph falls into parts."""
+    """Warn if a neighbour graph has several connected components."""
     if n_parts > 1:
         notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
@@ -732,12 +748,12 @@ def _warn_of_parts(n_parts: int, method: str) -> None:
 
 
 def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
-    """Weights over its neighbours that reproduce each row best and add up to one."""
+    """Weights (n, k) of neighbours that reproduce each row best and add up to one."""
     n, k = neighbors.shape
     weights = np.empty((n, k))
 
     def solve_block(rows: slice) -> None:
-        """Solve for the weights of some rows."""
+        """Write the weights of some rows."""
         offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
         gram = offsets @ offsets.transpose(0, 2, 1)
         trace = np.trace(gram, axis1=1, axis2=2)
@@ -755,7 +771,7 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
 
 
 class WeightRule(Protocol):
-    """How much each smooth function weighs in a kernel; classes (n,) are negative where unknown."""
+    """How much each smooth function weighs in a kernel; unknown ``classes`` (n,) are negative."""
 
     def __call__(
         self, eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
@@ -766,17 +782,20 @@ class WeightRule(Protocol):
 def diffusion(
     eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
 ) -> Floats:
-    """``exp(−t λ)``: how heat spreads along the graph. Classes are not looked at."""
+    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads along the graph.
+
+    Ignores classes.
+    """
     return np.asarray(np.exp(-time * eigenvalues))
 
 
 def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Equal weights for all functions that are not constant on each part of the graph."""
+    """Weight 1 for functions that vary within some component of the graph, 0 for constant ones."""
     return np.asarray(~_mark_constant(eigenvalues), dtype=np.float64)
 
 
 def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    r"""Decreasing weights whose kernel agrees best with the known classes.
+    r"""Decreasing weights of smooth functions whose kernel agrees best with the known classes.
 
     .. math::
 
@@ -794,7 +813,7 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
 def improved_order_alignment(
     eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
 ) -> Floats:
-    """Decreasing weights, but of functions that are constant on each part of the graph.
+    """Decreasing weights of smooth functions, but for those that are constant on each component.
 
     In plain order these come first, and no other can have more weight, though they tell no points
     of a part from each other: the improved order of Zhu et al.
@@ -811,7 +830,7 @@ def improved_order_alignment(
 
 
 def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Non-negative weights of the kernel that is best aligned with the classes, in any order."""
+    """Non-negative weights, in any order, of the kernel that agrees best with the known classes."""
     return _best_combination(_rank_one_terms(vectors, classes), classes)
 
 
@@ -825,18 +844,18 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
 
 
 def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
-    """Mark functions that are constant on each part of the graph."""
+    """Mark eigenvalues of functions that are constant on each connected component."""
     return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
 
 
 def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """``v_i v_iᵀ`` on the known points, as an array of shape (r, k, k)."""
+    """Matrices ``v_i v_iᵀ`` of functions at the k rows of known class, of shape (r, k, k)."""
     known = vectors[classes >= 0].T
     return np.asarray(known[:, :, None] * known[:, None, :])
 
 
 def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
-    """Non-negative coefficients of the combination nearest to the kernel of the classes."""
+    """Non-negative coefficients (r,) of terms whose sum is nearest to the kernel of the classes."""
     known = classes[classes >= 0]
     n_classes = len(np.unique(known))
     if n_classes < 2:
