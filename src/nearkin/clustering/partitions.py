@@ -136,8 +136,8 @@ def label_leaves(joined: Ints, n_leaves: int) -> Ints:
 def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None) -> Tree:
     """Tree of average linkage of rows Z, in which blocks kept apart are never joined.
 
-    Groups of highest mean affinity join first, those without affinities by distances of their means.
-    O(e log² n) time for e neighbours and cannot-links, O(e) memory.
+    Groups of highest mean affinity join first, those without by distances of their means. O(e log²
+    n) time for e neighbours and cannot-links, O(e) memory.
     """
     groups = _GrowingGroups(Z, blocks, find_affinities(Z) if affinities is None else affinities)
     groups.join_neighbors()
@@ -149,8 +149,8 @@ def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None)
 class _GrowingGroups:
     """State of average linkage: the groups that are left.
 
-    A group has the number of one of its blocks: where two join, of the one with more neighbours, so
-    that few entries change. A group of size 0 has joined another.
+    A group has the number of one of its blocks: where two join, that of the one with more
+    neighbours. A group of size 0 has joined another.
     """
 
     def __init__(self, Z: Floats, blocks: Blocks, affinities: sp.csr_array) -> None:

@@ -273,7 +273,7 @@ def _drawn_bounds(
     space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
     """Bounds by the distances of random pairs of rows."""
-    numbers = access.drawable_numbers(X)
+    numbers = access.takeable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
     F = host_doubles(space.coordinates(access.take(X, rows)))

@@ -328,7 +328,7 @@ class LateVerdicts:
     """What a learner keeps of known pairs, found when it is first asked for: many never are."""
 
     X: Any  # as the learner saw it, which nobody else may change
-    drawable: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
+    takeable_rows: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
     evidence: Evidence
     random_state: dict[str, Any]  # of the generator that draws examples
     # Learned coordinates of some rows of X by their numbers.
@@ -338,25 +338,25 @@ class LateVerdicts:
         """Find the verdicts, which are the same at every call."""
         rng = np.random.RandomState(0)
         rng.set_state(self.random_state)
-        examples = draw_examples(self.drawable, self.evidence, rng)
+        examples = draw_examples(self.takeable_rows, self.evidence, rng)
         return examples.verdicts(self.embedded(self.X, examples.rows))
 
 
 def draw_examples(
-    drawable: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
+    takeable_rows: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
 ) -> Examples:
     """Draw examples: the given pairs, and some of those that labels imply.
 
     Without any that differ, random pairs of rows stand for them: most do. Where nothing but
     triplets is known, the nearer row of each stands for the same and the farther for another.
-    ``drawable`` is how many rows X has, or the numbers of those that can be drawn.
+    ``takeable_rows`` is how many rows X has, or the numbers of those that can be drawn.
     """
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
         pairs = pairs.as_weak_pairs()
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
-        background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))
+        background = rng.choice(takeable_rows, size=(_BACKGROUND_PAIRS, 2))
         background = background[background[:, 0] != background[:, 1]]
     links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
     rows, positions = np.unique(links, return_inverse=True)
