@@ -172,23 +172,24 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         return find_client(self.client)
 
     def _labels(self, y: Any) -> Any:
-        """Bring labels to this process."""
+        """Labels in this process, computed if they are a dask collection."""
         return np.asarray(self._computed(y)) if is_dask(y) else y
 
     def _computed(self, collection: Any) -> Any:
-        """Compute a dask collection by the client in use."""
+        """Result of computing a dask collection with the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
 
     def _opened(self, X: Any) -> Any:
-        """Wrap dask collections as rows of ours."""
+        """Dask collections as DaskRows; other rows as they are."""
         return DaskRows(X, client=self.client) if is_dask(X) else X
 
     def _keep_some_rows(self, X: Any) -> None:
-        """Keep nothing more: the local learner has seen the rows."""
+        """Do nothing: the local learner has seen the rows."""
 
     def _embedded(self, X: Any) -> Floats:
+        """Embedded rows (n, q) of an array; an error for dask collections."""
         if is_dask(X):
             raise InputTypeError(
                 "distance and kernel_matrix make an array of all pairs of rows, from arrays only: "
@@ -215,7 +216,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
 
 
 def _make_initialiser(learner: type[Any]) -> Any:
-    """``__init__`` with the parameters of a learner and a client, as scikit-learn reads them."""
+    """``__init__`` with the parameters of a learner and ``client``, as scikit-learn expects it."""
     known = inspect.signature(learner.__init__).parameters.values()
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
     signature = inspect.Signature([*known, client])
@@ -231,7 +232,7 @@ def _make_initialiser(learner: type[Any]) -> Any:
 
 
 def _make_class(name: str, home: str) -> type[DaskMetric]:
-    """Make the class of a learner for dask."""
+    """Make the dask class of the learner ``name`` in module ``home``."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters
@@ -295,5 +296,5 @@ else:
 
 
 def _row_distances(Z_a: Floats, Z_b: Floats) -> Floats:
-    """Distances row by row, in the common type of both blocks."""
+    """Distances (n,) row by row between two blocks, in their common type."""
     return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))

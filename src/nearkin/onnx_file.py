@@ -145,7 +145,7 @@ def export(
 
 @dataclass
 class Graph:
-    """Operators in the order they were asked for, and the constants among their inputs.
+    """An ONNX graph that is being built: operators in order, and constants.
 
     ``dtype`` is that of all numbers between input and output, which are float32.
     """
@@ -155,11 +155,11 @@ class Graph:
     operators: list[tuple[str, list[str], list[str], dict[str, Any]]] = field(default_factory=list)
 
     def rows(self) -> Tensor:
-        """The graph's input, whatever number of rows."""
+        """The input of the graph, a tensor (n, d)."""
         return self.apply("Cast", Tensor(self, "X"), to=_onnx_type(self.dtype))
 
     def constant(self, values: ArrayLike) -> Tensor:
-        """Numbers in the graph's type; whole numbers of NumPy stay whole."""
+        """A tensor with these values in the graph's type; NumPy integers stay int64."""
         whole = isinstance(values, np.ndarray | np.integer) and values.dtype.kind == "i"
         array = np.asarray(values, dtype=np.int64 if whole else self.dtype)
         name = f"c{len(self.constants)}"
@@ -167,13 +167,13 @@ class Graph:
         return Tensor(self, name)
 
     def apply(self, operator: str, *inputs: Operand, **attributes: Any) -> Tensor:
-        """The only result of an operator."""
+        """Apply an operator; its only result."""
         return self.apply_for(1, operator, *inputs, **attributes)[0]
 
     def apply_for(
         self, n_results: int, operator: str, *inputs: Operand, **attributes: Any
     ) -> list[Tensor]:
-        """The results of an operator."""
+        """Apply an operator; its ``n_results`` results."""
         given = [one if isinstance(one, Tensor) else self.constant(one) for one in inputs]
         results = [f"t{len(self.operators)}_{i}" for i in range(n_results)]
         self.operators.append((operator, [one.name for one in given], results, attributes))
@@ -182,7 +182,7 @@ class Graph:
     def model(
         self, Z: Tensor, n_columns: int, n_components: int, metadata: dict[str, str]
     ) -> bytes:
-        """The whole as the content of a file, checked; ``Z`` is the output."""
+        """Content of an ONNX file whose output is ``Z``, checked."""
         onnx = _import_onnx()
         helper, single = onnx.helper, onnx.TensorProto.FLOAT
         nodes = [
@@ -216,27 +216,30 @@ class Graph:
 
 
 def _method(operator: str) -> Callable[..., Tensor]:
-    """A method of tensors that applies an operator to them and to its arguments."""
+    """Make a method of tensors that applies an operator to the tensor and its arguments."""
 
     def apply(tensor: Tensor, *others: Operand) -> Tensor:
+        """Apply the operator."""
         return tensor.graph.apply(operator, tensor, *others)
 
     return apply
 
 
 def _reflected(operator: str) -> Callable[[Tensor, Operand], Tensor]:
-    """A method for what stands before a tensor, as a number may."""
+    """Make a method of tensors for an operator with the tensor on the right-hand side."""
 
     def apply(tensor: Tensor, other: Operand) -> Tensor:
+        """Apply the operator, the other operand first."""
         return tensor.graph.apply(operator, other, tensor)
 
     return apply
 
 
 def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
-    """A method that reduces entries along an axis to one."""
+    """Make a method of tensors that reduces along an axis, which stays with length one."""
 
     def apply(tensor: Tensor, axis: int) -> Tensor:
+        """Reduce along the axis."""
         return tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
 
     return apply
@@ -244,7 +247,7 @@ def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value that the graph will compute."""
+    """A value in an ONNX graph, with arithmetic."""
 
     graph: Graph
     name: str
@@ -273,11 +276,11 @@ class Tensor:
     max = _reduction("ReduceMax")
 
     def clip(self, least: float, most: float = np.inf) -> Tensor:
-        """Entries raised to the one and lowered to the other."""
+        """Entries clipped to the range."""
         return self.graph.apply("Clip", self, least, most)
 
     def one_minus_exp(self) -> Tensor:
-        """``1 − exp(−x)`` with all its digits, small x included: ``2 t / (1 + t)``, t = tanh(x/2).
+        """``1 − exp(−x)`` without cancellation: ``2 t / (1 + t)`` with t = tanh(x / 2).
 
         ONNX has no ``expm1``.
         """
@@ -285,24 +288,24 @@ class Tensor:
         return 2.0 * t / (1.0 + t)
 
     def expanded(self, axis: int) -> Tensor:
-        """The same with one more axis, of length one."""
+        """The tensor with a new axis of length one."""
         return self.graph.apply("Unsqueeze", self, np.array([axis]))
 
     def squeezed(self, axis: int) -> Tensor:
-        """The same without an axis of length one."""
+        """The tensor without an axis of length one."""
         return self.graph.apply("Squeeze", self, np.array([axis]))
 
-    def at(self, axis: int, place: int) -> Tensor:
-        """The entries at one place of an axis, which is left with length one."""
-        bounds = (np.array([number]) for number in (place, place + 1, axis))
+    def at(self, axis: int, position: int) -> Tensor:
+        """Entries at one position of an axis, which stays with length one."""
+        bounds = (np.array([number]) for number in (position, position + 1, axis))
         return self.graph.apply("Slice", self, *bounds)
 
     def beside(self, *others: Tensor, axis: int) -> Tensor:
-        """The tensor and others along an axis."""
+        """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
 
     def above(self, rows: NDArray[Any]) -> Tensor:
-        """The tensor with some rows more at its end."""
+        """The tensor with constant rows appended."""
         return self.graph.apply("Concat", self, rows, axis=0)
 
     def without_last(self) -> Tensor:
@@ -310,32 +313,32 @@ class Tensor:
         return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
 
     def smallest(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k smallest of each row in increasing order, ties by position, and their positions."""
+        """The k smallest values of each row in order, and their positions."""
         values, positions = self.graph.apply_for(
             2, "TopK", self, np.array([k]), axis=1, largest=0, sorted=1
         )
         return values, positions
 
     def coarse(self) -> Tensor:
-        """The same in single precision, in which what differs by rounding is equal."""
+        """The tensor in float32, in which values that differ by rounding are equal."""
         return self.graph.apply("Cast", self, to=_onnx_type(np.float32))
 
     def picked(self, positions: Tensor) -> Tensor:
-        """The entries of each row at given positions."""
+        """Entries of each row at given positions."""
         return self.graph.apply("GatherElements", self, positions, axis=1)
 
     def taken_from(self, array: NDArray[Any]) -> Tensor:
-        """``array[positions]`` for the positions here."""
+        """``array[positions]``, where this tensor has the positions."""
         return self.graph.apply("Gather", array, self, axis=0)
 
 
 def _onnx_type(dtype: DTypeLike) -> int:
-    """ONNX's number of a type."""
+    """ONNX's number of a dtype."""
     return int(_import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _import_onnx() -> Any:
-    """The library, or an error that says how to get it."""
+    """Import onnx; an error says how to install it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
@@ -345,7 +348,7 @@ def _import_onnx() -> Any:
 
 
 def _embed(learned: Map, X: Tensor) -> Tensor:
-    """Apply a learned map to rows."""
+    """Embedded rows: a learned map applied to a tensor of rows."""
     match learned:
         case Identity():
             return X
@@ -390,7 +393,7 @@ _TRANSFORMERS = (
 
 
 def _transform(transformer: Any, X: Tensor) -> Tensor:
-    """Apply one of scikit-learn's transformers to rows."""
+    """Rows after one of scikit-learn's transformers."""
     match transformer:
         case StandardScaler():
             if transformer.mean_ is not None and transformer.with_mean:
@@ -429,7 +432,7 @@ def _transform(transformer: Any, X: Tensor) -> Tensor:
 
 
 def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
-    """Sum the landmarks' coordinates, weighted by an extension."""
+    """Coordinates of rows: those of landmarks, weighted by an extension."""
     match extension:
         case KernelExpansion():
             return _kernel_values(_check_exportable(extension.landmarks), X) @ coordinates
@@ -443,7 +446,7 @@ def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
 
 
 def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    """Combine the coordinates of the nearest landmarks."""
+    """Coordinates of rows from those of their nearest landmarks."""
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
     X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
@@ -456,7 +459,7 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
 
 
 def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
-    """The landmarks with a kernel that has a name, and dense rows; other kernels are refused."""
+    """Landmarks with dense rows and a named kernel; an error for other kernels."""
     kernel = landmarks.kernel
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
@@ -488,7 +491,7 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
 
 
 def _squares(differences: Tensor) -> Tensor:
-    """Squared lengths of vectors (n, k, d), of shape (n, k, 1)."""
+    """Squared lengths (n, k, 1) of vectors (n, k, d)."""
     return (differences * differences).sum(2)
 
 
@@ -501,7 +504,7 @@ def _prepare_rows(extension: LocalExtension, X: Tensor) -> Tensor:
 
 
 def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for kernels that Euclidean distances do not determine."""
+    """As :func:`_find_near_by_rows`, for kernels that Euclidean distances do not determine."""
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
         found = kernel.gamma * _city_block_distances(X, rows)
@@ -536,7 +539,7 @@ def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
 
 
 def _solve(matrices: Tensor, right: Tensor, k: int) -> Tensor:
-    """Solutions (n, k) of positive definite systems (n, k, k), by Gauss and Jordan's elimination.
+    """Solve n positive definite systems (n, k, k) by Gauss–Jordan elimination; solutions (n, k).
 
     In exact arithmetic no pivot is below the smallest eigenvalue, which is EPSILON at least.
     """
@@ -558,7 +561,7 @@ def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Between:
-    """How rows in a graph lie to landmarks: what kernels are formulas of."""
+    """Distances and products of a graph's rows with landmarks, from which kernels are computed."""
 
     X: Tensor
     rows: Floats
@@ -587,13 +590,13 @@ class _Between:
 
 
 def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
-    """Squared distances (n, m) to some rows, by products."""
+    """Squared distances (n, m) from rows of the graph to constant rows, by products."""
     products = X @ (2 * rows.T)
     return ((X * X).sum(1) + (rows**2).sum(axis=1) - products).clip(0.0)
 
 
 def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
-    """City block distances (n, m), column by column: all at once would take d times the memory."""
+    """City block distances (n, m) to constant rows, column by column to save memory."""
     found = (X.at(1, 0) - rows[:, 0]).abs()
     for j in range(1, rows.shape[1]):
         # A zero that makes the column wait: onnxruntime would hold all differences at once.
@@ -603,7 +606,7 @@ def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
 
 
 def _unit_rows(X: Tensor) -> Tensor:
-    """Rows of length one, rows of zeros as they are; entries of any size are safe to square."""
+    """Rows divided by their lengths, safely for any size; rows of zeros stay."""
     largest = X.abs().max(1)
     X = X / (largest > 0.0).where(largest, 1.0)
     length = (X * X).sum(1).sqrt()

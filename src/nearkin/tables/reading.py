@@ -873,7 +873,7 @@ def _words_as_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
 def _read_texts(
     cells: RawColumn, texts: NDArray[Any], read: Callable[[str], float | None]
 ) -> NDArray[np.float64]:
-    """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""
+    """Numbers (n,) of texts, NaN for unreadable ones, with a warning; an error if most are."""
     known = {text: read(text) for text in dict.fromkeys(texts.tolist()) if text is not None}
     values = np.array([np.nan if (one := known.get(text)) is None else one for text in texts])
     other = [row for row, text in enumerate(texts) if text is not None and known[text] is None]
