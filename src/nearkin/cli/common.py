@@ -24,11 +24,11 @@ DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
 class UserError(InputError):
-    """Something that the user can put right; the message says how."""
+    """An error that the user can fix; the message says how."""
 
 
 class _LateModule:
-    """A module that is imported when something of it is first used."""
+    """A module that is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self.__name = name
@@ -38,7 +38,7 @@ class _LateModule:
 
 
 def import_late(names: str, package: str = "") -> Iterator[Any]:
-    """Modules of a package that are imported when a command works, not when its help is shown."""
+    """Stand-ins for modules that are imported when a command works, not for its help."""
     return (_LateModule(f"{package}.{name}".lstrip(".")) for name in names.split())
 
 
@@ -107,28 +107,28 @@ else:
     column_choice, encoder, table_reading = import_late("choice encoder reading", "nearkin.tables")
 
 
-def listed(names: Iterable[object], most: int = 5) -> str:
-    """Some names in quotes, and how many more there are."""
+def quote_names(names: Iterable[object], most: int = 5) -> str:
+    """The first names in quotes, and how many more there are."""
     return few((repr(str(name)) for name in names), most)
 
 
-def guess(name: str, known: Iterable[str]) -> str:
-    """Ask whether a name near to this one was meant, or say which there are."""
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """End of a message: asks whether a similar name was meant, or lists all."""
     known = list(known)
-    meant = near(name, known)
-    return f"did you mean {meant!r}?" if meant else f"there are {listed(known, 10)}."
+    meant = find_similar(name, known)
+    return f"did you mean {meant!r}?" if meant else f"there are {quote_names(known, 10)}."
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
-    """The name that is most like this one, if any is."""
+def find_similar(name: str, known: Iterable[str]) -> str | None:
+    """The known name most similar to this one; None if none is similar."""
     return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
 
 
 @dataclass
 class Manner:
-    """How the program speaks in this run.
+    """Settings of the program's messages in this run.
 
-    Quiet: nothing but errors and questions. Debug: where errors arose, and what is inside things.
+    ``quiet``: only errors and questions. ``debug``: tracebacks, and contents of files.
     """
 
     quiet: bool = False
@@ -139,7 +139,7 @@ MANNER = Manner()
 
 
 def say(message: str) -> None:
-    """Write a line to standard error, unless --quiet is given."""
+    """Write a message to standard error, unless --quiet is given."""
     if not MANNER.quiet:
         complain(message)
 
@@ -150,7 +150,7 @@ def complain(message: str) -> None:
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal, and messages are wanted."""
+    """Whether standard error is a terminal, and --quiet is not given."""
     return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -198,23 +198,25 @@ PYTHON = re.compile(
 
 
 @cache
-def settings() -> frozenset[str]:
-    """Parameters of all learners, which --set takes."""
+def list_settings() -> frozenset[str]:
+    """Names of the parameters of all learners, which --set takes."""
     import nearkin  # with the learners, which no other message waits for
 
     classes = (getattr(nearkin, one.name) for one in LEARNERS)
     return frozenset(name for cls in classes for name in signature(cls).parameters)
 
 
-def in_options(message: str) -> str:
-    """A message of the library, with options for parameters and without Python code.
+def reword_for_options(message: str) -> str:
+    """Reword a library message for the command line: options instead of parameters, no Python.
 
     What can only be done in Python is left out, clause by clause.
 
     Examples
     --------
-    >>> from nearkin.cli.common import in_options
-    >>> in_options("it is too large. Give radius= or prevalence=; for more, use pairs.conflicts().")
+    >>> from nearkin.cli.common import reword_for_options
+    >>> reword_for_options(
+    ...     "it is too large. Give radius= or prevalence=; for more, use pairs.conflicts()."
+    ... )
     'it is too large. Give --radius or --prevalence.'
     """
     for pattern, words in _PHRASES:
@@ -230,13 +232,18 @@ def _option(match: re.Match[str]) -> str:
     name, value = match[1], match[2] or ""
     option = _OPTIONS.get(name)
     if option is None:
-        is_setting = name in settings() and not match.string[: match.start()].endswith("--set ")
+        is_setting = name in list_settings() and not match.string[: match.start()].endswith(
+            "--set "
+        )
         return f"--set {match[0]}" if is_setting else match[0]
     return option if not value or value in ".,;:)" else f"{option} "
 
 
 def _without_code(message: str) -> str:
-    """Clauses without Python in them; of one that is all there is, what comes before it."""
+    """The message without clauses that contain Python.
+
+    If none is left, the first one's beginning.
+    """
     prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
     clauses = re.split(r"(?<=[.;:])\s+", prose)
     kept = [clause for clause in clauses if not PYTHON.search(clause)]

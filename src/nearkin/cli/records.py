@@ -14,12 +14,12 @@ import nearkin as nk
 from nearkin.cli import options as o
 from nearkin.cli.common import (
     UserError,
-    listed,
     models,
     np,
     outputs,
     pair_files,
     quality,
+    quote_names,
     say,
     tables,
 )
@@ -371,12 +371,12 @@ def _learn_links(
     if not {*left.compared} & {*right.compared}:
         raise UserError(
             f"{left.file} and {right.file} have no column in common to compare: the one has "
-            f"{listed(left.compared)}, the other {listed(right.compared)}. Rename columns that "
-            "hold the same things alike."
+            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. "
+            "Rename columns that hold the same things alike."
         )
     for here, there in ((left, right), (right, left)):
         alone = [name for name in here.compared if name not in there.compared]
         if alone:
-            say(f"note: not compared, since only {here.file} has them: {listed(alone, 10)}.")
+            say(f"note: not compared, since only {here.file} has them: {quote_names(alone, 10)}.")
     first, second = tables.columns_in_common(left, right, choice)
     return _new_matcher(choice, seed).fit_link(first, second, known)
