@@ -89,7 +89,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         params = self.get_params(deep=False)
         client = params.pop("client")
         rows = DaskRows(X, client=client)
-        local = self._learner(**params).fit(rows, self._labels(y), pairs=pairs)
+        local = self._learner(**params).fit(rows, self._fetch_labels(y), pairs=pairs)
         self.__dict__.update(vars(local))
         return self
 
@@ -100,7 +100,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         same rows (for a data frame, of sizes not known yet); or an ndarray for an array.
         """
         with config_context(transform_output="default"):
-            return super().transform(self._opened(X))
+            return super().transform(self._open_rows(X))
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Any:
         """Learned distance between two sets row by row; a dask array is not computed yet."""
@@ -136,7 +136,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         Only rows of the pairs come to this process.
         """
         return super().calibrate(
-            self._opened(X), self._labels(y), pairs=pairs, prevalence=prevalence
+            self._open_rows(X), self._fetch_labels(y), pairs=pairs, prevalence=prevalence
         )
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
@@ -145,10 +145,10 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         With labels the embedding of all rows comes to this process, with pairs only their rows.
         """
         if y is None or not is_dask(X):
-            return super().score(self._opened(X), self._labels(y), pairs=pairs)
-        y = self._labels(y)
+            return super().score(self._open_rows(X), self._fetch_labels(y), pairs=pairs)
+        y = self._fetch_labels(y)
         check_roles(y, pairs, triplets=True)
-        return score_order(self._computed(self.transform(X)), y, pairs=pairs)
+        return score_order(self._compute(self.transform(X)), y, pairs=pairs)
 
     def to_local(self) -> Any:
         """The learner without dask, such as KernelBeta, as if fitted to the rows in memory."""
@@ -171,17 +171,17 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         """The client in use; None if dask works without one."""
         return find_client(self.client)
 
-    def _labels(self, y: Any) -> Any:
+    def _fetch_labels(self, y: Any) -> Any:
         """Labels in this process, computed if they are a dask collection."""
-        return np.asarray(self._computed(y)) if is_dask(y) else y
+        return np.asarray(self._compute(y)) if is_dask(y) else y
 
-    def _computed(self, collection: Any) -> Any:
+    def _compute(self, collection: Any) -> Any:
         """Result of computing a dask collection with the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
 
-    def _opened(self, X: Any) -> Any:
+    def _open_rows(self, X: Any) -> Any:
         """Dask collections as DaskRows; other rows as they are."""
         return DaskRows(X, client=self.client) if is_dask(X) else X
 

@@ -168,9 +168,9 @@ class Graph:
 
     def apply(self, operator: str, *inputs: Operand, **attributes: Any) -> Tensor:
         """Apply an operator; its only result."""
-        return self.apply_for(1, operator, *inputs, **attributes)[0]
+        return self.apply_with_results(1, operator, *inputs, **attributes)[0]
 
-    def apply_for(
+    def apply_with_results(
         self, n_results: int, operator: str, *inputs: Operand, **attributes: Any
     ) -> list[Tensor]:
         """Apply an operator; its ``n_results`` results."""
@@ -215,7 +215,7 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
-def _method(operator: str) -> Callable[..., Tensor]:
+def _make_method(operator: str) -> Callable[..., Tensor]:
     """Make a method of tensors that applies an operator to the tensor and its arguments."""
 
     def apply(tensor: Tensor, *others: Operand) -> Tensor:
@@ -225,7 +225,7 @@ def _method(operator: str) -> Callable[..., Tensor]:
     return apply
 
 
-def _reflected(operator: str) -> Callable[[Tensor, Operand], Tensor]:
+def _make_reflected_method(operator: str) -> Callable[[Tensor, Operand], Tensor]:
     """Make a method of tensors for an operator with the tensor on the right-hand side."""
 
     def apply(tensor: Tensor, other: Operand) -> Tensor:
@@ -235,7 +235,7 @@ def _reflected(operator: str) -> Callable[[Tensor, Operand], Tensor]:
     return apply
 
 
-def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
+def _make_reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
     """Make a method of tensors that reduces along an axis, which stays with length one."""
 
     def apply(tensor: Tensor, axis: int) -> Tensor:
@@ -253,27 +253,27 @@ class Tensor:
     name: str
     __array_ufunc__ = None  # NumPy leaves arithmetic with its arrays to the methods below
 
-    __add__ = _method("Add")
-    __radd__ = _reflected("Add")
-    __sub__ = _method("Sub")
-    __rsub__ = _reflected("Sub")
-    __mul__ = _method("Mul")
-    __rmul__ = _reflected("Mul")
-    __truediv__ = _method("Div")
-    __pow__ = _method("Pow")
-    __matmul__ = _method("MatMul")
-    __gt__ = _method("Greater")
+    __add__ = _make_method("Add")
+    __radd__ = _make_reflected_method("Add")
+    __sub__ = _make_method("Sub")
+    __rsub__ = _make_reflected_method("Sub")
+    __mul__ = _make_method("Mul")
+    __rmul__ = _make_reflected_method("Mul")
+    __truediv__ = _make_method("Div")
+    __pow__ = _make_method("Pow")
+    __matmul__ = _make_method("MatMul")
+    __gt__ = _make_method("Greater")
 
-    where = _method("Where")  # the one or the other, by what is true
-    larger = _method("Max")
-    sqrt = _method("Sqrt")
-    exp = _method("Exp")
-    abs = _method("Abs")
+    where = _make_method("Where")  # the one or the other, by what is true
+    larger = _make_method("Max")
+    sqrt = _make_method("Sqrt")
+    exp = _make_method("Exp")
+    abs = _make_method("Abs")
     # Along an axis, which is left with length one.
-    sum = _reduction("ReduceSum")
-    mean = _reduction("ReduceMean")
-    min = _reduction("ReduceMin")
-    max = _reduction("ReduceMax")
+    sum = _make_reduction("ReduceSum")
+    mean = _make_reduction("ReduceMean")
+    min = _make_reduction("ReduceMin")
+    max = _make_reduction("ReduceMax")
 
     def clip(self, least: float, most: float = np.inf) -> Tensor:
         """Entries clipped to the range."""
@@ -287,47 +287,47 @@ class Tensor:
         t = self.graph.apply("Tanh", 0.5 * self)
         return 2.0 * t / (1.0 + t)
 
-    def expanded(self, axis: int) -> Tensor:
+    def expand(self, axis: int) -> Tensor:
         """The tensor with a new axis of length one."""
         return self.graph.apply("Unsqueeze", self, np.array([axis]))
 
-    def squeezed(self, axis: int) -> Tensor:
+    def squeeze(self, axis: int) -> Tensor:
         """The tensor without an axis of length one."""
         return self.graph.apply("Squeeze", self, np.array([axis]))
 
-    def at(self, axis: int, position: int) -> Tensor:
+    def slice_at(self, axis: int, position: int) -> Tensor:
         """Entries at one position of an axis, which stays with length one."""
         bounds = (np.array([number]) for number in (position, position + 1, axis))
         return self.graph.apply("Slice", self, *bounds)
 
-    def beside(self, *others: Tensor, axis: int) -> Tensor:
+    def concatenate(self, *others: Tensor, axis: int) -> Tensor:
         """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
 
-    def above(self, rows: NDArray[Any]) -> Tensor:
+    def append_rows(self, rows: NDArray[Any]) -> Tensor:
         """The tensor with constant rows appended."""
         return self.graph.apply("Concat", self, rows, axis=0)
 
-    def without_last(self) -> Tensor:
+    def drop_last_row(self) -> Tensor:
         """The tensor without its last row."""
         return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
 
-    def smallest(self, k: int) -> tuple[Tensor, Tensor]:
+    def find_smallest(self, k: int) -> tuple[Tensor, Tensor]:
         """The k smallest values of each row in order, and their positions."""
-        values, positions = self.graph.apply_for(
+        values, positions = self.graph.apply_with_results(
             2, "TopK", self, np.array([k]), axis=1, largest=0, sorted=1
         )
         return values, positions
 
-    def coarse(self) -> Tensor:
+    def to_single(self) -> Tensor:
         """The tensor in float32, in which values that differ by rounding are equal."""
         return self.graph.apply("Cast", self, to=_onnx_type(np.float32))
 
-    def picked(self, positions: Tensor) -> Tensor:
+    def gather_entries(self, positions: Tensor) -> Tensor:
         """Entries of each row at given positions."""
         return self.graph.apply("GatherElements", self, positions, axis=1)
 
-    def taken_from(self, array: NDArray[Any]) -> Tensor:
+    def look_up_in(self, array: NDArray[Any]) -> Tensor:
         """``array[positions]``, where this tensor has the positions."""
         return self.graph.apply("Gather", array, self, axis=0)
 
@@ -376,7 +376,7 @@ def _embed(learned: Map, X: Tensor) -> Tensor:
                 _embed(one, X) * factor
                 for one, factor in zip(learned.maps, learned.factors, strict=True)
             )
-            return first.beside(*others, axis=1)
+            return first.concatenate(*others, axis=1)
     raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 
@@ -449,13 +449,13 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
     """Coordinates of rows from those of their nearest landmarks."""
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
-    X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
+    X = X.append_rows(np.zeros((1, extension.landmarks.rows.shape[1])))
     if extension.landmarks.kernel.is_euclidean:
         neighbors, e, gram = _find_near_by_rows(extension, X)
     else:
         neighbors, e, gram = _find_near_by_kernel(extension, X)
     weights = _local_weights(e, gram, extension.n_neighbors)
-    return (weights.expanded(1) @ neighbors.taken_from(coordinates)).squeezed(1).without_last()
+    return (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1).drop_last_row()
 
 
 def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
@@ -478,13 +478,13 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
     points = extension.prepared_landmarks(dtype)
     prepared = _prepare_rows(extension, X)
     ranking = _squared_distances(prepared, points)
-    _, neighbors = ranking.coarse().smallest(extension.n_neighbors)
-    near = neighbors.taken_from(points)
-    squared = _squares(near - prepared.expanded(1)).squeezed(2)
+    _, neighbors = ranking.to_single().find_smallest(extension.n_neighbors)
+    near = neighbors.look_up_in(points)
+    squared = _squares(near - prepared.expand(1)).squeeze(2)
     # One column at a time: products with a transpose are fused by some versions of onnxruntime into
     # an operator that is there for float32 only.
-    first, *others = (_squares(near - near.at(1, a)) for a in range(extension.n_neighbors))
-    among = first.beside(*others, axis=2)
+    first, *others = (_squares(near - near.slice_at(1, a)) for a in range(extension.n_neighbors))
+    among = first.concatenate(*others, axis=2)
     if extension.landmarks.kernel.name == "rbf":
         return neighbors, squared.one_minus_exp(), among.one_minus_exp()
     return neighbors, 0.5 * squared, 0.5 * among
@@ -508,26 +508,26 @@ def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, 
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
         found = kernel.gamma * _city_block_distances(X, rows)
-        _, neighbors = found.coarse().smallest(extension.n_neighbors)
-        e = found.picked(neighbors).one_minus_exp()
+        _, neighbors = found.to_single().find_smallest(extension.n_neighbors)
+        e = found.gather_entries(neighbors).one_minus_exp()
     else:  # poly
         own = kernel.polynomial(kernel.gamma * (X * X).sum(1))
         others = kernel.diagonal(rows)
         found = 0.5 * (own + others) - _kernel_values(extension.landmarks, X)
-        _, neighbors = found.clip(0.0).coarse().smallest(extension.n_neighbors)
-        e = found.clip(0.0).picked(neighbors)
+        _, neighbors = found.clip(0.0).to_single().find_smallest(extension.n_neighbors)
+        e = found.clip(0.0).gather_entries(neighbors)
         rounding = 8 * np.finfo(X.graph.dtype).eps * (own + others.max())
         e = (e > rounding).where(e, 0.0)
-    places = neighbors.expanded(2) * np.int64(len(rows)) + neighbors.expanded(1)
-    return neighbors, e, places.taken_from(extension.among.ravel())
+    places = neighbors.expand(2) * np.int64(len(rows)) + neighbors.expand(1)
+    return neighbors, e, places.look_up_in(extension.among.ravel())
 
 
 def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
     """Weights (n, k), as :func:`nearkin.spaces.feature_space.solve_local_weights` finds them."""
     root = e.sqrt()
-    scale = 2.0 * root.expanded(2) * root.expanded(1)
-    apart = NEARER * scale > e.expanded(2).larger(e.expanded(1))
-    correlation = (e.expanded(2) + e.expanded(1) - gram) / apart.where(scale, 1.0)
+    scale = 2.0 * root.expand(2) * root.expand(1)
+    apart = NEARER * scale > e.expand(2).larger(e.expand(1))
+    correlation = (e.expand(2) + e.expand(1) - gram) / apart.where(scale, 1.0)
     correlation = apart.where(correlation.clip(-1.0, 1.0), 0.0)
     identity = np.eye(k)
     matrices = correlation * (1 - identity) + (1 + EPSILON) * identity
@@ -543,12 +543,12 @@ def _solve(matrices: Tensor, right: Tensor, k: int) -> Tensor:
 
     In exact arithmetic no pivot is below the smallest eigenvalue, which is EPSILON at least.
     """
-    system = matrices.beside(right.expanded(2), axis=2)
+    system = matrices.concatenate(right.expand(2), axis=2)
     for a in range(k):
-        row = system.at(1, a)
-        row = row / row.at(2, a).clip(EPSILON)
-        system = system - (system.at(2, a) - np.eye(k)[:, [a]]) * row
-    return system.at(2, k).squeezed(2)
+        row = system.slice_at(1, a)
+        row = row / row.slice_at(2, a).clip(EPSILON)
+        system = system - (system.slice_at(2, a) - np.eye(k)[:, [a]]) * row
+    return system.slice_at(2, k).squeeze(2)
 
 
 def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
@@ -597,10 +597,10 @@ def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
 
 def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
     """City block distances (n, m) to constant rows, column by column to save memory."""
-    found = (X.at(1, 0) - rows[:, 0]).abs()
+    found = (X.slice_at(1, 0) - rows[:, 0]).abs()
     for j in range(1, rows.shape[1]):
         # A zero that makes the column wait: onnxruntime would hold all differences at once.
-        column = X.at(1, j) + 0.0 * found.at(1, 0)
+        column = X.slice_at(1, j) + 0.0 * found.slice_at(1, 0)
         found = found + (column - rows[:, j]).abs()
     return found
 

@@ -788,7 +788,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return found
 
     def _convert(self, Z: Any) -> Any:
-        """Make Z sparse or dense, as the vectors of the index are."""
+        """Vectors converted to sparse or dense, whichever the index holds."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
@@ -995,7 +995,7 @@ def _is_plain_array(X: Any) -> bool:
 
 
 def _stack(parts: list[Any]) -> Any:
-    """Stack vectors below one another."""
+    """Concatenate arrays, or sparse matrices, of vectors."""
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 

@@ -202,7 +202,7 @@ def _program(
         False, "--debug", help="Show where in the program an error arose; info shows more."
     ),
 ) -> None:
-    """Options that stand anywhere in the line: run_command has taken out the last two."""
+    """Options of the program; run_command has already handled --quiet and --debug."""
     del version, quiet, debug
 
 

@@ -67,20 +67,20 @@ def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
 def _describe(info: ModelInfo, file: str) -> str:
     """Description of a model as text: method, data, quality and uses."""
     said = {
-        "model": f"{file}: {_method(info)}",
+        "model": f"{file}: {_describe_method(info)}",
         "learned from": _count_evidence(info),
-        "columns": _columns(info),
+        "columns": _describe_columns(info),
         "chosen": str(info.summary.get("report_", "")),
-        "answered by": _answerers(info.summary),
-        "held out": _held_out(info.summary),
-        "tested": _tests(info),
-        "how sure": _verdicts(info.summary),
+        "answered by": _describe_answerers(info.summary),
+        "held out": _describe_held_out(info.summary),
+        "tested": _describe_tests(info),
+        "how sure": _describe_verdicts(info.summary),
         "gives": f"{counted(info.n_components, 'column')} for a row, between which Euclidean "
         "distances are the learned ones",
         "good for": f"nearkin {_USES}",
-        "keeps": _kept(info),
-        "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
-        "what is in it",
+        "keeps": _describe_kept_rows(info),
+        "file": f"{_format_size(info.size)}, written by nearkin {info.nearkin_version}; --debug "
+        "shows what is in it",
     }
     return _lay_out(said)
 
@@ -88,7 +88,7 @@ def _describe(info: ModelInfo, file: str) -> str:
 def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
     """Description of a matcher as text: data, columns, quality and uses."""
     report = matcher.report_
-    kinds = (f"{name} ({_kind_told(matcher, name)})" for name in matcher.kinds_)
+    kinds = (f"{name} ({_describe_kind(matcher, name)})" for name in matcher.kinds_)
     shares = (f"{name} {share:.2f}" for name, share in report.importances.items())
     said = {
         "matcher": f"{file}: which records are the same thing, by RecordMatcher",
@@ -114,7 +114,7 @@ def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
     return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
 
 
-def _kind_told(matcher: RecordMatcher, name: str) -> str:
+def _describe_kind(matcher: RecordMatcher, name: str) -> str:
     """Kind of a column, and how its dates and numbers are read, in words."""
     order = matcher.orders_.get(name)
     said = str(matcher.kinds_[name]) + (f", {order}" if order else "")
@@ -138,7 +138,7 @@ def _lay_out(said: dict[str, str]) -> str:
     return arrays.make_printable("\n".join(lines))
 
 
-def _method(info: ModelInfo) -> str:
+def _describe_method(info: ModelInfo) -> str:
     """The steps of a metric in words."""
     parts = info.parameters.get("steps") or info.parameters.get("learners")
     names = [str(part).removesuffix("(...)") for part in parts] if isinstance(parts, list) else []
@@ -173,7 +173,7 @@ def _count_evidence(info: ModelInfo) -> str:
     return "; ".join(parts)
 
 
-def _columns(info: ModelInfo) -> str:
+def _describe_columns(info: ModelInfo) -> str:
     """Names of the columns, with their kinds if there are words among them."""
     names = info.feature_names
     if info.kinds is not None:
@@ -183,7 +183,7 @@ def _columns(info: ModelInfo) -> str:
     return few(names, _MOST_COLUMNS)
 
 
-def _tests(info: ModelInfo) -> str:
+def _describe_tests(info: ModelInfo) -> str:
     """Test scores on held-out rows, in words."""
     return "; ".join(
         f"{test.measure} {test.learned:.3f} (Euclidean {test.euclidean:.3f}) by "
@@ -193,7 +193,7 @@ def _tests(info: ModelInfo) -> str:
     )
 
 
-def _held_out(summary: dict[str, Any]) -> str:
+def _describe_held_out(summary: dict[str, Any]) -> str:
     """Scores on held-out pairs, with intervals, in words."""
     return "; ".join(
         f"{name} {one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
@@ -201,7 +201,7 @@ def _held_out(summary: dict[str, Any]) -> str:
     )
 
 
-def _answerers(summary: dict[str, Any]) -> str:
+def _describe_answerers(summary: dict[str, Any]) -> str:
     """Who answered, and each person's error rate, in words."""
     return "; ".join(
         f"{one['name']}, {counted(one['answers'], 'answer')}, of which {one['wrong']:.0%} are "
@@ -210,7 +210,7 @@ def _answerers(summary: dict[str, Any]) -> str:
     )
 
 
-def _verdicts(summary: dict[str, Any]) -> str:
+def _describe_verdicts(summary: dict[str, Any]) -> str:
     """Distances up to which rows are called the same, and beyond which it is clear, in words."""
     names = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_")
     found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
@@ -234,7 +234,7 @@ def _verdicts(summary: dict[str, Any]) -> str:
     )
 
 
-def _kept(info: ModelInfo) -> str:
+def _describe_kept_rows(info: ModelInfo) -> str:
     """Number of rows of the training data in the file, in words."""
     parts = [shape[0] for shape in info.training_rows.values()]
     n = max(parts, default=0)  # parts may have the same rows
@@ -245,7 +245,7 @@ def _kept(info: ModelInfo) -> str:
     return said + "; marks by which evaluate knows these again" * bool(info.n_marks)
 
 
-def _size(n_bytes: int) -> str:
+def _format_size(n_bytes: int) -> str:
     """A file size as text."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:

@@ -63,9 +63,9 @@ def take_to_host(X: Any, rows: NDArray[np.integer]) -> Any:
 
 
 def takeable_rows(X: Any) -> int | NDArray[np.integer]:
-    """Number of rows of X; or, if only some can be taken, the numbers of these.
+    """What to draw rows of X from: their number, or row numbers if only some are available.
 
-    NumPy's ``choice`` takes either. Only some can be taken where X could be read only once.
+    NumPy's ``choice`` takes either. Of rows that could be read only once, a sample is available.
     """
     if is_remote(X) and X.numbers is not None:
         return np.asarray(X.numbers)
@@ -73,7 +73,7 @@ def takeable_rows(X: Any) -> int | NDArray[np.integer]:
 
 
 def takeable_numbers(X: Any) -> NDArray[np.integer]:
-    """Numbers of all rows of X that can be taken."""
+    """Row numbers of X that :func:`take` accepts."""
     found = takeable_rows(X)
     return np.arange(found) if isinstance(found, int) else found
 

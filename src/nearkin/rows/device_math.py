@@ -44,7 +44,7 @@ def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
     """Whether to try Triton kernels on X: a foreign array of that type on a CUDA device."""
     if not backends.is_foreign(X) or backends.dtype_name(X) != dtype or _state.broken:
         return False
-    if backends.library(X) not in ("torch", "cupy") or not _is_there():
+    if backends.library(X) not in ("torch", "cupy") or not _has_triton():
         return False
     return is_interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
@@ -55,7 +55,7 @@ def is_interpreted() -> bool:
 
 
 @cache
-def _is_there() -> bool:
+def _has_triton() -> bool:
     """Whether torch and Triton are installed."""
     return find_spec("torch") is not None and find_spec("triton") is not None
 

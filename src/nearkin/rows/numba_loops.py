@@ -51,7 +51,7 @@ def find_cache_folder() -> Path | None:
 
 
 def load_numba() -> None:
-    """Initialise Numba's runtime, which the first load from the cache would wait for."""
+    """Initialise Numba's runtime ahead, so that the first load of a compiled loop need not wait."""
     with global_compiler_lock:
         rtsys.initialize(cpu_target.target_context)
 

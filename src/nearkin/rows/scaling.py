@@ -126,7 +126,7 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     to last as principal components do. At most 2000 evenly spaced rows are looked at.
     """
     X = _sample_rows(X, ROWS_FOR_UNITS)
-    if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
+    if isinstance(X, np.ndarray) and _have_one_unit(X):
         return None
     units = drop_rounding(column_units(X))
     known = np.flatnonzero(units)
@@ -142,7 +142,7 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     return UnitsDiffer(int(widest), int(narrowest), ratio)
 
 
-def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
+def _have_one_unit(X: NDArray[Any]) -> bool:
     """Whether no two columns have units that differ by more than 100, by a test without sorting.
 
     No unit is larger than the range of the widest column. Of a column with a unit below a hundredth
@@ -226,7 +226,7 @@ def _count_tail(n: int) -> int:
 
 
 def _spreads(columns: NDArray[Any]) -> Doubles:
-    """As :func:`column_spreads`, of dense columns."""
+    """Spreads (d,) of dense columns; see :func:`column_spreads`."""
     centred, exponents, rounding = _centre_columns(columns)
     n = len(centred)
     low, high = _count_tail(n), n - 1 - _count_tail(n)
@@ -255,7 +255,7 @@ def _sparse_deviations(X: Any) -> Doubles:
 
 
 def _units(columns: NDArray[Any]) -> Doubles:
-    """As :func:`column_units`, of dense columns."""
+    """Units (d,) of dense columns; see :func:`column_units`."""
     centred, exponents, rounding = _centre_columns(columns)
     distances = np.abs(centred)
     distances[distances <= rounding] = 0.0
@@ -291,7 +291,7 @@ def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _foreign_spreads(X: Any) -> Any:
-    """As :func:`_spreads`, of rows on a device."""
+    """Spreads (d,) of columns on a device; see :func:`column_spreads`."""
     xp = backends.namespace(X)
     centred, factor, rounding = _centre_foreign_columns(X)
     n = centred.shape[0]
@@ -306,7 +306,7 @@ def _foreign_spreads(X: Any) -> Any:
 
 
 def _foreign_units(X: Any) -> Any:
-    """As :func:`_units`, of rows on a device."""
+    """Units (d,) of columns on a device; see :func:`column_units`."""
     xp = backends.namespace(X)
     centred, factor, rounding = _centre_foreign_columns(X)
     distances = xp.abs(centred)

@@ -169,20 +169,18 @@ class Feed:
         found: Floats = columns.numpy().T
         return found
 
-    def mapped(
-        self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
-    ) -> Iterator[Block]:
+    def map(self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]) -> Iterator[Block]:
         """Apply a function to blocks on the device; yields blocks of results on the host."""
         outward = self._new_stream()
-        with closing(self.sent(blocks)) as all_sent:
+        with closing(self.send(blocks)) as all_sent:
             leaving = (
                 (block, *self._start_fetching(self.call(function, rows), outward))
                 for block, rows in all_sent
             )
             yield from starmap(self._finish_fetching, _lag(leaving))
 
-    def sent(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
-        """Blocks together with their rows on the device, each sent while the one before is used."""
+    def send(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
+        """Yield blocks with their rows on the device, each sent while the one before is used."""
         inward = self._new_stream()
         with close_after(blocks):
             laid_out = (replace(block, rows=self._lay_out(block.rows)) for block in blocks)
@@ -198,7 +196,7 @@ class Feed:
     def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
         """Result, on the host, of a function applied on the device to a few rows of the host."""
         with force_dispatch():
-            (_, there), *_ = self.sent([Block(0, rows)])
+            (_, there), *_ = self.send([Block(0, rows)])
             return to_numpy(self.call(function, there))
 
     def _lay_out(self, rows: Floats) -> Floats:
@@ -462,7 +460,7 @@ class RowStream(RememberingRows):
             for block in self.blocks():
                 yield function(block.rows, *entries(block))
             return
-        with closing(self._feed.sent(prefetch(self.blocks(), _BLOCKS_AHEAD))) as blocks:
+        with closing(self._feed.send(prefetch(self.blocks(), _BLOCKS_AHEAD))) as blocks:
             for block, rows in blocks:
                 yield self._feed.call(function, rows, *entries(block))
 
@@ -480,7 +478,7 @@ class RowStream(RememberingRows):
             if feed is None:
                 return (replace(block, rows=function(block.rows)) for block in self.blocks())
             return prefetch(
-                feed.mapped(prefetch(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD
+                feed.map(prefetch(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD
             )
 
         def some(wanted: NDArray[np.int64]) -> Iterator[Block]:
@@ -777,7 +775,7 @@ def _stream_array(
 def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
     """Stream of blocks that can be iterated over again; one pass checks and counts the rows now."""
     last = None
-    for last in _checked_blocks(make(), source):  # noqa: B007
+    for last in _check_blocks(make(), source):  # noqa: B007
         pass
     n_rows = 0 if last is None else last.start + len(last.rows)
     if last is None or n_rows == 0:
@@ -786,7 +784,7 @@ def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         """All blocks, checked anew."""
-        return _checked_blocks(make(), source, width, dtype)
+        return _check_blocks(make(), source, width, dtype)
 
     return RowStream(read, n_rows=n_rows, n_columns=width, dtype=dtype, source=source)
 
@@ -794,7 +792,7 @@ def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
 def _stream_once(given: Iterator[Any]) -> RowStream:
     """Stream of blocks from an iterator, which can be read only once."""
     source = "the iterator of blocks"
-    blocks = _checked_blocks(given, source)
+    blocks = _check_blocks(given, source)
     first = next(blocks, None)
     if first is None:
         raise InputError(f"{source} has no rows.")
@@ -813,7 +811,7 @@ def _stream_once(given: Iterator[Any]) -> RowStream:
     return RowStream(read, n_rows=None, n_columns=width, dtype=dtype, source=source)
 
 
-def _checked_blocks(
+def _check_blocks(
     blocks: Iterable[Any], source: str, width: int | None = None, dtype: Any = None
 ) -> Iterator[Block]:
     """Iterate over blocks in float32 or float64; an error unless widths and types are equal."""

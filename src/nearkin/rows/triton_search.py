@@ -82,7 +82,7 @@ class Points(NamedTuple):
 
     @property
     def tile_bits(self) -> int:
-        """Bits that number the tiles."""
+        """Number of low bits of a distance in which its tile's number is stored."""
         return int((self.tiles.shape[0] // self.plan.tile - 1).bit_length())
 
 

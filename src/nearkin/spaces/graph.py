@@ -513,7 +513,7 @@ def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]
         return np.empty(0), np.empty((L.shape[0], 0))
 
     def lifted() -> Floats:
-        """L with its null vectors beyond the other end of the spectrum."""
+        """L as an array, plus a term that moves its null vectors to the largest eigenvalues."""
         found = np.asarray(L.toarray())
         bound = 2 * np.abs(found).sum(axis=1).max() or 1.0
         known = null.toarray()
@@ -717,7 +717,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     means = squared.mean(axis=0)
 
     def inner_products() -> Floats:
-        """Inner products whose distances are the geodesic ones."""
+        """Inner products (n, n) whose distances are the geodesic ones."""
         return np.asarray(-(squared - means - means[:, None] + means.mean()) / 2)
 
     wanted = min(n_vectors - 1, n - 1)

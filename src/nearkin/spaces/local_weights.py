@@ -641,13 +641,13 @@ class _Points:
         return cls(vectors, factor.astype(dtype))
 
     def take(self, chosen: NDArray[np.intp]) -> _Points:
-        """Take some of the points."""
+        """The points of these numbers."""
         factor = self._by_point.take(chosen, axis=0).T
         return _Points(self.vectors.take(chosen, axis=0), np.ascontiguousarray(factor))
 
     @cached_property
     def _by_point(self) -> Floats:
-        """The factor transposed, one row for each point."""
+        """The factor transposed, (m, d + 1): one contiguous row for each point."""
         return self.factor.T.copy()
 
 
@@ -780,7 +780,7 @@ class NearLandmarks:
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
     def _landmark_points(self, dtype: DTypeLike) -> _Points:
-        """The landmarks with their factor for rows of type ``dtype``; computed once for each."""
+        """The landmarks, for products with rows of type ``dtype``; cached."""
         name = np.dtype(dtype).name
         if name not in self._made:
             self._made[name] = _Points.from_vectors(self.points, name)

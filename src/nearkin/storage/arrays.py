@@ -149,15 +149,15 @@ def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array
             try:
                 array = np.empty(shape, dtype=dtype)
             except (ValueError, MemoryError) as error:
-                raise _damaged(path, f"array {name!r} has shape {shape}") from error
+                raise _damage_error(path, f"array {name!r} has shape {shape}") from error
             if file.readinto(_bytes(array)) != end - begin:
-                raise _damaged(path, f"array {name!r} ends too early")
+                raise _damage_error(path, f"array {name!r} ends too early")
             if dtype == "bool" and (array.view(np.uint8) > 1).any():
-                raise _damaged(path, f"array {name!r} has truth values other than 0 and 1")
+                raise _damage_error(path, f"array {name!r} has truth values other than 0 and 1")
             digest.update(_bytes(array))
             arrays[name] = array
         if digest.hexdigest() != header.digest:
-            raise _damaged(path, "its content is not what was written (SHA-256 differs)")
+            raise _damage_error(path, "its content is not what was written (SHA-256 differs)")
     return arrays, header.content
 
 
@@ -200,22 +200,22 @@ def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tup
     if found != kind:
         raise StorageError(f"{os.fspath(path)} is a {found} file, not a {kind} file.")
     if found_version != version:
-        raise _other_version(path, found_version, version, metadata)
+        raise _version_error(path, found_version, version, metadata)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
             raise InputError("its header has other fields than it should")
         content = parse_json(metadata["content"])
         table = {name: _check_entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
-        raise _damaged(path, str(error)) from error
+        raise _damage_error(path, str(error)) from error
     position = 0
     ordered = dict(sorted(table.items(), key=lambda item: item[1][2:]))
     for name, (_, _, begin, end) in ordered.items():
         if begin != position:
-            raise _damaged(path, f"array {name!r} is out of place")
+            raise _damage_error(path, f"array {name!r} is out of place")
         position = end
     if 8 + length + position != size:
-        raise _damaged(path, f"it has {size} bytes, its header says {8 + length + position}")
+        raise _damage_error(path, f"it has {size} bytes, its header says {8 + length + position}")
     header = Header(version, content, str(metadata["digest"]), ordered, size)
     return header, _digest(metadata, raw)
 
@@ -254,7 +254,7 @@ def _check_entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     return dtype, tuple(shape), begin, end
 
 
-def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
+def _version_error(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
     """Error for a file of another format version: which nearkin wrote it, and what to do."""
     try:
         maker = f"nearkin {parse_json(metadata['content'])['nearkin']}"
@@ -294,7 +294,7 @@ def _digest(metadata: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     return hashlib.sha256(json.dumps([said, table], sort_keys=True).encode())
 
 
-def _damaged(path: StrPath, what: str) -> StorageError:
+def _damage_error(path: StrPath, what: str) -> StorageError:
     """Error that says what is wrong with a file."""
     return StorageError(f"{os.fspath(path)} is damaged: {what}.")
 

@@ -554,17 +554,17 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _unpack_items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
-        """Values in a list."""
+        """List of values from a list of JSON nodes."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _unpack_named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
-        """Values by name."""
+        """Values by name from JSON nodes by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }
 
     def _unpack_array(self, name: str, path: str) -> Array:
-        """An array by its name."""
+        """The array of this name, marked as used."""
         if name not in self.arrays:
             raise StorageError(f"{path} refers to an array {name!r} that is not there.")
         self.used.add(name)

@@ -168,14 +168,14 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     if vectors:
         remedy = f"A column of vectors is used alone: --columns {vectors[0]}"
     else:
-        remedy = f"Leave them out with --exclude {_quoted(','.join(other[:5]))}"
+        remedy = f"Leave them out with --exclude {_quote(','.join(other[:5]))}"
         text = [column for column in other if kinds[column] == "text"]
         if text:
-            remedy += f", or make a column of each value with --one-hot {_quoted(text[0])}"
+            remedy += f", or make a column of each value with --one-hot {_quote(text[0])}"
     raise UserError(f"{file} has columns that are not numbers: {shown}.\n{remedy}.")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A name in quotes if a shell needs them."""
     return f'"{text}"' if " " in text else text
 

@@ -90,7 +90,7 @@ class Input:
 
     def open(self) -> IO[bytes]:
         """Open the file for reading bytes, uncompressed."""
-        return _unzipped(self.path) if self.is_zipped else open(self.path, "rb")
+        return _open_gzip(self.path) if self.is_zipped else open(self.path, "rb")
 
 
 def detect_form(path: Path) -> str | None:
@@ -112,7 +112,7 @@ def is_stream(path: Path) -> bool:
 def keep_on_disk(path: Path, role: str) -> tuple[str, Path]:
     """Name for messages and path of a file, or of a copy of all that a pipe holds."""
     if is_stream(path):
-        return _streams.kept(path, role)
+        return _streams.copy_of(path, role)
     if not path.exists():
         raise UserError(f"{path}: there is no such file.")
     return str(path), path
@@ -137,15 +137,15 @@ def find_input(
         raise UserError(f"{name} is empty.")
     content = detect_content(kept)
     if content == "model":
-        raise _no_table(name, kept)
+        raise _model_error(name, kept)
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
-        raise _wrong_form(path, name, role, content, forms)
+        raise _form_error(path, name, role, content, forms)
     _refuse_other_content(name, role, str(said), content)
     return Input(name, kept, str(said), _is_zipped(kept))
 
 
-def _no_table(name: str, path: Path) -> UserError:
+def _model_error(name: str, path: Path) -> UserError:
     """Error that a model file was given instead of a table."""
     if not matchers.is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")
@@ -158,7 +158,7 @@ def _no_table(name: str, path: Path) -> UserError:
 def detect_content(path: Path) -> str:
     """Format of a file by its first bytes, or the name of other contents."""
     try:
-        with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
+        with _open_gzip(path) if _is_zipped(path) else open(path, "rb") as file:
             head = file.read(_BYTES_LOOKED_AT)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
@@ -196,7 +196,7 @@ def describe_content(content: str) -> str:
     return _OTHER_FORMS.get(content) or FORMS[content]
 
 
-def _wrong_form(path: Path, name: str, role: str, content: str, forms: Sequence[str]) -> UserError:
+def _form_error(path: Path, name: str, role: str, content: str, forms: Sequence[str]) -> UserError:
     """Error for a file or pipe of a format that is not taken here."""
     known = "".join(f".{form}, " for form in forms[:-1]).rstrip(", ") + f" or .{forms[-1]}"
     if is_stream(path):
@@ -232,7 +232,7 @@ def _is_zipped(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _unzipped(path: Path) -> IO[bytes]:
+def _open_gzip(path: Path) -> IO[bytes]:
     """Open a gzip file for reading."""
     return cast(IO[bytes], gzip.GzipFile(path, "rb"))
 
@@ -256,7 +256,7 @@ class _Streams:
             )
         return key
 
-    def kept(self, path: Path, role: str) -> tuple[str, Path]:
+    def copy_of(self, path: Path, role: str) -> tuple[str, Path]:
         """Name of a pipe, and path of the copy of all that it held."""
         key = self.claim(path, role)
         name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
@@ -574,11 +574,11 @@ class DelimitedFile:
                         row += 1
                     line = reader.line_num + 1
         except UnicodeDecodeError as error:
-            raise self._not_utf8() or self._damaged(error) from error
+            raise self._encoding_error() or self._read_error(error) from error
         except csv.Error as error:
             raise UserError(f"{self.name} is not a table in UTF-8 text: {error}") from error
         except (EOFError, zlib.error, OSError) as error:
-            raise self._damaged(error) from error
+            raise self._read_error(error) from error
 
     def where(self, row: int) -> str:
         """First line of a row, such as "line 2" for row 0, as an editor counts."""
@@ -606,7 +606,7 @@ class DelimitedFile:
                 if is_last:
                     raise self._locate_error(numbers, error) from error
             except OSError as error:
-                raise self._damaged(error) from error
+                raise self._read_error(error) from error
 
     def _blocks(self) -> list[tuple[int, bool]]:
         """Block sizes to try, each with whether it is the last.
@@ -649,12 +649,12 @@ class DelimitedFile:
                 if is_last:
                     raise self._locate_error([], error) from error
             except OSError as error:
-                raise self._damaged(error) from error
+                raise self._read_error(error) from error
         found: dict[str, tuple[str, Any]] = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
             if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
-                raise self._not_utf8() or UserError(f"{self.name} is not in UTF-8.")
+                raise self._encoding_error() or UserError(f"{self.name} is not in UTF-8.")
             if pa.types.is_boolean(kind):
                 found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
@@ -681,9 +681,9 @@ class DelimitedFile:
                         f"line {line}, column {name!r} of {self.name} is {cells[j][:40]!r}, not a "
                         f"number{remedy}."
                     )
-        return self._not_utf8() or UserError(f"{self.name} cannot be read: {error}")
+        return self._encoding_error() or UserError(f"{self.name} cannot be read: {error}")
 
-    def _not_utf8(self) -> UserError | None:
+    def _encoding_error(self) -> UserError | None:
         """Error for the first line that is not in UTF-8; None if all are."""
         with self._source.open() as file:
             for number, line in enumerate(file, 1):
@@ -699,7 +699,7 @@ class DelimitedFile:
                     )
         return None
 
-    def _damaged(self, error: Exception) -> UserError:
+    def _read_error(self, error: Exception) -> UserError:
         """Error that the file cannot be read to its end."""
         return UserError(f"{self.name} cannot be read to its end: {error}")
 
@@ -780,7 +780,7 @@ class JsonLinesFile:
                 found.setdefault(name, set()).add(_form(value))
         if n_rows == 0:
             raise UserError(f"{source.name} has no rows.")
-        self._forms = {name: _common(forms) for name, forms in found.items()}
+        self._forms = {name: _common_form(forms) for name, forms in found.items()}
         self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
 
     def where(self, row: int) -> str:
@@ -839,7 +839,7 @@ def _form(value: Any) -> str:
     return "other"
 
 
-def _common(forms: set[str]) -> str:
+def _common_form(forms: set[str]) -> str:
     """Kind of a column whose values are of these kinds."""
     forms = forms - {"nothing"}
     if len(forms) == 1:

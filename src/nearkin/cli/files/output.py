@@ -141,7 +141,7 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
         return
     text = suffix.removesuffix(".gz")
     delimiter = "\t" if text == ".tsv" else ","
-    with open(path, "wb") as plain, _zipped(plain, suffix) as file:
+    with open(path, "wb") as plain, _compress(plain, suffix) as file:
         for number, batch in enumerate(batches):
             is_json = text in (".jsonl", ".ndjson")
             file.write(
@@ -152,7 +152,7 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
 
 
 @contextmanager
-def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+def _compress(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
     """Compress what is written to a file, if the suffix ends in .gz; without a date."""
     if not suffix.endswith(".gz"):
         yield file
@@ -274,7 +274,7 @@ def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
     """
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
-        fields = _carried(block)
+        fields = _carried_columns(block)
         refuse_clash(fields, names if vector is None else [vector])
         if vector is None:
             values = np.asfortranarray(block.rows)
@@ -288,7 +288,7 @@ def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
 def with_column(rows: RowStream, name: str, values: Any) -> Iterator[Any]:
     """Record batches of the carried columns of a stream, then one column with these values."""
     for block in rows.blocks():
-        fields = _carried(block)
+        fields = _carried_columns(block)
         refuse_clash(fields, [name])
         part = values[block.start : block.start + len(block.rows)]
         yield pa.record_batch({**fields, name: pa.array(part)})
@@ -301,7 +301,7 @@ def table_of(columns: Mapping[str, Any]) -> Iterator[Any]:
         yield whole.slice(start, _ROWS)
 
 
-def _carried(block: Any) -> dict[str, Any]:
+def _carried_columns(block: Any) -> dict[str, Any]:
     """Carried columns of a block, by name."""
     if block.carried is None:
         return {}

@@ -238,7 +238,7 @@ class _RowCompletion:
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
             """Blocks of the stream."""
             try:
-                with _named(self.source.direct):
+                with _name_pipes(self.source.direct):
                     yield from direct.blocks(wanted)
             except ValueError:
                 blocks = self.features.blocks()
@@ -289,7 +289,7 @@ class _RowCompletion:
 
 def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
     """Stream of an input by :func:`nearkin.open_rows`; None if features need encoding."""
-    with _named(given):
+    with _name_pipes(given):
         if layout is None:
             return open_npy(given.path)
         if any(feature.value is not None for feature in layout):
@@ -298,7 +298,7 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
 
 
 @contextmanager
-def _named(given: Input | None) -> Iterator[None]:
+def _name_pipes(given: Input | None) -> Iterator[None]:
     """Replace the path of a pipe's copy in errors by the pipe's name."""
     try:
         yield
