@@ -173,7 +173,7 @@ def find_records(n_records: int = 400, n_answers: int = 30, random_state: int = 
     return Found(records, person, matcher.duplicates(), len(asked))
 
 
-def score_pairs(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tuple[float, float]:
+def measure_groups(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tuple[float, float]:
     """Precision and recall of the pairs within groups."""
     both = _pairs_within(person * (labels.max() + 1) + labels)
     return both / max(_pairs_within(labels), 1), both / max(_pairs_within(person), 1)
@@ -199,7 +199,7 @@ def show_records(found: Found, console: Console, table: Table) -> None:
             table.add_row(*cells)
         table.add_section()
     console.print(table)
-    precision, recall = score_pairs(found.person, found.result.labels)
+    precision, recall = measure_groups(found.person, found.result.labels)
     console.print(f"precision: {found.result.precision} expected, {precision:.3f} true")
     console.print(f"recall:    {found.result.recall} expected, {recall:.3f} true")
 
