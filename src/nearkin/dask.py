@@ -131,7 +131,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
     ) -> Self:
-        """Judge by other pairs than the metric was learned from, as the local learner does.
+        """Fit threshold and probabilities to pairs other than the metric was learned from.
 
         Only rows of the pairs come to this process.
         """

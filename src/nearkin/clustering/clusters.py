@@ -185,7 +185,7 @@ def share_together(labels: Ints) -> float:
 
 
 class Key(NamedTuple):
-    """A candidate: the family of groupings, and the number of groups asked for."""
+    """A candidate: family of methods, "k-means" or "linkage", and number of groups asked for."""
 
     family: str
     number: int
@@ -920,7 +920,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of the rows."""
+        """Number of columns of the rows."""
         return int(self.metric_.n_features_in_)
 
     def __sklearn_tags__(self) -> Tags:

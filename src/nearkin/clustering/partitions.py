@@ -496,7 +496,7 @@ class Partitions:
         return grow_tree(self.Z, self.blocks)
 
     def find(self, family: str, k: int) -> Ints | None:
-        """Labels (n,) of about k groups by a family, or None; computed once for each."""
+        """Labels (n,) of about k groups by "k-means" or "linkage", or None; computed only once."""
         if (family, k) not in self._found:
             start = FAMILIES[family](self, k)
             self._found[family, k] = None if start is None else self.repair(start, k)

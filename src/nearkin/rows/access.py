@@ -181,7 +181,7 @@ def _device_memory(X: Array) -> int:
 
 
 def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (d,) and covariance (d, d) of the rows, divided by n, in float64.
+    """Mean (d,) and covariance (d, d) of the rows, in float64; the latter is divided by n.
 
     O(n d²) time, and memory for a block of rows.
     """

@@ -139,7 +139,7 @@ class RemoteRows(ABC):
         """
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d,) and covariance (d, d) of all rows, divided by their number."""
+        """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""
         n, mean, scatter = self.reduced(block_moments, combine=merge_moments)
         return mean, scatter / n
 

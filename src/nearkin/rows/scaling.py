@@ -185,7 +185,7 @@ def column_units(X: Any) -> Doubles:
 
 
 def _sample_rows(X: Any, most: int) -> Any:
-    """At most ``most`` evenly spaced rows of those that can be taken, where X is."""
+    """At most ``most`` evenly spaced rows of X, of those available, on X's device."""
     numbers = access.takeable_numbers(X)
     if len(numbers) <= most and not backends.is_remote(X):
         return X
@@ -445,7 +445,7 @@ class DividedRows(RemoteRows):
         return self._rows.mapped(partial(_call_with_divided, function, self._scale), names)
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d,) and covariance (d, d), divided by the number of rows."""
+        """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""
         mean, covariance = self._rows.moments()
         return mean / self._scale, covariance / np.multiply.outer(self._scale, self._scale)
 

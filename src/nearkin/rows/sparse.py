@@ -100,7 +100,7 @@ def project_along(X: Any, axes: Floats | None) -> Doubles:
 
 
 def are_all_equal(X: Any) -> bool:
-    """Whether all rows are the same."""
+    """Whether all rows of a sparse matrix are the same."""
     low, high = X.min(axis=0), X.max(axis=0)
     return bool((low != high).nnz == 0)
 

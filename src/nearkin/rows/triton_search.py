@@ -141,7 +141,7 @@ class Search:
         return self._points[precision]
 
     def nearest(self, X: torch.Tensor, k: int, precision: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """The k nearest points of each row in order, and 1 for rows where that is not certain.
+        """Numbers (n, k) of the nearest points in order, and 1 for rows where that is not certain.
 
         Of points that are equally far in single precision, the first come first.
         """

@@ -565,9 +565,9 @@ def recognise_id_name(name: str) -> str | None:
 
 
 def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
-    """Columns of whole numbers that grow from each row to the next, and the reason.
+    """Names of columns of whole numbers that grow from row to row, and why they count rows.
 
-    None if all columns do.
+    Empty if all columns do.
     """
     if len(X) < _FEWEST_ROWS:
         return {}

@@ -159,7 +159,7 @@ def _match_option(
 
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
-    """Raise if columns are not numbers, with advice."""
+    """Raise if columns to learn from are not numbers, with advice."""
     if not has_words(kinds, columns):
         return
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
