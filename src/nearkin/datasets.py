@@ -252,7 +252,7 @@ def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
     given[crossed], surname[crossed] = surname[crossed], given[crossed]
 
 
-def _typo(text: str, rng: np.random.RandomState) -> str:
+def _add_typo(text: str, rng: np.random.RandomState) -> str:
     """The text with one letter or digit changed, added, left out or swapped with the next."""
     place = int(rng.randint(len(text)))
     others = _DIGITS if text[place].isdigit() else _LETTERS
@@ -280,7 +280,7 @@ def _cut_short(text: str, rng: np.random.RandomState) -> str:
 
 
 _MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
-    _typo,
+    _add_typo,
     _leave_out,
     _cut_short,
 )

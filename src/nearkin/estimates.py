@@ -147,14 +147,14 @@ def estimate(
     jobs = _JOBS if job == "both" else (job,)
     passes = _count_passes(trial)
     seconds, columns = _extrapolate_jobs(trial, jobs)
-    low, high = (sum(_bounds(trial, *one)[end] for one in seconds.items()) for end in (0, 1))
-    memory = max(_memory_of(trial, columns, one) for one in jobs)
+    low, high = (sum(_bound_seconds(trial, *one)[end] for one in seconds.items()) for end in (0, 1))
+    memory = max(_estimate_memory(trial, columns, one) for one in jobs)
     if "fit" not in jobs:
         passes = 1
     elif passes is not None:
         passes += "transform" in jobs
     available = available_memory()
-    remedy = _remedy_for(learner, n, passes) if memory > available else None
+    remedy = _suggest_remedy(learner, n, passes) if memory > available else None
     return Estimate(sum(seconds.values()), low, high, memory, passes, available, remedy)
 
 
@@ -239,7 +239,7 @@ class _Trial:
     dtype: np.dtype[Any]
     by_labels: bool
 
-    def smaller(self, n: int, most: int) -> _Trial:
+    def shrink(self, n: int, most: int) -> _Trial:
         """The job with about n rows, at most ``most``, enough for its landmarks and pairs."""
         parts = list_parts(self.learner)
         counts = [count_kernel_rows(part, self.n) for part in parts]
@@ -302,15 +302,15 @@ class _Trial:
 
 def _extrapolate_jobs(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float], int]:
     """Seconds by kind of job, extrapolated from timed trials, and columns after ``transform``."""
-    trial = job.smaller(_FEWEST_ROWS, job.n // 4)
+    trial = job.shrink(_FEWEST_ROWS, job.n // 4)
     _time_fit(trial)  # compiled code is loaded
     fits: list[tuple[float, float]] = []
     while True:
         longer, learner, X = _time_fit(trial)
         fits.append((trial.work("fit"), longer))
-        larger = job.smaller(4 * trial.n, job.n // 2)
+        larger = job.shrink(4 * trial.n, job.n // 2)
         if longer * larger.work("fit") > 8 * _TRIAL_SECONDS * trial.work("fit"):
-            larger = job.smaller(2 * trial.n, job.n // 2)
+            larger = job.shrink(2 * trial.n, job.n // 2)
         if larger.n <= trial.n or (len(fits) > 1 and longer > _TRIAL_SECONDS):
             break
         trial = larger
@@ -329,7 +329,7 @@ def _extrapolate_jobs(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float
     return found, learner.transform(X[:2]).shape[1]
 
 
-def _bounds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
+def _bound_seconds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
     """Seconds that nine of ten jobs take at least and at most."""
     names = {type(part).__name__ for part in list_parts(job.learner)}
     factor = _FACTOR_BY_STEPS if names & _BY_STEPS else _FACTOR
@@ -368,7 +368,7 @@ def _count_passes(job: _Trial) -> int | None:
     """Number of passes of a fit over rows in files, counted in a trial; None if it reads none."""
     if not getattr(job.learner, "_remote", False):
         return None
-    small = job.smaller(_FEWEST_ROWS, job.n // 4)
+    small = job.shrink(_FEWEST_ROWS, job.n // 4)
     X, known = small.make_rows()
     n_read = 0
 
@@ -385,7 +385,7 @@ def _count_passes(job: _Trial) -> int | None:
     return n_read
 
 
-def _memory_of(job: _Trial, columns: int, kind: str) -> int:
+def _estimate_memory(job: _Trial, columns: int, kind: str) -> int:
     """Bytes that a process holds in a job: rows, results, and matrices of landmarks."""
     n, itemsize = job.n, job.dtype.itemsize
     held: float = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
@@ -399,7 +399,7 @@ def _memory_of(job: _Trial, columns: int, kind: str) -> int:
     return int(_PROCESS_BYTES + held)
 
 
-def _remedy_for(learner: Any, n: int, passes: int | None) -> str:
+def _suggest_remedy(learner: Any, n: int, passes: int | None) -> str:
     """Advice for a job without enough memory."""
     if has_many_landmarks(learner, n):
         name = next(

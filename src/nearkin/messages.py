@@ -35,7 +35,7 @@ def notice(text: str, category: type[Warning] = UserWarning) -> None:
         return
     notes = _listener.get()
     if notes is None:
-        warnings.warn(text, category, _users_level())
+        warnings.warn(text, category, _find_users_level())
     elif Note(text, category) not in notes:
         notes.append(Note(text, category))
 
@@ -72,7 +72,7 @@ def is_heard(category: type[Warning]) -> bool:
     return not issubclass(category, _left_out.get())
 
 
-def _users_level() -> int:
+def _find_users_level() -> int:
     """Stack level of the first caller outside nearkin and scikit-learn, for ``warnings.warn``."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:

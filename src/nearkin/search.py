@@ -691,7 +691,7 @@ class NeighborIndex(WholeState, BaseEstimator):
                 add_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, None)
         except (KeyError, TypeError, ValueError) as error:
-            raise _unreadable_index(path, repr(error)) from error
+            raise _index_error(path, repr(error)) from error
         if metric is not None:
             check_fitted(metric)
             _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
@@ -1011,18 +1011,18 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
     arrays, settings = read_arrays(path, KIND, VERSION)
     vectors = arrays.get("vectors", np.empty(0))
     if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
-        raise _unreadable_index(path, "it holds no matrix of float32 or float64 vectors")
+        raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
     if not np.isfinite(vectors).all():
-        raise _unreadable_index(path, "its vectors are not all finite")
+        raise _index_error(path, "its vectors are not all finite")
     ids = _unpack_ids(arrays)
     if ids is None or ids.shape != (len(vectors),):
-        raise _unreadable_index(path, f"it does not hold one id for each of {len(vectors)} vectors")
+        raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
     if not isinstance(settings, dict):
-        raise _unreadable_index(path, "it holds no settings")
+        raise _index_error(path, "it holds no settings")
     return vectors, ids, settings
 
 
-def _unreadable_index(path: StrPath, reason: str) -> StorageError:
+def _index_error(path: StrPath, reason: str) -> StorageError:
     """The error for a file that holds no valid index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 

@@ -57,7 +57,7 @@ def run_tidily(run: Callable[[], int], *, is_all: bool) -> int:
     came: list[int] = []
     with end_tidily():
         try:
-            with _interruptible(came, is_all=is_all):
+            with _raise_on_interrupt(came, is_all=is_all):
                 status = run()
         except KeyboardInterrupt:
             complain("interrupted")
@@ -91,7 +91,7 @@ def forget(stream: Any) -> None:
 
 
 @contextmanager
-def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
+def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt in a block, also inside callbacks, where it would be lost.
 
     Signals are appended to ``came``.

@@ -221,13 +221,13 @@ def reword_for_options(message: str) -> str:
     """
     for pattern, words in _PHRASES:
         message = re.sub(pattern, words, message)
-    message = _PARAMETER.sub(_option, message)
+    message = _PARAMETER.sub(_replace_by_option, message)
     if PYTHON.search(message):
-        message = _without_code(message)
+        message = _remove_code(message)
     return message
 
 
-def _option(match: re.Match[str]) -> str:
+def _replace_by_option(match: re.Match[str]) -> str:
     """The option for a parameter, or the parameter as --set takes it."""
     name, value = match[1], match[2] or ""
     option = _OPTIONS.get(name)
@@ -239,7 +239,7 @@ def _option(match: re.Match[str]) -> str:
     return option if not value or value in ".,;:)" else f"{option} "
 
 
-def _without_code(message: str) -> str:
+def _remove_code(message: str) -> str:
     """The message without clauses that contain Python.
 
     If none is left, the first one's beginning.

@@ -55,7 +55,7 @@ def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
     models.refuse_table(model, str(model))
     if matchers.is_matcher(model):
         matcher = matchers.load_matcher(model)
-        plain = _matcher_as_json(matcher)
+        plain = _summarise_matcher(matcher)
         told = _describe_matcher(matcher, str(model))
     else:
         found = storage.describe(model)
@@ -106,7 +106,7 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
     return _lay_out(said)
 
 
-def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
+def _summarise_matcher(matcher: RecordMatcher) -> dict[str, Any]:
     """Facts about a matcher, as plain values."""
     known: dict[str, Any] = {"kinds": matcher.kinds_}
     for what, readings in (("dates", table_reading.ORDERS), ("decimals", table_reading.DECIMALS)):

@@ -158,16 +158,16 @@ def refuse_without_room(
     size = embedded.dtype.itemsize
     free = estimates.available_memory()
 
-    def needed_by(block: int) -> int:
+    def bytes_needed(block: int) -> int:
         """Bytes that a block of rows needs."""
         return block * (rows.n_columns + q) * size + (8 * q * q if by_axes else 0)
 
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
     # Files are often read by fewer rows than that, which only the first block tells.
-    if needed_by(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
+    if bytes_needed(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
         block = sum(len(block.rows) for block in islice(rows.blocks(), 1))
-        if needed_by(block) > free:
-            wanted, there = (estimates.format_bytes(size) for size in (needed_by(block), free))
+        if bytes_needed(block) > free:
+            wanted, there = (estimates.format_bytes(size) for size in (bytes_needed(block), free))
             raise UserError(
                 f"rows have {q} columns in the learned space: {block} of them, which are worked on "
                 f"at a time, need {wanted} at least, but {there} are free: {remedy}"

@@ -351,14 +351,14 @@ class PairwiseObjective:
         fixed = fixed / np.mean(fixed * self.variance)
         varying = ~self.constant
         if self._start == "pairs" and varying.any():
-            said = self._shares(self.cannot, IMAGINED_CANNOT)
-            said = said / self._shares(~self.cannot, IMAGINED_MUST)
+            said = self._relative_differences(self.cannot, IMAGINED_CANNOT)
+            said = said / self._relative_differences(~self.cannot, IMAGINED_MUST)
             said = fixed[varying] * said[varying]
             fixed[varying] = said / np.mean(said * self.variance[varying])
         largest = 1 / (LEAST_SPREAD * self.variance)
         return np.asarray(np.minimum(fixed, largest))
 
-    def _shares(self, which: NDArray[np.bool_], imagined: float) -> Floats:
+    def _relative_differences(self, which: NDArray[np.bool_], imagined: float) -> Floats:
         """Mean squared difference (d,) of linked rows, as a share of that of random rows.
 
         ``imagined`` is how many random pairs it is averaged with.

@@ -54,10 +54,10 @@ def block_moments(block: Floats) -> Parts:
 
 def column_moments(block: Floats) -> Parts:
     """Number, mean (d,) and sums of squared deviations (d,) of a block, in float64 on the host."""
-    return _moments(block, _squares)
+    return _moments(block, _sum_squares)
 
 
-def _squares(centered: Any) -> Any:
+def _sum_squares(centered: Any) -> Any:
     """Sum of squares (d,) of each column."""
     if isinstance(centered, np.ndarray):
         return np.einsum("ij,ij->j", centered, centered)

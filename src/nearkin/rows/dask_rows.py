@@ -169,7 +169,7 @@ def _map_chunk(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]
         return np.asarray(work.function(rows), dtype=work.dtype)
 
 
-def _partition_rows(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _convert_partition(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Task: a partition of a data frame as an array, missing cells as NaN."""
     return np.asarray(part.to_numpy(dtype=dtype, na_value=np.nan))
 
@@ -403,7 +403,7 @@ def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]
         if isinstance(X.columns[0], str):
             names = list(X.columns)
         meta = np.empty((0, len(types)), dtype=dtype)
-        X = X.map_partitions(_partition_rows, dtype, meta=meta)
+        X = X.map_partitions(_convert_partition, dtype, meta=meta)
         n_rows = (np.nan,) * X.npartitions if lengths is None else tuple(map(int, lengths))
         X._chunks = (n_rows, (len(types),))
     starts = None

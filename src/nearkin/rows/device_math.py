@@ -99,7 +99,7 @@ def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
     from triton.runtime.errors import OutOfResources, PTXASError
 
     try:
-        with _on_its_stream(X):
+        with _use_stream_of(X):
             return work()
     except (CompilationError, OutOfResources, PTXASError, ImportError) as error:
         _state.broken = True
@@ -111,7 +111,7 @@ def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
 
 
 @contextmanager
-def _on_its_stream(X: Any) -> Iterator[None]:
+def _use_stream_of(X: Any) -> Iterator[None]:
     """Make torch launch on the device and stream of X."""
     if backends.on_host(X):
         yield

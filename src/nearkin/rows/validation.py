@@ -593,7 +593,7 @@ def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
         if strings:
             raise InputError("ids are needed: those of earlier rows are strings.")
         return np.arange(n_before, n_before + n_rows, dtype=np.int64)
-    array = _id_array(ids)
+    array = _convert_ids(ids)
     if array.shape != (n_rows,):
         raise InputError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
     if earlier is not None and strings != (array.dtype.kind == "O"):
@@ -604,7 +604,7 @@ def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
     return array
 
 
-def _id_array(ids: Any) -> Ids:
+def _convert_ids(ids: Any) -> Ids:
     """Ids as int64 array, or as object array of str; errors for anything else."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return ids.astype(np.int64)

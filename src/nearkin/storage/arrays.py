@@ -106,7 +106,7 @@ def write_arrays(
     """
     # The widest numbers first, so that all are aligned.
     names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
-    stored = {name: _in_c_order(name, arrays[name]) for name in names}
+    stored = {name: _to_c_order(name, arrays[name]) for name in names}
     table: dict[str, Any] = {}
     end = 0
     for name, array in stored.items():
@@ -171,7 +171,7 @@ def read_kind(path: StrPath) -> str | None:
     """Kind of a file, such as ``"nearkin model"``; None if it is none of this format."""
     with open(path, "rb") as file:
         try:
-            return str(_metadata(file)[0]["kind"])
+            return str(_read_metadata(file)[0]["kind"])
         except (EOFError, *_MALFORMED):
             return None
 
@@ -189,7 +189,7 @@ def parse_json(text: str | bytes) -> Any:
 def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tuple[Header, Any]:
     """Header of a file, checked, and a hash that arrays are still to be added to."""
     try:
-        metadata, raw, length, size = _metadata(file)
+        metadata, raw, length, size = _read_metadata(file)
         found, found_version = str(metadata["kind"]), int(metadata["version"])
     except EOFError as error:
         raise StorageError(
@@ -220,7 +220,7 @@ def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tup
     return header, _digest(metadata, raw)
 
 
-def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
+def _read_metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
     """Metadata and array table of a header, unchecked, its length and the file's size in bytes."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
@@ -272,7 +272,7 @@ def _version_error(path: StrPath, found: int, version: int, metadata: Any) -> St
     )
 
 
-def _in_c_order(name: str, array: Array) -> Array:
+def _to_c_order(name: str, array: Array) -> Array:
     """Array in C order and little-endian, as it is stored; an error for other dtypes."""
     if array.dtype.name not in _CODES:
         raise StorageError(

@@ -88,7 +88,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     with end_tidily():
         try:
-            old = _status(target)
+            old = _stat_or_none(target)
             _make_empty(unfinished, path, private=old is not None)
             yield unfinished
             with open(unfinished, "r+b") as file:  # Windows flushes what may be written only
@@ -107,7 +107,7 @@ def is_written_through(path: StrPath) -> bool:
 
     An OSError if no file can be written to it, as to a disk or a socket.
     """
-    status = _status(path)
+    status = _stat_or_none(path)
     if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         return False
     if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
@@ -127,7 +127,7 @@ def _pass_through(path: StrPath) -> Iterator[Path]:
             shutil.copyfileobj(content, end)
 
 
-def _status(path: StrPath) -> os.stat_result | None:
+def _stat_or_none(path: StrPath) -> os.stat_result | None:
     """Result of ``os.stat`` for a path; None if nothing is there."""
     try:
         return os.stat(path)

@@ -436,7 +436,7 @@ class _Packer:
             if self._is_parameter:  # to be cloned: what it once learned is of no account
                 names = []
             outer, self._is_parameter = self._is_parameter, True
-            node["parameters"] = self._pack_named(_changed_parameters(value), path)
+            node["parameters"] = self._pack_named(_list_changed_parameters(value), path)
             self._is_parameter = outer
             held = value.__getstate__()  # which is on the host, wherever it was fitted
         else:
@@ -603,7 +603,7 @@ class _Unpacker:
         return found
 
 
-def _changed_parameters(estimator: Any) -> dict[str, Any]:
+def _list_changed_parameters(estimator: Any) -> dict[str, Any]:
     """Parameters of an estimator; of scikit-learn's only those that are not the default.
 
     So a file can be read with another scikit-learn, whose estimators have more or fewer of them.

@@ -148,18 +148,18 @@ def _read_series(name: str, column: nw.Series[Any]) -> RawColumn:
     """Column of a narwhals series."""
     kind = column.dtype
     if kind == nw.Boolean:
-        return RawColumn(name, "boolean", _series_to_floats(column))
+        return RawColumn(name, "boolean", _convert_series(column))
     if kind == nw.Decimal:
         column = column.cast(nw.Float64)
         kind = column.dtype
     if kind.is_numeric():
-        return RawColumn(name, "number", _series_to_floats(column))
+        return RawColumn(name, "number", _convert_series(column))
     if kind == nw.Date or kind == nw.Datetime:
         return RawColumn(name, "date", _to_days(column.to_list()))
     return _read_objects(name, list_cells(column))
 
 
-def _series_to_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
+def _convert_series(column: nw.Series[Any]) -> NDArray[np.float64]:
     """Numbers of a series in float64, NaN where missing, infinite where too large."""
     if column.null_count():
         values = [np.nan if _is_missing(value) else float(value) for value in column.to_list()]
@@ -367,9 +367,12 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     """
     unique = list(dict.fromkeys(texts))
     if order == "year first":
-        days = _days_of_texts(unique, order)
+        days = _read_dates_in_order(unique, order)
         return Dates(days, order, is_ambiguous=False, matters=True, otherwise="")
-    day, month = _days_of_texts(unique, "day first"), _days_of_texts(unique, "month first")
+    day, month = (
+        _read_dates_in_order(unique, "day first"),
+        _read_dates_in_order(unique, "month first"),
+    )
     found: Order = order or ("month first" if len(month) > len(day) else "day first")
     known, other = (month, day) if found == "month first" else (day, month)
     # What is a date in the other order only, as the 31st of December is, can be nothing else.
@@ -398,7 +401,7 @@ def read_date(text: str, order: Order) -> float | None:
         return None
 
 
-def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
+def _read_dates_in_order(texts: list[str], order: Order) -> dict[str, float]:
     """Days since 1970 of those texts that are dates in this order."""
     read = ((text, read_date(text, order)) for text in texts)
     return {text: days for text, days in read if days is not None}
@@ -778,16 +781,16 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     values: NDArray[Any]
     if kind == "number":
         decimal = cast(Decimal, order) if order in DECIMALS else None
-        values, found = _cells_as_numbers(cells, decimal)
+        values, found = _convert_to_numbers(cells, decimal)
     elif kind == "date":
-        values, found = _cells_as_dates(cells, cast(Order, order) if order in ORDERS else None)
+        values, found = _convert_to_dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
         if cells.form == "text":
             raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
         values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
-        values = _words_as_yes_or_no(cells, values) if kind == "yes or no" else values
+        values = _convert_to_yes_or_no(cells, values) if kind == "yes or no" else values
     return Column(cells.name, kind, values, found)
 
 
@@ -799,7 +802,7 @@ def find_missing(column: Column | RawColumn) -> Mask:
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
 
 
-def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+def _convert_to_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
     """Numbers (n,) of a column, and the decimal sign they were read with, if that matters."""
     if cells.form in ("number", "boolean", "date"):
         return np.asarray(cells.values), decimal
@@ -816,7 +819,7 @@ def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats
     return _read_texts(cells, cells.values, known.values.get), known.decimal
 
 
-def _cells_as_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
+def _convert_to_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
     """Days since 1970 (n,) of a column, and the order they were read in, if that matters."""
     if cells.form == "date":
         return np.asarray(cells.values), dates
@@ -861,7 +864,7 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
     return found
 
 
-def _words_as_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
+def _convert_to_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
     """Texts (n,) turned into "yes", "no" or None."""
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)

@@ -859,7 +859,7 @@ class NpzArrays:
         self._path, self._name = path, name
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._n_bytes: dict[str, int] = {}
-        with self._refusing(), zipfile.ZipFile(path) as file:
+        with self._explain_errors(), zipfile.ZipFile(path) as file:
             for member in file.infolist():
                 if member.filename.endswith(".npy"):
                     key = member.filename.removesuffix(".npy")
@@ -868,7 +868,11 @@ class NpzArrays:
 
     def __getitem__(self, key: str) -> NDArray[Any]:
         member = f"{key}.npy"
-        with self._refusing(), zipfile.ZipFile(self._path) as file, file.open(member) as opened:
+        with (
+            self._explain_errors(),
+            zipfile.ZipFile(self._path) as file,
+            file.open(member) as opened,
+        ):
             try:
                 return np.lib.format.read_array(opened, allow_pickle=False)
             except MemoryError as error:
@@ -878,7 +882,7 @@ class NpzArrays:
                 ) from error
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Turn errors of unpacking in a block into one that names the file."""
         try:
             yield

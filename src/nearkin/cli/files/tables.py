@@ -153,7 +153,7 @@ class _RowCompletion:
         if policy is None and self.model is not None and self.model.fill is not None:
             policy = "fill"
         if policy in (None, "error") and self.source.direct is not None:
-            direct = _direct_rows(self.source.direct, layout, along)
+            direct = _open_directly(self.source.direct, layout, along)
             if direct is not None:
                 return self._report_all_missing(direct), nobody, None
         missing, file = self._count_missing(), self.source.file
@@ -287,7 +287,9 @@ class _RowCompletion:
         )
 
 
-def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
+def _open_directly(
+    given: Input, layout: list[Feature] | None, along: list[str]
+) -> RowStream | None:
     """Stream of an input by :func:`nearkin.open_rows`; None if features need encoding."""
     with _name_pipes(given):
         if layout is None:
@@ -333,9 +335,9 @@ class NamedRows(ABC):
         refuse_unknown(column, self._source, option)
         parts = [batch.column(column) for batch in self._source.batches([], [column])]
         values = pa.chunked_array(parts).combine_chunks()
-        return values if of_file else self._kept(values)
+        return values if of_file else self._drop_left_out(values)
 
-    def _kept(self, values: Any) -> Any:
+    def _drop_left_out(self, values: Any) -> Any:
         """Values without those of rows left out."""
         return values.take(pa.array(self.numbers())) if len(self._left_out) else values
 
@@ -364,7 +366,7 @@ class NamedRows(ABC):
     def ids(self) -> Any:
         """Ids of the rows as an array of pyarrow, unique texts; None without an id column."""
         ids = self.ids_of_file()
-        return None if ids is None else self._kept(ids)
+        return None if ids is None else self._drop_left_out(ids)
 
     def ids_of_file(self) -> Any:
         """Ids of all rows in the file, with those left out."""
@@ -399,12 +401,12 @@ class NamedRows(ABC):
         names = match_columns(patterns, self._source.kinds, "--show", self.file)
         if not names:
             names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
-        return self._cells(names)
+        return self._read_cells(names)
 
-    def _cells(self, names: Sequence[str]) -> Any:
+    def _read_cells(self, names: Sequence[str]) -> Any:
         """Columns as a table of pyarrow."""
         batches = list(self._source.batches([], names)) if names else []
-        return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
+        return self._drop_left_out(pa.Table.from_batches(batches)) if batches else pa.table({})
 
     def labels(self, column: str) -> NDArray[Any]:
         """Class label (n,) of each row, whole numbers or texts; None where a cell is empty."""
@@ -442,7 +444,7 @@ class NamedRows(ABC):
 
     def carried(self, names: Sequence[str], rows: Any) -> dict[str, Any]:
         """Columns by name, of some rows, as arrays of pyarrow."""
-        cells = self._cells(names)
+        cells = self._read_cells(names)
         if not cells.num_columns:
             return {}
         taken = cells.take(pa.array(rows))
