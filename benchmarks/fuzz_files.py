@@ -35,8 +35,8 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from benchmarks.campaign import Campaign, Case, main
 from benchmarks.file_edits import change_somewhere, deep, drawn_edits, edited, places
+from nearkin import search as neighbor_index
 from nearkin.cli import main as nearkin
-from nearkin.search import neighbor_index
 from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
 from nearkin.storage.models import KIND, VERSION, Facts, Trial, describe, save
 from nearkin.studio.journal import JournalError, line_of

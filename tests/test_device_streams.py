@@ -370,5 +370,5 @@ def test_items_before_an_error_are_given():
 
 @needs_torch
 def test_blocks_keep_what_they_carry():
-    found = streams.Feed("cpu").mapped([Block(3, make_rows(2), "along")], abs)
+    found = streams.Feed("cpu").map([Block(3, make_rows(2), "along")], abs)
     assert [(block.start, block.carried) for block in found] == [(3, "along")]

@@ -35,7 +35,9 @@ def test_work_and_memory_grow_with_rows_and_columns(learner):
         for larger in (job(learner, 2 * n, 20), job(learner, n, 40)):
             for what in ("fit", "transform"):
                 assert larger.work(what) > small.work(what)
-                assert estimates._memory_of(larger, 5, what) > estimates._memory_of(small, 5, what)
+                assert estimates._estimate_memory(larger, 5, what) > estimates._estimate_memory(
+                    small, 5, what
+                )
 
 
 def test_least_memory_is_that_of_the_matrix_of_all_pairs_or_of_the_rows():
@@ -64,7 +66,7 @@ def test_least_memory_is_that_of_the_matrix_of_all_pairs_or_of_the_rows():
 def test_a_trial_is_of_the_job_s_kind_and_no_larger(learner, n):
     """The landmarks and pairs of the job, unless they are too many to be tried."""
     whole = job(learner, n)
-    for few in (whole.smaller(1000, n // 4), whole.smaller(4000, n // 2)):
+    for few in (whole.shrink(1000, n // 4), whole.shrink(4000, n // 2)):
         assert few.n <= min(n // 2, 6000)
         assert few.n > estimates._ROWS_OF_A_KIND.get(type(learner).__name__, 0)
         assert few.p == min(200, n // 4, few.n // 2)
@@ -109,7 +111,7 @@ def test_an_estimate_is_of_the_jobs_asked_for(monkeypatch):
 
 def test_what_metric_learner_chooses_may_take_nothing():
     for kind, least in (("fit", 10), ("transform", 0.0)):
-        low, high = estimates._bounds(job(nk.MetricLearner(), 10**5), kind, 20.0)
+        low, high = estimates._bound_seconds(job(nk.MetricLearner(), 10**5), kind, 20.0)
         assert 0 <= low <= least < 20 < high
 
 
@@ -135,8 +137,8 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     cost = nk.estimate(nk.LMNN(), n=300, d=3)
     assert not cost.fits
     assert re.search("but 0.1 GB are free: LMNN needs all rows in memory: give it", str(cost))
-    assert "KernelBeta(n_landmarks=1000)" in estimates._remedy_for(nk.KernelBeta(), 4000, 3)
-    assert "nearkin.open_rows" in estimates._remedy_for(nk.GMML(), 10**8, 3)
+    assert "KernelBeta(n_landmarks=1000)" in estimates._suggest_remedy(nk.KernelBeta(), 4000, 3)
+    assert "nearkin.open_rows" in estimates._suggest_remedy(nk.GMML(), 10**8, 3)
 
 
 @each(

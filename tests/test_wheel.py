@@ -42,7 +42,7 @@ import matplotlib
 from rich.console import Console
 from rich.table import Table
 from nearkin import demo
-demo.show_records(demo.found_records(60, 10), Console(), Table())
+demo.show_records(demo.find_records(60, 10), Console(), Table())
 """,
     "parquet": """
 import pyarrow as pa, pyarrow.parquet

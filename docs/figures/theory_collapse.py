@@ -7,8 +7,7 @@ from sklearn.datasets import make_swiss_roll
 import nearkin as nk
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 
 X, along = make_swiss_roll(300, noise=0.05, random_state=0)
 y = (along > 9).astype(int)

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from nearkin.rows.scaling import ScaleWarning as ScaleWarning
     from nearkin.rows.streams import open_rows as open_rows
     from nearkin.scores.held_out import Suspect as Suspect
-    from nearkin.search.neighbor_index import NeighborIndex as NeighborIndex
+    from nearkin.search import NeighborIndex as NeighborIndex
     from nearkin.spaces import maps as maps
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
     from nearkin.storage import models
@@ -126,7 +126,7 @@ _HOMES = {
     "MetricKMeans": "nearkin.clustering.metric_kmeans",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NearkinError": "nearkin.errors",
-    "NeighborIndex": "nearkin.search.neighbor_index",
+    "NeighborIndex": "nearkin.search",
     "Oracle": "nearkin.questions.active",
     "Outlook": "nearkin.questions.outlook",
     "PairKFold": "nearkin.tasks.cross_validation",

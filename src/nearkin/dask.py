@@ -89,7 +89,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         params = self.get_params(deep=False)
         client = params.pop("client")
         rows = DaskRows(X, client=client)
-        local = self._learner(**params).fit(rows, self._labels(y), pairs=pairs)
+        local = self._learner(**params).fit(rows, self._fetch_labels(y), pairs=pairs)
         self.__dict__.update(vars(local))
         return self
 
@@ -100,7 +100,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         same rows (for a data frame, of sizes not known yet); or an ndarray for an array.
         """
         with config_context(transform_output="default"):
-            return super().transform(self._opened(X))
+            return super().transform(self._open_rows(X))
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Any:
         """Learned distance between two sets row by row; a dask array is not computed yet."""
@@ -131,12 +131,12 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
     def calibrate(
         self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
     ) -> Self:
-        """Judge by other pairs than the metric was learned from, as the local learner does.
+        """Fit threshold and probabilities to pairs other than the metric was learned from.
 
         Only rows of the pairs come to this process.
         """
         return super().calibrate(
-            self._opened(X), self._labels(y), pairs=pairs, prevalence=prevalence
+            self._open_rows(X), self._fetch_labels(y), pairs=pairs, prevalence=prevalence
         )
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
@@ -145,10 +145,10 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         With labels the embedding of all rows comes to this process, with pairs only their rows.
         """
         if y is None or not is_dask(X):
-            return super().score(self._opened(X), self._labels(y), pairs=pairs)
-        y = self._labels(y)
+            return super().score(self._open_rows(X), self._fetch_labels(y), pairs=pairs)
+        y = self._fetch_labels(y)
         check_roles(y, pairs, triplets=True)
-        return score_order(self._computed(self.transform(X)), y, pairs=pairs)
+        return score_order(self._compute(self.transform(X)), y, pairs=pairs)
 
     def to_local(self) -> Any:
         """The learner without dask, such as KernelBeta, as if fitted to the rows in memory."""
@@ -171,24 +171,25 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
         """The client in use; None if dask works without one."""
         return find_client(self.client)
 
-    def _labels(self, y: Any) -> Any:
-        """Bring labels to this process."""
-        return np.asarray(self._computed(y)) if is_dask(y) else y
+    def _fetch_labels(self, y: Any) -> Any:
+        """Labels in this process, computed if they are a dask collection."""
+        return np.asarray(self._compute(y)) if is_dask(y) else y
 
-    def _computed(self, collection: Any) -> Any:
-        """Compute a dask collection by the client in use."""
+    def _compute(self, collection: Any) -> Any:
+        """Result of computing a dask collection with the client in use."""
         client = self.client_
         with explain_failures(client):
             return dask.compute(collection, scheduler=client)[0]
 
-    def _opened(self, X: Any) -> Any:
-        """Wrap dask collections as rows of ours."""
+    def _open_rows(self, X: Any) -> Any:
+        """Dask collections as DaskRows; other rows as they are."""
         return DaskRows(X, client=self.client) if is_dask(X) else X
 
     def _keep_some_rows(self, X: Any) -> None:
-        """Keep nothing more: the local learner has seen the rows."""
+        """Do nothing: the local learner has seen the rows."""
 
     def _embed(self, X: Any) -> Floats:
+        """Embedded rows (n, q) of an array; an error for dask collections."""
         if is_dask(X):
             raise InputTypeError(
                 "distance and kernel_matrix make an array of all pairs of rows, from arrays only: "
@@ -215,7 +216,7 @@ class DaskMetric(MetricMixin, auto_wrap_output_keys=None):  # type: ignore[call-
 
 
 def _make_initialiser(learner: type[Any]) -> Any:
-    """``__init__`` with the parameters of a learner and a client, as scikit-learn reads them."""
+    """``__init__`` with the parameters of a learner and ``client``, as scikit-learn expects it."""
     known = inspect.signature(learner.__init__).parameters.values()
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
     signature = inspect.Signature([*known, client])
@@ -231,7 +232,7 @@ def _make_initialiser(learner: type[Any]) -> Any:
 
 
 def _make_class(name: str, home: str) -> type[DaskMetric]:
-    """Make the class of a learner for dask."""
+    """Make the dask class of the learner ``name`` in module ``home``."""
     text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters
@@ -295,5 +296,5 @@ else:
 
 
 def _row_distances(Z_a: Floats, Z_b: Floats) -> Floats:
-    """Distances row by row, in the common type of both blocks."""
+    """Distances (n,) row by row between two blocks, in their common type."""
     return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))

@@ -181,7 +181,7 @@ def make_records(
 
 
 def _draw_originals(n_people: int, n_copies: int, most: int, rng: np.random.RandomState) -> Any:
-    """Draw who is copied: some people, each once to so many times."""
+    """Row numbers (n_copies,) of people to copy, each at most ``most`` times."""
     often = rng.randint(1, most + 1, size=n_people)
     if often.sum() < n_copies:
         often[:] = most
@@ -190,14 +190,14 @@ def _draw_originals(n_people: int, n_copies: int, most: int, rng: np.random.Rand
 
 
 def _make_people(n: int, rng: np.random.RandomState) -> Table:
-    """Make so many people, with all cells."""
+    """Random people as columns of texts, without mistakes."""
     given = _draw_words(_make_words(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
     surname = _draw_words(_make_words(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
     streets = _make_words(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
     streets = streets + " " + rng.choice(np.array(_WAYS, dtype=object), len(streets))
     house = rng.geometric(0.02, size=n).astype(str).astype(object)
     towns = _make_words(rng, 1500, _STARTS, _MIDDLES, _ENDS_OF_TOWNS)
-    town = _draw_places(len(towns), n, rng, 0.6)
+    town = _draw_numbers(len(towns), n, rng, 0.6)
     days = rng.randint(-18_000, 14_000, size=n).astype("datetime64[D]")
     return {
         "given_name": given,
@@ -211,7 +211,7 @@ def _make_people(n: int, rng: np.random.RandomState) -> Table:
 
 
 def _make_words(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
-    """Make so many words of syllables, or as many as differ."""
+    """At most ``count`` different words, put together of syllables."""
     syllables = [np.array(part.split(), dtype=object) for part in parts]
     total = int(np.prod([len(part) for part in syllables]))
     number = rng.permutation(total)[:count]
@@ -223,18 +223,18 @@ def _make_words(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
 
 
 def _draw_words(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
-    """Draw so many words, by :func:`_draw_places`."""
-    return np.asarray(words[_draw_places(len(words), n, rng, skew)])
+    """Draw n words, the k-th with probability proportional to :math:`k^{-skew}`."""
+    return np.asarray(words[_draw_numbers(len(words), n, rng, skew)])
 
 
-def _draw_places(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
-    """Draw from so many, the k-th as often as :math:`k^{-skew}`."""
+def _draw_numbers(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
+    """Draw n numbers below ``count``, the k-th as often as :math:`k^{-skew}`."""
     up_to = np.cumsum(np.arange(1, count + 1) ** -skew)
     return np.searchsorted(up_to, rng.uniform(0, up_to[-1], size=n)).clip(max=count - 1)
 
 
 def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
-    """Make mistakes in copies, in place."""
+    """Make random mistakes in copies, in place: on average ``mistakes`` in each row."""
     names = list(copies)
     n = len(copies[names[0]])
     rows = np.repeat(np.arange(n), rng.poisson(mistakes, size=n))
@@ -252,8 +252,8 @@ def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
     given[crossed], surname[crossed] = surname[crossed], given[crossed]
 
 
-def _typo(text: str, rng: np.random.RandomState) -> str:
-    """Change, add or leave out a letter or digit, or swap it with the next."""
+def _add_typo(text: str, rng: np.random.RandomState) -> str:
+    """The text with one letter or digit changed, added, left out or swapped with the next."""
     place = int(rng.randint(len(text)))
     others = _DIGITS if text[place].isdigit() else _LETTERS
     other = others[int(rng.randint(len(others)))]
@@ -268,19 +268,19 @@ def _typo(text: str, rng: np.random.RandomState) -> str:
 
 
 def _leave_out(text: str, rng: np.random.RandomState) -> None:
-    """Leave a cell empty."""
+    """None: an empty cell."""
     del text, rng
 
 
 def _cut_short(text: str, rng: np.random.RandomState) -> str:
-    """Shorten to the first letter, or the kind of way to its short form."""
+    """The text shortened to its first letter, or with its last word abbreviated."""
     del rng
     head, _, last = text.rpartition(" ")
     return f"{head} {_SHORT_WAYS.get(last, last)}" if head else text[: 1 if text.isalpha() else 4]
 
 
 _MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
-    _typo,
+    _add_typo,
     _leave_out,
     _cut_short,
 )

@@ -40,7 +40,7 @@ _COLUMNS_LEFT_OUT = ("postcode", "phone")
 
 @dataclass(frozen=True)
 class Example:
-    """Known rows with pairs, and new rows that the metric has never seen."""
+    """A data set: rows and pairs to learn from, and new rows to score on."""
 
     name: str
     X: Floats
@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What one method made of a task: embeddings, and scores on the new rows."""
+    """Result of one method on a data set: embeddings of rows, and scores on the new ones."""
 
     method: str
     Z: Floats
@@ -63,7 +63,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Found:
-    """Records, who they are about, and what a matcher made of them after some answers."""
+    """Records, the true person of each, and the duplicates found after some answers."""
 
     records: dict[str, Any]
     person: NDArray[np.integer]
@@ -72,7 +72,7 @@ class Found:
 
 
 def xor_task(n_pairs: int = 50, random_state: int = 0) -> Example:
-    """Figure 1 of the scalable paper: 360 points to learn from, 40 new ones."""
+    """XOR data, as in figure 1 of the scalable paper: 360 points to learn from, 40 new ones."""
     X, y = datasets.make_xor(400, random_state=random_state)
     pairs = Pairs.from_labels(y[:360], n_pairs, kind="must", random_state=random_state)
     return Example("XOR, 360 points", X[:360], y[:360], pairs, X[360:], y[360:])
@@ -88,7 +88,7 @@ def digits_task(n_pairs: int = 50, random_state: int = 0) -> Example:
 
 
 def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callable[[], Any]]:
-    """The metrics that are compared; each is made anew for a task."""
+    """Functions that make the metrics to compare, by name; None for the input space."""
     return {
         "input space": lambda: None,
         "RCA (linear)": lambda: RCA(random_state=0),
@@ -101,22 +101,22 @@ def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callab
 
 
 class _RbfKernel:
-    """The kernel's own metric, nothing learned, in its leading 50 directions."""
+    """The unlearned metric of an RBF kernel, along its leading 50 directions."""
 
     def fit(self, X: Floats, *, pairs: Pairs) -> _RbfKernel:
-        """Find the directions; pairs are not looked at."""
+        """Find the directions; pairs are ignored."""
         n_components = min(50, len(X) - 1)
         self._map = KernelPCA(n_components, kernel="rbf", gamma=resolve_gamma("mean", X))
         self._map.fit(X)
         return self
 
     def transform(self, X: Floats) -> Floats:
-        """Coordinates along the directions."""
+        """Coordinates (n, 50) along the directions."""
         return np.asarray(self._map.transform(X))
 
 
 def try_method(task: Example, method: str, make: Callable[[], Any]) -> MethodResult:
-    """Learn from the task's pairs, embed all rows, and score on the new rows."""
+    """Learn from a data set's pairs, embed all rows, and score on the new rows."""
     start = time.perf_counter()
     learner = make()
     if learner is None:
@@ -141,7 +141,7 @@ def try_method(task: Example, method: str, make: Callable[[], Any]) -> MethodRes
 
 
 def draw_figure(task: Example, outcomes: list[MethodResult]) -> Figure:
-    """Six panels: data with pairs, new points, and what each metric makes of them."""
+    """Figure of six panels: data with pairs, new points, and the embedding of each metric."""
     import matplotlib.pyplot as plt
 
     by_method = {outcome.method: outcome for outcome in outcomes}
@@ -160,8 +160,8 @@ def draw_figure(task: Example, outcomes: list[MethodResult]) -> Figure:
     return figure
 
 
-def found_records(n_records: int = 400, n_answers: int = 30, random_state: int = 0) -> Found:
-    """Records of people, of whom some are there several times: found from a few answers."""
+def find_records(n_records: int = 400, n_answers: int = 30, random_state: int = 0) -> Found:
+    """Match synthetic records of people after some answers by someone who knows."""
     records, person = datasets.make_records(n_records, random_state=random_state)
     kinds = {"born": "code", "postcode": "code", "phone": "code"}
     matcher = RecordMatcher(kinds=kinds, random_state=random_state).fit(records)
@@ -173,20 +173,20 @@ def found_records(n_records: int = 400, n_answers: int = 30, random_state: int =
     return Found(records, person, matcher.duplicates(), len(asked))
 
 
-def right_pairs(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tuple[float, float]:
+def measure_groups(person: NDArray[np.integer], labels: NDArray[np.integer]) -> tuple[float, float]:
     """Precision and recall of the pairs within groups."""
     both = _pairs_within(person * (labels.max() + 1) + labels)
     return both / max(_pairs_within(labels), 1), both / max(_pairs_within(person), 1)
 
 
 def _pairs_within(labels: NDArray[np.integer]) -> int:
-    """Number of pairs of rows in one group."""
+    """Number of pairs of rows in the same group."""
     size = np.unique(labels, return_counts=True)[1]
     return int((size * (size - 1) // 2).sum())
 
 
 def show_records(found: Found, console: Console, table: Table) -> None:
-    """Some groups as a table, and what is expected and true of all."""
+    """Print some groups as a table, and expected and true precision and recall of all."""
     columns = [name for name in found.records if name not in _COLUMNS_LEFT_OUT]
     for name in columns:
         table.add_column(name)
@@ -199,13 +199,13 @@ def show_records(found: Found, console: Console, table: Table) -> None:
             table.add_row(*cells)
         table.add_section()
     console.print(table)
-    precision, recall = right_pairs(found.person, found.result.labels)
+    precision, recall = measure_groups(found.person, found.result.labels)
     console.print(f"precision: {found.result.precision} expected, {precision:.3f} true")
     console.print(f"recall:    {found.result.recall} expected, {recall:.3f} true")
 
 
 def run_demo(arguments: list[str] | None = None) -> None:
-    """Run all methods on both tasks, with a table and a picture for each; then match records."""
+    """Run all methods on two data sets, with a table and a picture of each; then match records."""
     parser = argparse.ArgumentParser(prog="python -m nearkin.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="for pictures")
     parser.add_argument("--pairs", type=int, default=50, help="how many pairs to learn from")
@@ -253,7 +253,7 @@ def run_demo(arguments: list[str] | None = None) -> None:
             draw_figure(task, shown).savefig(unfinished, format="png", dpi=130)
         console.print(f"picture: {path}\n", soft_wrap=True)
     with console.status("records: looking for people who are there twice"):
-        found = found_records(random_state=options.seed)
+        found = find_records(random_state=options.seed)
     n, n_groups = len(found.person), len(found.result.groups)
     title = f"{n} records, {found.n_answers} answers: {n_groups} groups, of which some"
     show_records(found, console, Table(title=title))

@@ -41,7 +41,7 @@ class MissingPackageError(NearkinError, ImportError):
 
 
 class ClusterError(NearkinError, RuntimeError):
-    """Workers that cannot do what they are asked to, such as those of another version."""
+    """Workers of a cluster cannot do what they are asked to, as with another version of nearkin."""
 
 
 class OutOfMemoryError(NearkinError, MemoryError):
@@ -50,7 +50,7 @@ class OutOfMemoryError(NearkinError, MemoryError):
 
 @contextmanager
 def raise_input_errors() -> Iterator[None]:
-    """Raise what scikit-learn's checks of the input say as an error of ours, in their words."""
+    """Turn ValueError and TypeError of scikit-learn's checks in a block into errors of ours."""
     try:
         yield
     except NearkinError:
@@ -63,9 +63,9 @@ def raise_input_errors() -> Iterator[None]:
 
 @contextmanager
 def explain_missing_package(what: str, extra: str) -> Iterator[None]:
-    """Say which ``extra`` of nearkin brings a package that an import in the block does not find.
+    """Turn an ImportError in a block into advice to install nearkin with ``extra``.
 
-    ``what`` says who needs which, such as "pictures need matplotlib".
+    ``what`` is the beginning of the message, such as "pictures need matplotlib".
     """
     try:
         yield
@@ -74,12 +74,12 @@ def explain_missing_package(what: str, extra: str) -> Iterator[None]:
 
 
 def few(texts: Iterable[str], most: int = 5) -> str:
-    """Name the first of some things in a message, and how many more there are."""
+    """The first ``most`` texts, joined by commas, and how many more there are."""
     texts = list(texts)
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 
 def counted(n: int, thing: str) -> str:
-    """A number with its noun."""
+    """A number with its noun in singular or plural: "1 row", "2 rows"."""
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -85,7 +85,7 @@ class Estimate:
 
     @property
     def fits(self) -> bool:
-        """Whether there is memory for it."""
+        """Whether there is enough memory."""
         return self.remedy is None
 
     def __str__(self) -> str:
@@ -147,25 +147,25 @@ def estimate(
     jobs = _JOBS if job == "both" else (job,)
     passes = _count_passes(trial)
     seconds, columns = _extrapolate_jobs(trial, jobs)
-    low, high = (sum(_bounds(trial, *one)[end] for one in seconds.items()) for end in (0, 1))
-    memory = max(_memory_of(trial, columns, one) for one in jobs)
+    low, high = (sum(_bound_seconds(trial, *one)[end] for one in seconds.items()) for end in (0, 1))
+    memory = max(_estimate_memory(trial, columns, one) for one in jobs)
     if "fit" not in jobs:
         passes = 1
     elif passes is not None:
         passes += "transform" in jobs
     available = available_memory()
-    remedy = _remedy_for(learner, n, passes) if memory > available else None
+    remedy = _suggest_remedy(learner, n, passes) if memory > available else None
     return Estimate(sum(seconds.values()), low, high, memory, passes, available, remedy)
 
 
 def list_parts(learner: Any) -> list[Any]:
-    """The learners of a composition, or the learner itself."""
+    """The learners in a composition, recursively, or the learner itself."""
     steps = getattr(learner, "steps", None) or getattr(learner, "learners", None)
     return [learner] if steps is None else [part for step in steps for part in list_parts(step)]
 
 
 def count_kernel_rows(learner: Any, n: int) -> int:
-    """Landmarks that a learner has for n rows, or all of them; 0 without a kernel."""
+    """Number of landmarks a learner takes of n rows, or n without landmarks; 0 without a kernel."""
     if getattr(learner, "kernel", None) is None or type(learner).__name__ == "GeometryAware":
         return 0
     named = getattr(learner, "landmarks", "random")
@@ -176,20 +176,20 @@ def count_kernel_rows(learner: Any, n: int) -> int:
 
 
 def least_memory(learner: Any, n: int, d: int, itemsize: int = 8, *, in_memory: bool = True) -> int:
-    """Bytes that a fit needs at least: rows, unless they are read from files, and its kernel."""
+    """Bytes that a fit needs at least: rows, unless read from files, and its kernel matrix."""
     square = max(count_kernel_rows(part, n) for part in list_parts(learner))
     return (n * d * in_memory + square**2) * itemsize
 
 
 def has_many_landmarks(learner: Any, n: int) -> bool:
-    """Whether fewer landmarks would save a fit to n rows memory."""
+    """Whether a fit to n rows would need less memory with fewer landmarks."""
     return any(
         count_kernel_rows(part, n) >= min(n, USUAL_LANDMARKS + 1) for part in list_parts(learner)
     )
 
 
 def available_memory() -> int:
-    """Bytes that a new job can have, by the system and by the limit of a container."""
+    """Bytes free for a new job, by the system's count and a container's limit."""
     if sys.platform == "win32":
         import ctypes
 
@@ -212,7 +212,7 @@ def available_memory() -> int:
 
 
 def format_time(seconds: float) -> str:
-    """A time in the unit that suits it, such as 0.04 s and 11.6 days."""
+    """A time as text in a suitable unit, such as 0.04 s or 11.6 days."""
     for unit, length, digits in (("days", 86400, 3), ("h", 3600, 2), ("min", 60, 2)):
         if seconds >= 2 * length:
             return f"{seconds / length:.{digits}g} {unit}"
@@ -220,7 +220,7 @@ def format_time(seconds: float) -> str:
 
 
 def format_bytes(memory: float) -> str:
-    """An amount of memory in the unit that suits it, such as 3 MB and 0.12 TB."""
+    """An amount of memory as text in a suitable unit, such as 3 MB or 0.12 TB."""
     unit, size = next(
         (one for one in (("TB", 1e12), ("GB", 1e9)) if memory >= 0.0995 * one[1]), ("MB", 1e6)
     )
@@ -230,7 +230,7 @@ def format_bytes(memory: float) -> str:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A learner, n rows of d columns, p pairs or labels, and the type of numbers."""
+    """A job or a small trial of it: learner, n rows, d columns, p pairs or labels, and dtype."""
 
     learner: Any
     n: int
@@ -239,8 +239,8 @@ class _Trial:
     dtype: np.dtype[Any]
     by_labels: bool
 
-    def smaller(self, n: int, most: int) -> _Trial:
-        """The job with about n rows, enough for its landmarks and pairs; at most so many."""
+    def shrink(self, n: int, most: int) -> _Trial:
+        """The job with about n rows, at most ``most``, enough for its landmarks and pairs."""
         parts = list_parts(self.learner)
         counts = [count_kernel_rows(part, self.n) for part in parts]
         k = max(min(count, _MOST_LANDMARKS) if count < self.n else 0 for count in counts)
@@ -257,10 +257,10 @@ class _Trial:
         return replace(self, learner=learner, n=n, p=max(1, p))
 
     def make_rows(self) -> tuple[Floats, dict[str, Any]]:
-        """Rows in clusters, with noise in all columns, and pairs or labels.
+        """Random rows (n, d) in clusters, and pairs or labels, as arguments of ``fit``.
 
-        For MetricLearner every second cluster is the same, so that it chooses many kernels: of what
-        it could choose, these take the longest.
+        For MetricLearner every second cluster is of one class, so that it chooses many kernels,
+        which take the longest.
         """
         rng = np.random.default_rng(0)
         chooses = any(type(part).__name__ == "MetricLearner" for part in list_parts(self.learner))
@@ -284,7 +284,7 @@ class _Trial:
         return X, known
 
     def work(self, job: str) -> float:
-        """How the time of a job grows, up to a factor and a constant."""
+        """Amount of work of a job, in arbitrary units: how its time grows with its sizes."""
         n, d = float(self.n), self.d
         total = _PRODUCTS_OF_A_NUMBER * n * d
         for part in list_parts(self.learner):
@@ -301,16 +301,16 @@ class _Trial:
 
 
 def _extrapolate_jobs(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float], int]:
-    """Seconds of each job, and columns after ``transform``."""
-    trial = job.smaller(_FEWEST_ROWS, job.n // 4)
+    """Seconds by kind of job, extrapolated from timed trials, and columns after ``transform``."""
+    trial = job.shrink(_FEWEST_ROWS, job.n // 4)
     _time_fit(trial)  # compiled code is loaded
     fits: list[tuple[float, float]] = []
     while True:
         longer, learner, X = _time_fit(trial)
         fits.append((trial.work("fit"), longer))
-        larger = job.smaller(4 * trial.n, job.n // 2)
+        larger = job.shrink(4 * trial.n, job.n // 2)
         if longer * larger.work("fit") > 8 * _TRIAL_SECONDS * trial.work("fit"):
-            larger = job.smaller(2 * trial.n, job.n // 2)
+            larger = job.shrink(2 * trial.n, job.n // 2)
         if larger.n <= trial.n or (len(fits) > 1 and longer > _TRIAL_SECONDS):
             break
         trial = larger
@@ -329,8 +329,8 @@ def _extrapolate_jobs(job: _Trial, jobs: Sequence[str]) -> tuple[dict[str, float
     return found, learner.transform(X[:2]).shape[1]
 
 
-def _bounds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
-    """What nine of ten jobs take at least and at most."""
+def _bound_seconds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
+    """Seconds that nine of ten jobs take at least and at most."""
     names = {type(part).__name__ for part in list_parts(job.learner)}
     factor = _FACTOR_BY_STEPS if names & _BY_STEPS else _FACTOR
     # MetricLearner may choose the Euclidean distance, or a blend of kernels, as in trials, which
@@ -340,7 +340,7 @@ def _bounds(job: _Trial, kind: str, seconds: float) -> tuple[float, float]:
 
 
 def _time_fit(trial: _Trial) -> tuple[float, Any, Floats]:
-    """Seconds of a fit to made-up rows, the learner, and the rows."""
+    """Fit to random rows: seconds, the fitted learner, and the rows."""
     X, known = trial.make_rows()
     learner = clone(trial.learner)
     with mute_third_party(), collect_notices():
@@ -348,7 +348,7 @@ def _time_fit(trial: _Trial) -> tuple[float, Any, Floats]:
 
 
 def _time_call(call: Callable[[], Any]) -> float:
-    """Seconds of a call: the least of a few, since others use the machine, too."""
+    """Seconds of a call, the least of a few."""
     found: list[float] = []
     while len(found) < 2 or (len(found) < _MOST_CALLS and sum(found) < _CALL_SECONDS):
         start = time.perf_counter()
@@ -358,21 +358,22 @@ def _time_call(call: Callable[[], Any]) -> float:
 
 
 def _extrapolate(small: tuple[float, float], large: tuple[float, float], wanted: float) -> float:
-    """Seconds of so much work, from two (work, seconds): a constant, and a part that grows."""
+    """Seconds of ``wanted`` work from two pairs (work, seconds), linearly."""
     (less, sooner), (more, later) = small, large
     slope = (later - sooner) / (more - less) if more > less else later / more
     return later + min(max(slope, 0.0), later / more) * (wanted - more)
 
 
 def _count_passes(job: _Trial) -> int | None:
-    """How often a fit reads rows that are not in memory, counted on a few."""
+    """Number of passes of a fit over rows in files, counted in a trial; None if it reads none."""
     if not getattr(job.learner, "_remote", False):
         return None
-    small = job.smaller(_FEWEST_ROWS, job.n // 4)
+    small = job.shrink(_FEWEST_ROWS, job.n // 4)
     X, known = small.make_rows()
     n_read = 0
 
     def blocks() -> Iterator[Floats]:
+        """Blocks of the trial's rows; counts the passes."""
         nonlocal n_read
         n_read += 1
         yield from np.array_split(X, 2)
@@ -384,8 +385,8 @@ def _count_passes(job: _Trial) -> int | None:
     return n_read
 
 
-def _memory_of(job: _Trial, columns: int, kind: str) -> int:
-    """Bytes that a process holds: rows, what is made of them, and squares of landmarks."""
+def _estimate_memory(job: _Trial, columns: int, kind: str) -> int:
+    """Bytes that a process holds in a job: rows, results, and matrices of landmarks."""
     n, itemsize = job.n, job.dtype.itemsize
     held: float = n * (job.d + (columns if kind == "transform" else 0)) * itemsize
     for part in list_parts(job.learner):
@@ -398,8 +399,8 @@ def _memory_of(job: _Trial, columns: int, kind: str) -> int:
     return int(_PROCESS_BYTES + held)
 
 
-def _remedy_for(learner: Any, n: int, passes: int | None) -> str:
-    """What to do where there is not enough memory."""
+def _suggest_remedy(learner: Any, n: int, passes: int | None) -> str:
+    """Advice for a job without enough memory."""
     if has_many_landmarks(learner, n):
         name = next(
             type(part).__name__ for part in list_parts(learner) if count_kernel_rows(part, n)
@@ -413,7 +414,7 @@ def _remedy_for(learner: Any, n: int, passes: int | None) -> str:
 
 
 def _check(learner: Any, n: int, d: int, n_pairs: int, job: str, dtype: Any) -> None:
-    """Refuse jobs that cannot be estimated."""
+    """Raise for jobs that cannot be estimated."""
     shown = learner.__name__ if isinstance(learner, type) else type(learner).__name__
     if isinstance(learner, type) or shown not in {one.name for one in LEARNERS}:
         raise InputTypeError(

@@ -18,7 +18,7 @@ _OURS = ("nearkin", "sklearn")
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was noticed, and what it is about."""
+    """A message to the user, and its warning category."""
 
     text: str
     category: type[Warning] = UserWarning
@@ -35,20 +35,20 @@ def notice(text: str, category: type[Warning] = UserWarning) -> None:
         return
     notes = _listener.get()
     if notes is None:
-        warnings.warn(text, category, _users_level())
+        warnings.warn(text, category, _find_users_level())
     elif Note(text, category) not in notes:
         notes.append(Note(text, category))
 
 
 def hand_on(notes: Iterable[Note]) -> None:
-    """Repeat notes of an inner call, as :func:`notice`."""
+    """Repeat notes that an inner call has collected, by :func:`notice`."""
     for note in notes:
         notice(note.text, note.category)
 
 
 @contextmanager
 def collect_notices() -> Iterator[list[Note]]:
-    """Collect what is noticed in a block, in this thread, instead of warning; each note once."""
+    """Collect notes in a block of this thread instead of warning; each only once."""
     notes: list[Note] = []
     before = _listener.set(notes)
     try:
@@ -68,11 +68,11 @@ def mute_categories(*categories: type[Warning]) -> Iterator[None]:
 
 
 def is_heard(category: type[Warning]) -> bool:
-    """Whether a category is not muted, so that it is worth looking for."""
+    """Whether notes of a category are not muted, so that finding them is worth the work."""
     return not issubclass(category, _left_out.get())
 
 
-def _users_level() -> int:
+def _find_users_level() -> int:
     """Stack level of the first caller outside nearkin and scikit-learn, for ``warnings.warn``."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
@@ -92,10 +92,10 @@ def show_progress(
     total: int | None = None,
     amount: Callable[[Item], int] = lambda item: 1,
 ) -> Iterator[Item]:
-    """Yield items, with a progress bar on standard error that is erased in the end.
+    """Iterate with a progress bar on standard error, which is erased in the end.
 
-    The bar says ``what`` is being done, in a few words, and how much of ``total`` is: the number of
-    items by default, if that is known. ``amount`` says how much of it an item is, 1 by default.
+    The bar shows ``what`` is being done and the amount done of ``total``, by default the number of
+    items if known. ``amount`` gives the amount of an item, 1 by default.
     """
     if total is None and isinstance(items, Sized):
         total = len(items)
@@ -127,10 +127,7 @@ def tell(text: str) -> None:
 
 
 def write_note(message: str) -> None:
-    """Write a line to standard error for whoever watches, in a terminal or a notebook.
-
-    Nowhere else: neither files nor pipes get it.
-    """
+    """Write a line to standard error if it is a terminal or a notebook."""
     if sys.stderr is None or _notes.hushed:
         return
     terminal = sys.stderr.isatty()
@@ -151,16 +148,16 @@ _is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 
 class _AnythingIfSilent:
-    """Stands for a pattern in ``warnings.filters``: matches any message in a muted thread."""
+    """Stand-in for a pattern in ``warnings.filters`` that matches all messages of muted threads."""
 
     def match(self, message: str) -> bool:
-        """Whether a warning is to be left out."""
+        """Whether to ignore a warning."""
         del message
         return _is_silent.get()
 
     @property
     def pattern(self) -> str:
-        """The same as an expression, for those who make filters anew, as scikit-learn does."""
+        """The pattern as regular expression, for code that rebuilds filters."""
         return "" if _is_silent.get() else "(?!)"
 
 

@@ -145,7 +145,7 @@ def export(
 
 @dataclass
 class Graph:
-    """Operators in the order they were asked for, and the constants among their inputs.
+    """An ONNX graph that is being built: operators in order, and constants.
 
     ``dtype`` is that of all numbers between input and output, which are float32.
     """
@@ -155,11 +155,11 @@ class Graph:
     operators: list[tuple[str, list[str], list[str], dict[str, Any]]] = field(default_factory=list)
 
     def rows(self) -> Tensor:
-        """The graph's input, whatever number of rows."""
+        """The input of the graph, a tensor (n, d)."""
         return self.apply("Cast", Tensor(self, "X"), to=_onnx_type(self.dtype))
 
     def constant(self, values: ArrayLike) -> Tensor:
-        """Numbers in the graph's type; whole numbers of NumPy stay whole."""
+        """A tensor with these values in the graph's type; NumPy integers stay int64."""
         whole = isinstance(values, np.ndarray | np.integer) and values.dtype.kind == "i"
         array = np.asarray(values, dtype=np.int64 if whole else self.dtype)
         name = f"c{len(self.constants)}"
@@ -167,13 +167,13 @@ class Graph:
         return Tensor(self, name)
 
     def apply(self, operator: str, *inputs: Operand, **attributes: Any) -> Tensor:
-        """The only result of an operator."""
-        return self.apply_for(1, operator, *inputs, **attributes)[0]
+        """Apply an operator; its only result."""
+        return self.apply_with_results(1, operator, *inputs, **attributes)[0]
 
-    def apply_for(
+    def apply_with_results(
         self, n_results: int, operator: str, *inputs: Operand, **attributes: Any
     ) -> list[Tensor]:
-        """The results of an operator."""
+        """Apply an operator; its ``n_results`` results."""
         given = [one if isinstance(one, Tensor) else self.constant(one) for one in inputs]
         results = [f"t{len(self.operators)}_{i}" for i in range(n_results)]
         self.operators.append((operator, [one.name for one in given], results, attributes))
@@ -182,7 +182,7 @@ class Graph:
     def model(
         self, Z: Tensor, n_columns: int, n_components: int, metadata: dict[str, str]
     ) -> bytes:
-        """The whole as the content of a file, checked; ``Z`` is the output."""
+        """Content of an ONNX file whose output is ``Z``, checked."""
         onnx = _import_onnx()
         helper, single = onnx.helper, onnx.TensorProto.FLOAT
         nodes = [
@@ -215,28 +215,31 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
-def _method(operator: str) -> Callable[..., Tensor]:
-    """A method of tensors that applies an operator to them and to its arguments."""
+def _make_method(operator: str) -> Callable[..., Tensor]:
+    """Make a method of tensors that applies an operator to the tensor and its arguments."""
 
     def apply(tensor: Tensor, *others: Operand) -> Tensor:
+        """Apply the operator."""
         return tensor.graph.apply(operator, tensor, *others)
 
     return apply
 
 
-def _reflected(operator: str) -> Callable[[Tensor, Operand], Tensor]:
-    """A method for what stands before a tensor, as a number may."""
+def _make_reflected_method(operator: str) -> Callable[[Tensor, Operand], Tensor]:
+    """Make a method of tensors for an operator with the tensor on the right-hand side."""
 
     def apply(tensor: Tensor, other: Operand) -> Tensor:
+        """Apply the operator, the other operand first."""
         return tensor.graph.apply(operator, other, tensor)
 
     return apply
 
 
-def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
-    """A method that reduces entries along an axis to one."""
+def _make_reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
+    """Make a method of tensors that reduces along an axis, which stays with length one."""
 
     def apply(tensor: Tensor, axis: int) -> Tensor:
+        """Reduce along the axis."""
         return tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
 
     return apply
@@ -244,98 +247,98 @@ def _reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value that the graph will compute."""
+    """A value in an ONNX graph, with arithmetic."""
 
     graph: Graph
     name: str
     __array_ufunc__ = None  # NumPy leaves arithmetic with its arrays to the methods below
 
-    __add__ = _method("Add")
-    __radd__ = _reflected("Add")
-    __sub__ = _method("Sub")
-    __rsub__ = _reflected("Sub")
-    __mul__ = _method("Mul")
-    __rmul__ = _reflected("Mul")
-    __truediv__ = _method("Div")
-    __pow__ = _method("Pow")
-    __matmul__ = _method("MatMul")
-    __gt__ = _method("Greater")
+    __add__ = _make_method("Add")
+    __radd__ = _make_reflected_method("Add")
+    __sub__ = _make_method("Sub")
+    __rsub__ = _make_reflected_method("Sub")
+    __mul__ = _make_method("Mul")
+    __rmul__ = _make_reflected_method("Mul")
+    __truediv__ = _make_method("Div")
+    __pow__ = _make_method("Pow")
+    __matmul__ = _make_method("MatMul")
+    __gt__ = _make_method("Greater")
 
-    where = _method("Where")  # the one or the other, by what is true
-    larger = _method("Max")
-    sqrt = _method("Sqrt")
-    exp = _method("Exp")
-    abs = _method("Abs")
+    where = _make_method("Where")  # the one or the other, by what is true
+    larger = _make_method("Max")
+    sqrt = _make_method("Sqrt")
+    exp = _make_method("Exp")
+    abs = _make_method("Abs")
     # Along an axis, which is left with length one.
-    sum = _reduction("ReduceSum")
-    mean = _reduction("ReduceMean")
-    min = _reduction("ReduceMin")
-    max = _reduction("ReduceMax")
+    sum = _make_reduction("ReduceSum")
+    mean = _make_reduction("ReduceMean")
+    min = _make_reduction("ReduceMin")
+    max = _make_reduction("ReduceMax")
 
     def clip(self, least: float, most: float = np.inf) -> Tensor:
-        """Entries raised to the one and lowered to the other."""
+        """Entries clipped to the range."""
         return self.graph.apply("Clip", self, least, most)
 
     def one_minus_exp(self) -> Tensor:
-        """``1 − exp(−x)`` with all its digits, small x included: ``2 t / (1 + t)``, t = tanh(x/2).
+        """``1 − exp(−x)`` without cancellation: ``2 t / (1 + t)`` with t = tanh(x / 2).
 
         ONNX has no ``expm1``.
         """
         t = self.graph.apply("Tanh", 0.5 * self)
         return 2.0 * t / (1.0 + t)
 
-    def expanded(self, axis: int) -> Tensor:
-        """The same with one more axis, of length one."""
+    def expand(self, axis: int) -> Tensor:
+        """The tensor with a new axis of length one."""
         return self.graph.apply("Unsqueeze", self, np.array([axis]))
 
-    def squeezed(self, axis: int) -> Tensor:
-        """The same without an axis of length one."""
+    def squeeze(self, axis: int) -> Tensor:
+        """The tensor without an axis of length one."""
         return self.graph.apply("Squeeze", self, np.array([axis]))
 
-    def at(self, axis: int, place: int) -> Tensor:
-        """The entries at one place of an axis, which is left with length one."""
-        bounds = (np.array([number]) for number in (place, place + 1, axis))
+    def slice_at(self, axis: int, position: int) -> Tensor:
+        """Entries at one position of an axis, which stays with length one."""
+        bounds = (np.array([number]) for number in (position, position + 1, axis))
         return self.graph.apply("Slice", self, *bounds)
 
-    def beside(self, *others: Tensor, axis: int) -> Tensor:
-        """The tensor and others along an axis."""
+    def concatenate(self, *others: Tensor, axis: int) -> Tensor:
+        """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
 
-    def above(self, rows: NDArray[Any]) -> Tensor:
-        """The tensor with some rows more at its end."""
+    def append_rows(self, rows: NDArray[Any]) -> Tensor:
+        """The tensor with constant rows appended."""
         return self.graph.apply("Concat", self, rows, axis=0)
 
-    def without_last(self) -> Tensor:
+    def drop_last_row(self) -> Tensor:
         """The tensor without its last row."""
         return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
 
-    def smallest(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k smallest of each row in increasing order, ties by position, and their positions."""
-        values, positions = self.graph.apply_for(
+    def find_smallest(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k smallest values of each row in order, and their positions."""
+        values, positions = self.graph.apply_with_results(
             2, "TopK", self, np.array([k]), axis=1, largest=0, sorted=1
         )
         return values, positions
 
-    def coarse(self) -> Tensor:
-        """The same in single precision, in which what differs by rounding is equal."""
+    def to_single(self) -> Tensor:
+        """The tensor in float32, in which values that differ by rounding are equal."""
         return self.graph.apply("Cast", self, to=_onnx_type(np.float32))
 
-    def picked(self, positions: Tensor) -> Tensor:
-        """The entries of each row at given positions."""
+    def gather_entries(self, positions: Tensor) -> Tensor:
+        """Entries of each row at given positions."""
         return self.graph.apply("GatherElements", self, positions, axis=1)
 
-    def taken_from(self, array: NDArray[Any]) -> Tensor:
-        """``array[positions]`` for the positions here."""
+    def look_up_in(self, array: NDArray[Any]) -> Tensor:
+        """``array[positions]``, where this tensor has the positions."""
         return self.graph.apply("Gather", array, self, axis=0)
 
 
 def _onnx_type(dtype: DTypeLike) -> int:
-    """ONNX's number of a type."""
+    """ONNX's number of a dtype."""
     return int(_import_onnx().helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _import_onnx() -> Any:
-    """The library, or an error that says how to get it."""
+    """Import onnx; an error says how to install it."""
     with explain_missing_package("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
@@ -345,7 +348,7 @@ def _import_onnx() -> Any:
 
 
 def _embed(learned: Map, X: Tensor) -> Tensor:
-    """Apply a learned map to rows."""
+    """Embedded rows: a learned map applied to a tensor of rows."""
     match learned:
         case Identity():
             return X
@@ -389,7 +392,7 @@ _TRANSFORMERS = (
 
 
 def _transform(transformer: Any, X: Tensor) -> Tensor:
-    """Apply one of scikit-learn's transformers to rows."""
+    """Rows after one of scikit-learn's transformers."""
     match transformer:
         case StandardScaler():
             if transformer.mean_ is not None and transformer.with_mean:
@@ -428,7 +431,7 @@ def _transform(transformer: Any, X: Tensor) -> Tensor:
 
 
 def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
-    """Sum the landmarks' coordinates, weighted by an extension."""
+    """Coordinates of rows: those of landmarks, weighted by an extension."""
     match extension:
         case KernelExpansion():
             return _kernel_values(_check_exportable(extension.landmarks), X) @ coordinates
@@ -442,20 +445,20 @@ def _extend(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
 
 
 def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    """Combine the coordinates of the nearest landmarks."""
+    """Coordinates of rows from those of their nearest landmarks."""
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
-    X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
+    X = X.append_rows(np.zeros((1, extension.landmarks.rows.shape[1])))
     if extension.landmarks.kernel.is_euclidean:
         neighbors, e, gram = _find_near_by_rows(extension, X)
     else:
         neighbors, e, gram = _find_near_by_kernel(extension, X)
     weights = _local_weights(e, gram, extension.n_neighbors)
-    return (weights.expanded(1) @ neighbors.taken_from(coordinates)).squeezed(1).without_last()
+    return (weights.expand(1) @ neighbors.look_up_in(coordinates)).squeeze(1).drop_last_row()
 
 
 def _check_exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
-    """The landmarks with a kernel that has a name, and dense rows; other kernels are refused."""
+    """Landmarks with dense rows and a named kernel; an error for other kernels."""
     kernel = landmarks.kernel
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
@@ -474,20 +477,20 @@ def _find_near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Te
     points = extension.prepared_landmarks(dtype)
     prepared = _prepare_rows(extension, X)
     ranking = _squared_distances(prepared, points)
-    _, neighbors = ranking.coarse().smallest(extension.n_neighbors)
-    near = neighbors.taken_from(points)
-    squared = _squares(near - prepared.expanded(1)).squeezed(2)
+    _, neighbors = ranking.to_single().find_smallest(extension.n_neighbors)
+    near = neighbors.look_up_in(points)
+    squared = _squares(near - prepared.expand(1)).squeeze(2)
     # One column at a time: products with a transpose are fused by some versions of onnxruntime into
     # an operator that is there for float32 only.
-    first, *others = (_squares(near - near.at(1, a)) for a in range(extension.n_neighbors))
-    among = first.beside(*others, axis=2)
+    first, *others = (_squares(near - near.slice_at(1, a)) for a in range(extension.n_neighbors))
+    among = first.concatenate(*others, axis=2)
     if extension.landmarks.kernel.name == "rbf":
         return neighbors, squared.one_minus_exp(), among.one_minus_exp()
     return neighbors, 0.5 * squared, 0.5 * among
 
 
 def _squares(differences: Tensor) -> Tensor:
-    """Squared lengths of vectors (n, k, d), of shape (n, k, 1)."""
+    """Squared lengths (n, k, 1) of vectors (n, k, d)."""
     return (differences * differences).sum(2)
 
 
@@ -500,30 +503,30 @@ def _prepare_rows(extension: LocalExtension, X: Tensor) -> Tensor:
 
 
 def _find_near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for kernels that Euclidean distances do not determine."""
+    """As :func:`_find_near_by_rows`, for kernels that Euclidean distances do not determine."""
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
         found = kernel.gamma * _city_block_distances(X, rows)
-        _, neighbors = found.coarse().smallest(extension.n_neighbors)
-        e = found.picked(neighbors).one_minus_exp()
+        _, neighbors = found.to_single().find_smallest(extension.n_neighbors)
+        e = found.gather_entries(neighbors).one_minus_exp()
     else:  # poly
         own = kernel.polynomial(kernel.gamma * (X * X).sum(1))
         others = kernel.diagonal(rows)
         found = 0.5 * (own + others) - _kernel_values(extension.landmarks, X)
-        _, neighbors = found.clip(0.0).coarse().smallest(extension.n_neighbors)
-        e = found.clip(0.0).picked(neighbors)
+        _, neighbors = found.clip(0.0).to_single().find_smallest(extension.n_neighbors)
+        e = found.clip(0.0).gather_entries(neighbors)
         rounding = 8 * np.finfo(X.graph.dtype).eps * (own + others.max())
         e = (e > rounding).where(e, 0.0)
-    places = neighbors.expanded(2) * np.int64(len(rows)) + neighbors.expanded(1)
-    return neighbors, e, places.taken_from(extension.among.ravel())
+    places = neighbors.expand(2) * np.int64(len(rows)) + neighbors.expand(1)
+    return neighbors, e, places.look_up_in(extension.among.ravel())
 
 
 def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
     """Weights (n, k), as :func:`nearkin.spaces.feature_space.solve_local_weights` finds them."""
     root = e.sqrt()
-    scale = 2.0 * root.expanded(2) * root.expanded(1)
-    apart = NEARER * scale > e.expanded(2).larger(e.expanded(1))
-    correlation = (e.expanded(2) + e.expanded(1) - gram) / apart.where(scale, 1.0)
+    scale = 2.0 * root.expand(2) * root.expand(1)
+    apart = NEARER * scale > e.expand(2).larger(e.expand(1))
+    correlation = (e.expand(2) + e.expand(1) - gram) / apart.where(scale, 1.0)
     correlation = apart.where(correlation.clip(-1.0, 1.0), 0.0)
     identity = np.eye(k)
     matrices = correlation * (1 - identity) + (1 + EPSILON) * identity
@@ -535,16 +538,16 @@ def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
 
 
 def _solve(matrices: Tensor, right: Tensor, k: int) -> Tensor:
-    """Solutions (n, k) of positive definite systems (n, k, k), by Gauss and Jordan's elimination.
+    """Solve n positive definite systems (n, k, k) by Gauss–Jordan elimination; solutions (n, k).
 
     In exact arithmetic no pivot is below the smallest eigenvalue, which is EPSILON at least.
     """
-    system = matrices.beside(right.expanded(2), axis=2)
+    system = matrices.concatenate(right.expand(2), axis=2)
     for a in range(k):
-        row = system.at(1, a)
-        row = row / row.at(2, a).clip(EPSILON)
-        system = system - (system.at(2, a) - np.eye(k)[:, [a]]) * row
-    return system.at(2, k).squeezed(2)
+        row = system.slice_at(1, a)
+        row = row / row.slice_at(2, a).clip(EPSILON)
+        system = system - (system.slice_at(2, a) - np.eye(k)[:, [a]]) * row
+    return system.slice_at(2, k).squeeze(2)
 
 
 def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
@@ -557,7 +560,7 @@ def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Between:
-    """How rows in a graph lie to landmarks: what kernels are formulas of."""
+    """Distances and products of a graph's rows with landmarks, from which kernels are computed."""
 
     X: Tensor
     rows: Floats
@@ -586,23 +589,23 @@ class _Between:
 
 
 def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
-    """Squared distances (n, m) to some rows, by products."""
+    """Squared distances (n, m) from rows of the graph to constant rows, by products."""
     products = X @ (2 * rows.T)
     return ((X * X).sum(1) + (rows**2).sum(axis=1) - products).clip(0.0)
 
 
 def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
-    """City block distances (n, m), column by column: all at once would take d times the memory."""
-    found = (X.at(1, 0) - rows[:, 0]).abs()
+    """City block distances (n, m) to constant rows, column by column to save memory."""
+    found = (X.slice_at(1, 0) - rows[:, 0]).abs()
     for j in range(1, rows.shape[1]):
         # A zero that makes the column wait: onnxruntime would hold all differences at once.
-        column = X.at(1, j) + 0.0 * found.at(1, 0)
+        column = X.slice_at(1, j) + 0.0 * found.slice_at(1, 0)
         found = found + (column - rows[:, j]).abs()
     return found
 
 
 def _unit_rows(X: Tensor) -> Tensor:
-    """Rows of length one, rows of zeros as they are; entries of any size are safe to square."""
+    """Rows divided by their lengths, safely for any size; rows of zeros stay."""
     largest = X.abs().max(1)
     X = X / (largest > 0.0).where(largest, 1.0)
     length = (X * X).sum(1).sqrt()

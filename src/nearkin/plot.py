@@ -61,7 +61,7 @@ def embedding(
     size: float = 12,
     legend: bool = False,
 ) -> Axes:
-    """Points in the plane, coloured by class, with must-links and cannot-links as lines.
+    """Plot points in the plane, coloured by class, with must-links and cannot-links as lines.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def embedding(
 
 
 def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
-    """What a legend calls a class."""
+    """Name of a class in a legend; None if it has none."""
     if number < 0:
         return None if y is None else "unknown"
     return str(np.asarray(y)[np.argmax(classes == number)])
@@ -725,7 +725,10 @@ def explanation(
 
 
 def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
-    """A bar for each share, the first on top: blue below 0, and red above unless said otherwise."""
+    """Draw a bar for each share, the first on top.
+
+    Negative ones blue, positive in colour ``above``.
+    """
     values = [100 * share for share in list(shares.values())[::-1]]
     ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
     ax.set_yticks(range(len(shares)), list(shares)[::-1], fontsize=8)
@@ -734,14 +737,14 @@ def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Ax
 
 
 def _add_title(ax: Axes, title: str | None) -> Axes:
-    """With a title, if there is one."""
+    """Set the title, if there is one; returns the axes."""
     if title:
         ax.set_title(title, fontsize=10)
     return ax
 
 
 def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
-    """With the names of both axes, a legend, and a title if there is one."""
+    """Set axis names and legend, and the title if there is one; returns the axes."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.legend(fontsize=8)
@@ -749,7 +752,7 @@ def _label_axes(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 
 
 def _choose_axes(ax: Axes | None) -> Axes:
-    """Where to draw: what is given, or a new figure."""
+    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
     new: Axes = _import_pyplot().subplots(layout="constrained")[1]
@@ -757,7 +760,7 @@ def _choose_axes(ax: Axes | None) -> Axes:
 
 
 def _make_row_of_axes(count: int) -> NDArray[Any]:
-    """Panels of a new figure beside each other, or below each other where there are many."""
+    """Axes (count,) of a new figure, side by side, in two rows if there are many."""
     width = count if count <= 4 else -(-count // 2)
     side = 3.4 if width < 4 else 2.7
     axes = _make_grid_of_axes(-(-count // width), width, (side, side))
@@ -767,7 +770,7 @@ def _make_row_of_axes(count: int) -> NDArray[Any]:
 
 
 def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
-    """Panels of a new figure, each of this width and height in inches."""
+    """Axes (height * width,) of a new figure; ``panel`` is their width and height in inches."""
     size = (panel[0] * width, panel[1] * height)
     axes = _import_pyplot().subplots(
         height, width, figsize=size, squeeze=False, layout="constrained"
@@ -776,7 +779,7 @@ def _make_grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> N
 
 
 def _import_pyplot() -> Any:
-    """matplotlib, or an error that says how to get it."""
+    """Import matplotlib's pyplot; an error says how to install it."""
     with explain_missing_package("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt

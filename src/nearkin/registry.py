@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Learner:
-    """Where a learner is, and what it is called elsewhere.
+    """A learner's class name, module and abilities.
 
-    Its class ``name`` is in ``module`` of ``nearkin.learners``; ``command`` is what the command
-    line calls it, if it does. ``sparse`` is whether it learns from sparse rows, ``elsewhere`` from
-    files, streams and clusters of Dask.
+    Its class ``name`` is in ``module`` of ``nearkin.learners``; ``command`` is its name on the
+    command line, if any. ``sparse`` is whether it learns from sparse rows, ``elsewhere`` whether
+    from files, streams and Dask.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Learner:
 
     @property
     def home(self) -> str:
-        """The module that has its class."""
+        """Dotted name of the module of its class."""
         return f"nearkin.learners.{self.module}"
 
 
@@ -55,11 +55,11 @@ _importers: list[Callable[[str], object]] = []
 
 
 def add_importer(importer: Callable[[str], object]) -> None:
-    """Ask this function from now on to import the class of a name, if it knows of one."""
+    """Register a function that imports the class of a name, if it knows the name."""
     _importers.append(importer)
 
 
 def import_named(name: str) -> None:
-    """Import the class that a model file names, if anyone knows where it is."""
+    """Import the class that a model file names, by the registered importers."""
     for importer in _importers:
         importer(name)

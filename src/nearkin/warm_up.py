@@ -32,7 +32,7 @@ from nearkin.messages import collect_notices, mute_third_party, show_progress
 from nearkin.pairs.pairs import Pairs
 from nearkin.registry import LEARNERS
 from nearkin.rows.streams import open_rows
-from nearkin.search.neighbor_index import NeighborIndex
+from nearkin.search import NeighborIndex
 from nearkin.solvers.stress import squared_distance
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.tasks.energy_classifier import EnergyClassifier
@@ -47,7 +47,7 @@ Job = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Compiled:
-    """How many loops were not there yet, one for each combination of types, and their folder."""
+    """Number of loops newly compiled, seconds this took, and folder of the cache."""
 
     n_compiled: int
     seconds: float
@@ -55,10 +55,9 @@ class Compiled:
 
 
 def warm_up(*, verbose: bool = False) -> Compiled:
-    """Compile the loops of learners, searches and record matching, as far as they are not there.
+    """Compile the loops of learners, searches and record matching ahead, unless they are cached.
 
-    ``verbose`` shows a bar on standard error. An InputError if nothing that is compiled can be
-    kept.
+    ``verbose`` shows a progress bar. An InputError if no folder can hold the cache.
     """
     from nearkin.rows.numba_loops import count_compiled, find_cache_folder
 
@@ -78,81 +77,85 @@ def warm_up(*, verbose: bool = False) -> Compiled:
 
 
 def jobs() -> list[Job]:
-    """Small jobs that call all common loops, each with the types that it has in large ones."""
+    """Small jobs that call all common loops, with all types that large jobs have."""
     found: list[Job] = []
     for dtype in _TYPES:
         found += [
-            partial(_many_rows, dtype),
-            partial(_kernels, dtype),
-            partial(_streams, dtype),
-            partial(_neighbors, dtype),
-            *(partial(_learner, one.name, dtype) for one in LEARNERS if one.command),
+            partial(_fit_many_rows, dtype),
+            partial(_fit_kernels, dtype),
+            partial(_fit_streams, dtype),
+            partial(_search_neighbors, dtype),
+            *(partial(_fit_learner, one.name, dtype) for one in LEARNERS if one.command),
         ]
-    found += [_triplets, _graphs, _clusters_and_classes]
+    found += [_fit_triplets, _fit_graphs, _fit_clusters]
     if find_spec("rapidfuzz"):
-        found.append(_records)
+        found.append(_match_records)
     return found
 
 
-def _rows(n: int, dtype: DTypeLike) -> tuple[Floats, Ints]:
-    """Groups of rows, far enough apart for pivots to pay, and the group of each."""
+def _make_rows(n: int, dtype: DTypeLike) -> tuple[Floats, Ints]:
+    """Random rows (n, d) in groups far apart, and the group (n,) of each."""
     rng = np.random.RandomState(0)
     group = rng.randint(_GROUPS, size=n)
     middles = 10 * rng.normal(size=(_GROUPS, _COLUMNS))
     return (middles[group] + rng.normal(size=(n, _COLUMNS))).astype(dtype), group
 
 
-def _pairs(group: Ints) -> Pairs:
-    """Pairs of rows by their groups."""
+def _make_pairs(group: Ints) -> Pairs:
+    """Pairs of rows of the same and of different groups."""
     return Pairs.from_labels(group, n_pairs=60, random_state=0)
 
 
-def _many_rows(dtype: DTypeLike) -> None:
-    """Kernels of many rows, with landmarks searched by pivots."""
-    X, group = _rows(_MANY, dtype)
-    KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0).fit(X, pairs=_pairs(group)).transform(X)
+def _fit_many_rows(dtype: DTypeLike) -> None:
+    """Fit a kernel to many rows, with landmarks found by pivots."""
+    X, group = _make_rows(_MANY, dtype)
+    KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0).fit(
+        X, pairs=_make_pairs(group)
+    ).transform(X)
 
 
-def _kernels(dtype: DTypeLike) -> None:
-    """All kernels, and the extension of Nyström."""
-    X, group = _rows(_FEW, dtype)
+def _fit_kernels(dtype: DTypeLike) -> None:
+    """Fit all kernels, and the Nyström extension."""
+    X, group = _make_rows(_FEW, dtype)
     for kernel in ("linear", "poly", "cosine", "laplacian"):
         learner = KernelBeta(n_landmarks=60, kernel=kernel, random_state=0)
-        learner.fit(X, pairs=_pairs(group)).transform(X)
+        learner.fit(X, pairs=_make_pairs(group)).transform(X)
     learner = KernelBeta(n_landmarks=60, extension="nystroem", random_state=0)
-    learner.fit(X, pairs=_pairs(group)).transform(X)
+    learner.fit(X, pairs=_make_pairs(group)).transform(X)
 
 
-def _streams(dtype: DTypeLike) -> None:
-    """Rows read from files."""
-    X, group = _rows(_FEW, dtype)
+def _fit_streams(dtype: DTypeLike) -> None:
+    """Fit to rows read from files."""
+    X, group = _make_rows(_FEW, dtype)
     rows: Any = open_rows(X)
     with TemporaryDirectory(prefix="nearkin") as folder:
         for ending in ("npy", "parquet") if find_spec("pyarrow") else ("npy",):
             stream = open_rows(rows.write(f"{folder}/rows.{ending}"))
-            learner = KernelBeta(n_landmarks=60, random_state=0).fit(stream, pairs=_pairs(group))
+            learner = KernelBeta(n_landmarks=60, random_state=0).fit(
+                stream, pairs=_make_pairs(group)
+            )
             for _ in learner.transform(stream):
                 pass
 
 
-def _neighbors(dtype: DTypeLike) -> None:
-    """Approximate search."""
-    X, _ = _rows(10 * _FEW, dtype)
+def _search_neighbors(dtype: DTypeLike) -> None:
+    """Search for neighbours approximately."""
+    X, _ = _make_rows(10 * _FEW, dtype)
     NeighborIndex(search="approximate", random_state=0).add(X).query(X[:_FEW])
 
 
-def _learner(name: str, dtype: DTypeLike) -> None:
-    """A learner with labels."""
-    X, group = _rows(_FEW, dtype)
+def _fit_learner(name: str, dtype: DTypeLike) -> None:
+    """Fit a learner to labels."""
+    X, group = _make_rows(_FEW, dtype)
     learner = getattr(nearkin, name)()
     if "random_state" in learner.get_params():
         learner.set_params(random_state=0)
     learner.fit(X, group).transform(X)
 
 
-def _triplets() -> None:
-    """Triplets."""
-    X, group = _rows(_FEW, np.float64)
+def _fit_triplets() -> None:
+    """Fit learners to triplets."""
+    X, group = _make_rows(_FEW, np.float64)
     first, second = np.flatnonzero(group == 0)[:2]
     other = np.flatnonzero(group != 0)[:60]
     nearer = [(first, second, third) for third in other]
@@ -160,24 +163,24 @@ def _triplets() -> None:
         learner.fit(X, pairs=Pairs(closer=nearer))
 
 
-def _graphs() -> None:
-    """Graphs of neighbours, searched exactly and approximately."""
+def _fit_graphs() -> None:
+    """Build neighbour graphs, exact and approximate, and spread pairs along them."""
     # One piece, with more rows than have all their eigenvectors found.
     X, group = np.random.RandomState(0).normal(size=(10 * _FEW, 2)), np.arange(10 * _FEW) % 2
     for search in ("exact", "approximate"):
         GeometryAware(search=search, random_state=0).fit(X, group).transform(X)
-    spread_pairs(X, _pairs(group), random_state=0)
+    spread_pairs(X, _make_pairs(group), random_state=0)
 
 
-def _clusters_and_classes() -> None:
-    """Clusters and classes."""
-    X, group = _rows(_FEW, np.float64)
-    MPCKMeans(_GROUPS, n_init=1, random_state=0).fit(X, pairs=_pairs(group))
+def _fit_clusters() -> None:
+    """Fit a clustering and a classifier."""
+    X, group = _make_rows(_FEW, np.float64)
+    MPCKMeans(_GROUPS, n_init=1, random_state=0).fit(X, pairs=_make_pairs(group))
     EnergyClassifier().fit(X, group).predict(X)
 
 
-def _records() -> None:
-    """Record matching."""
+def _match_records() -> None:
+    """Fit a record matcher."""
     from nearkin.records.matcher import RecordMatcher
 
     table, person = make_records(_FEW, random_state=0)

@@ -100,10 +100,10 @@ def test_closed_streams_are_no_defect(
 def process_of(lines, **streams):
     """Status and messages of a process that ends with what ``run`` gives."""
     code = (
-        "import os, signal, sys, time; from nearkin.cli import ended_well\n"
+        "import os, signal, sys, time; from nearkin.cli import run_tidily\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"{lines}\n"
-        "sys.exit(ended_well(run, is_all=True))"
+        "sys.exit(run_tidily(run, is_all=True))"
     )
     known = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with tempfile.TemporaryDirectory() as folder:

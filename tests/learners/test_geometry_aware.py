@@ -14,8 +14,7 @@ from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.scores import pair_auc
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 from tests.cases import each
 
 FAMILIES = ("spectral", "data_dependent", "rbf")

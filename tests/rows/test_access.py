@@ -57,7 +57,7 @@ def test_some_are_taken_by_their_numbers_in_any_order(rows):
     numbers = np.array([149, 0, 75, 0])
     assert_array_equal(at_home(access.take(rows, numbers)), X[numbers])
     assert_array_equal(at_home(access.take_to_host(rows, numbers)), X[numbers])
-    assert_array_equal(access.drawable_numbers(rows), np.arange(150))
+    assert_array_equal(access.takeable_numbers(rows), np.arange(150))
 
 
 def test_sums_over_all_go_along_with_what_is_aligned(rows):

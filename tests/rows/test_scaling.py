@@ -164,7 +164,7 @@ def test_columns_seen_to_have_one_unit_without_sorting_have_one(dtype):
         n, d = rng.integers(2, 60), rng.integers(1, 5)
         X = rng.standard_t(rng.choice([1, 3, 30]), size=(n, d)) * 10 ** rng.uniform(-2, 2, d)
         X = np.where(rng.random((n, d)) < rng.random(), X, rng.choice([0.0, 1e6])).astype(dtype)
-        if scaling._clearly_of_one_unit(X):
+        if scaling._have_one_unit(X):
             seen += 1
             units = scaling.column_units(X)
             assert scaling.ratio_of_spreads(units) <= scaling.MOST_RATIO

@@ -16,8 +16,7 @@ from nearkin.solvers.kernel_families import (
     order_weights,
 )
 from nearkin.solvers.logdet import BoundedPairs, divergence
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 from tests import oracles
 from tests.cases import each
 

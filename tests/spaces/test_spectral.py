@@ -12,24 +12,25 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
-from nearkin.spaces import spectral
+from nearkin.spaces import graph as graphs
 from nearkin.spaces.feature_space import LocalExtension
-from nearkin.spaces.graph import laplacian, neighbor_graph
-from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmarks import KernelLandmarks
-from nearkin.spaces.linalg import fix_signs
-from nearkin.spaces.spectral import (
+from nearkin.spaces.graph import (
     SPECTRAL_KERNELS,
     diffusion,
     eigenmaps,
     improved_order_alignment,
     isomap_coordinates,
     iterate_eigenvectors,
+    laplacian,
     lle_coordinates,
     maximal_alignment,
+    neighbor_graph,
     ordered_alignment,
     smoothest_functions,
 )
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.linalg import fix_signs
 from tests.cases import each
 
 
@@ -130,14 +131,14 @@ def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatc
         iterated.append(1)
         return iterate_eigenvectors(*given)
 
-    monkeypatch.setattr(spectral, "iterate_eigenvectors", counted)
-    monkeypatch.setattr(spectral, "FULL_EIGH_ROWS", 100)
+    monkeypatch.setattr(graphs, "iterate_eigenvectors", counted)
+    monkeypatch.setattr(graphs, "FULL_EIGH_ROWS", 100)
     W = LARGE_GRAPHS[name]()
     n_components = sp.csgraph.connected_components(W)[0]
     r = n_components + 12
     found, V = smoothest_functions(W, r, normalized=normalized, random_state=0, tol=1e-6)
     assert_eigenpairs(W, found, V, normalized=normalized, tol=1e-5)
-    monkeypatch.setattr(spectral, "FULL_EIGH_ROWS", 10**6)
+    monkeypatch.setattr(graphs, "FULL_EIGH_ROWS", 10**6)
     expected, U = smoothest_functions(W, r, normalized=normalized)
     assert len(iterated) == 1
     assert_array_equal(found[:n_components], 0)
@@ -221,7 +222,7 @@ def test_parts_joined_by_next_to_nothing():
 
 
 def test_what_did_not_converge_is_told(curve, monkeypatch):
-    monkeypatch.setattr(spectral, "_MOST_ITERATIONS", 1)
+    monkeypatch.setattr(graphs, "_MOST_ITERATIONS", 1)
     with pytest.warns(ConvergenceWarning, match="residuals up to .* after 1 iterations"):
         smoothest_functions(curve, 6, random_state=0)
 

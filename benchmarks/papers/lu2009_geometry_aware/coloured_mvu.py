@@ -28,8 +28,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 
 N_FUNCTIONS = 10
 PENALTY = 1.0

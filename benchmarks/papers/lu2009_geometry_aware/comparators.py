@@ -17,8 +17,8 @@ from sklearn.utils.extmath import row_norms
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, percentage
 from nearkin.rows.sparse import to_dense
+from nearkin.spaces.graph import diffusion
 from nearkin.spaces.kernels import bind_kernel
-from nearkin.spaces.spectral import diffusion
 
 C = 100
 DIFFUSION_TIMES = 10 ** np.linspace(-1, 2, 7)

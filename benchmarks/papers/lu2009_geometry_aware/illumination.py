@@ -20,8 +20,7 @@ from benchmarks.papers.overview import ABOVE, AGREES, BELOW, Figure, Line, verdi
 from benchmarks.record import Table
 from benchmarks.resume import Job
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 
 # The first two subjects whose images are whole.
 FIRST = (1, 3)

@@ -29,12 +29,13 @@ from nearkin.learners.geometry_aware import count_gaining_rounds
 from nearkin.pairs.supervision import draw_example_pairs, gather_evidence
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.solvers.logdet import bound_pairs, draw_random_pairs, estimate_bounds
-from nearkin.spaces.graph import average_equal_rows, neighbor_graph
-from nearkin.spaces.spectral import (
+from nearkin.spaces.graph import (
+    average_equal_rows,
     diffusion,
     eigenmaps,
     improved_order_alignment,
     maximal_alignment,
+    neighbor_graph,
     ordered_alignment,
     smoothest_functions,
 )

@@ -27,8 +27,7 @@ from benchmarks.record import Table
 from benchmarks.resume import Job
 from nearkin import ITML, GeometryAware
 from nearkin.scores import separability
-from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.spectral import smoothest_functions
+from nearkin.spaces.graph import neighbor_graph, smoothest_functions
 
 N_LABELS = 200
 N_DRAWS = 10

@@ -25,17 +25,17 @@ _OBJECTS = 200_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``nearkin`` with some arguments, by default those of the process; gives its status."""
+    """Run ``nearkin`` with some arguments, by default those of the process; returns its status."""
     if arguments is not None:
-        return ended_well(lambda: _run(arguments), is_all=False)
+        return run_tidily(lambda: _run(arguments), is_all=False)
     gc.set_threshold(_OBJECTS)
-    status = ended_well(lambda: _run(None), is_all=True)
+    status = run_tidily(lambda: _run(None), is_all=True)
     gc.freeze()  # a last look for garbage would take half a second
     return status
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Import the program and run it; say what to install if that fails."""
+    """Import the program and run it; if a package is missing, say what to install."""
     try:
         from nearkin.cli.app import run_command
     except ModuleNotFoundError as error:
@@ -46,18 +46,18 @@ def _run(arguments: Sequence[str] | None) -> int:
     return run_command(arguments)
 
 
-def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
-    """Status of ``run()``, without a traceback whenever it is interrupted.
+def run_tidily(run: Callable[[], int], *, is_all: bool) -> int:
+    """Run a function; its status, without a traceback when it is interrupted.
 
-    SIGTERM and SIGHUP end the process as they always do, but when all is tidied up. ``is_all`` says
-    that the process ends with it.
+    SIGTERM and SIGHUP end the process as they always do, after clean-up. ``is_all`` says that the
+    process ends with the function.
     """
     if is_all:
         _occupy_closed_streams()
     came: list[int] = []
     with end_tidily():
         try:
-            with _interruptible(came, is_all=is_all):
+            with _raise_on_interrupt(came, is_all=is_all):
                 status = run()
         except KeyboardInterrupt:
             complain("interrupted")
@@ -73,7 +73,7 @@ def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
 
 
 def forget_if_broken(stream: Any) -> None:
-    """Let nothing be written any more to a stream that takes nothing; Python would end with 120."""
+    """Redirect a stream to nowhere if it cannot be flushed; Python would end with status 120."""
     try:
         if stream is not None:
             stream.flush()
@@ -82,7 +82,7 @@ def forget_if_broken(stream: Any) -> None:
 
 
 def forget(stream: Any) -> None:
-    """Let nothing be written any more to a stream that nobody reads."""
+    """Redirect a stream that nobody reads to nowhere."""
     with suppress(AttributeError, OSError, ValueError):
         descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -91,8 +91,11 @@ def forget(stream: Any) -> None:
 
 
 @contextmanager
-def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt, also where Python would only print that it was lost."""
+def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt in a block, also inside callbacks, where it would be lost.
+
+    Signals are appended to ``came``.
+    """
     is_ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -102,13 +105,13 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         return
 
     def interrupt(number: int, frame: Any) -> None:
-        """Raise KeyboardInterrupt, and keep in mind that the signal came."""
+        """Raise KeyboardInterrupt, and remember the signal."""
         del frame
         came.append(number)
         raise KeyboardInterrupt
 
-    def said_again(lost: Any) -> None:
-        """Send the signal anew if it was lost in a callback."""
+    def send_again(lost: Any) -> None:
+        """Send the signal again if its exception was lost in a callback."""
         if not isinstance(lost.exc_value, KeyboardInterrupt):
             known(lost)
             return
@@ -122,7 +125,7 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
     waiting: list[threading.Timer] = []
     try:
         signal.signal(signal.SIGINT, interrupt)
-        sys.unraisablehook = said_again
+        sys.unraisablehook = send_again
         yield
     finally:
         # Nothing is left to be done well: an impatient second one ends the process at once.
@@ -134,7 +137,10 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
 
 
 def _signal_ourselves(number: int) -> None:
-    """As Ctrl-C does: on Windows ``os.kill`` would end the process instead."""
+    """Send a signal to this process, as Ctrl-C does.
+
+    On Windows ``os.kill`` would end the process instead.
+    """
     if sys.platform == "win32":
         signal.raise_signal(number)
     else:  # it wakes a main thread that waits, too
@@ -142,12 +148,13 @@ def _signal_ourselves(number: int) -> None:
 
 
 def _end_at_once(number: int, frame: Any) -> None:
+    """End the process without any clean-up."""
     del number, frame
     os._exit(INTERRUPTED)
 
 
 def _occupy_closed_streams() -> None:
-    """Put nothing in the place of streams that are closed: the next file would have their number.
+    """Open /dev/null for standard streams that are closed, whose numbers other files would get.
 
     Whatever prints to standard output would print into that file.
     """

@@ -44,9 +44,9 @@ from nearkin.cli.common import (
     PIPE_CLOSED,
     UserError,
     complain,
-    in_options,
+    find_similar,
     is_watched,
-    near,
+    reword_for_options,
     say,
 )
 from nearkin.cli.files.inputs import keep_streams, refuse_same_files
@@ -83,15 +83,15 @@ _MEANT = {
 
 
 class Commands(TyperGroup):
-    """All commands, with one end for interruptions and pipes that close."""
+    """The group of all commands, which handles interruptions and closed pipes."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what the library warns of becomes a note."""
+        """Run a command; warnings become notes."""
         try:
             # Those of other libraries too, in a program that has one thread yet.
             with warnings.catch_warnings(), keep_streams():
                 warnings.filterwarnings("always", category=UserWarning)
-                warnings.showwarning = _note
+                warnings.showwarning = _show_note
                 return super().invoke(ctx)
         except BrokenPipeError:
             forget(sys.stdout)
@@ -101,7 +101,7 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; of one that is not there, guess what is meant."""
+        """Find a command by its name; for an unknown name, suggest the one that is meant."""
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
@@ -113,10 +113,10 @@ class Commands(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command that never writes over what it reads."""
+    """A command that refuses to write over its inputs."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it, once its files are known to differ."""
+        """Run the command, once its input and output files are known to differ."""
         named = {
             p.opts[0] if p.opts[0].startswith("-") else p.opts[0].upper(): path
             for p in self.params
@@ -202,18 +202,18 @@ def _program(
         False, "--debug", help="Show where in the program an error arose; info shows more."
     ),
 ) -> None:
-    """Options that stand anywhere in the line: run_command has taken out the last two."""
+    """Options of the program; run_command has already handled --quiet and --debug."""
     del version, quiet, debug
 
 
 @cache
 def _commands() -> Any:
-    """All commands; to read their signatures takes longer than many a command."""
+    """The command line of all commands, built once: reading their signatures takes long."""
     return typer.main.get_command(app)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; gives the status that the process is to end with."""
+    """Run the program with arguments; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Anywhere in the line, since they are thought of last.
     MANNER.debug, MANNER.quiet = "--debug" in given, "--quiet" in given
@@ -238,22 +238,22 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if MANNER.debug:
             traceback.print_exc()
-        return _reported(error, given)
+        return _report_error(error, given)
     return int(status) if isinstance(status, int) else DONE
 
 
-def _reported(error: Exception, given: list[str]) -> int:
-    """Say in a line or two what went wrong."""
+def _report_error(error: Exception, given: list[str]) -> int:
+    """Write an error in a line or two; returns the exit status."""
     if hasattr(error, "format_message"):  # of the command line itself
         path = getattr(getattr(error, "ctx", None), "command_path", "nearkin")
-        complain(f"{path}: {_misuse(error) or f'see {path} --help'}")
+        complain(f"{path}: {_explain_misuse(error) or f'see {path} --help'}")
         return MISUSE
     command = " ".join(["nearkin", *[word for word in given if not word.startswith("-")][:1]])
     if isinstance(error, MemoryError):
         complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
     if isinstance(error, NearkinError | OSError | ImportError):
-        complain(f"{command}: {_in_two_lines(_text(error))}")
+        complain(f"{command}: {_in_two_lines(_error_text(error))}")
         return MISUSE
     if not MANNER.debug:
         complain(
@@ -263,13 +263,13 @@ def _reported(error: Exception, given: list[str]) -> int:
     return DEFECT
 
 
-def _misuse(error: Any) -> str:
-    """Explain an error in the command line, with the option that may be meant."""
+def _explain_misuse(error: Any) -> str:
+    """Message for an error in the command line, with the option that may be meant."""
     command = getattr(getattr(error, "ctx", None), "command", None)
     option = getattr(error, "option_name", None)
     if option is not None and command is not None:
         known = [name for parameter in command.params for name in parameter.opts]
-        meant = near(option, [name for name in known if name.startswith("--")])
+        meant = find_similar(option, [name for name in known if name.startswith("--")])
         return f"No such option: {option}" + (f". Did you mean {meant}?" if meant else "")
     message = " ".join(error.format_message().split())
     names = [parameter.name for parameter in getattr(command, "params", ())]
@@ -280,20 +280,22 @@ def _misuse(error: Any) -> str:
     return message
 
 
-def _text(error: Exception) -> str:
-    """What an error says, in the words of the command line."""
+def _error_text(error: Exception) -> str:
+    """Message of an error, in terms of the command line."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     said = str(error) or type(error).__name__
     in_own_words = isinstance(error, UserError) or not isinstance(error, NearkinError)
-    return said if in_own_words else in_options(said)
+    return said if in_own_words else reword_for_options(said)
 
 
 def _in_two_lines(message: str) -> str:
+    """A message's first line, and all others joined to one."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return "\n".join([lines[0], " ".join(lines[1:])]).rstrip() if lines else ""
 
 
-def _note(message: Any, category: Any, *place: Any, **more: Any) -> None:
+def _show_note(message: Any, category: Any, *place: Any, **more: Any) -> None:
+    """Show a warning as a note; replaces ``warnings.showwarning``."""
     del category, place, more
-    say(f"note: {' '.join(in_options(str(message)).split())}")
+    say(f"note: {' '.join(reword_for_options(str(message)).split())}")

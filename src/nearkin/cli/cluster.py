@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     constraints,
     frozen,
+    is_watched,
     models,
     np,
     outputs,
     pair_files,
     preprocessing,
+    say,
     sklearn_cluster,
     tables,
 )
@@ -84,19 +86,21 @@ def cluster(
         raise UserError(f"--clusters {least}: there are only {len(X)} rows.")
     notes: list[str] = []
     if by_hand:
-        found = _cluster_by(method, X, least or 0, min_size, known, seed)
+        found = _cluster_by_method(method, X, least or 0, min_size, known, seed)
     else:
         mapped = learned is not None
-        found, notes = _cluster(X, bounds, known, seed, mapped=mapped, soft=soft, ids=table.ids())
+        found, notes = _find_clusters(
+            X, bounds, known, seed, mapped=mapped, soft=soft, ids=table.ids()
+        )
     out.write(outputs.with_column(table.rows, name, found))
     for note in notes:
         say(note)
 
 
-def _cluster_by(
+def _cluster_by_method(
     method: Method, X: Any, n_clusters: int, min_size: int, pairs: nk.Pairs | None, seed: int
 ) -> Ints:
-    """Number of the cluster of each row, or -1 for none, by a method that is named."""
+    """Cluster (n,) of each row by the method named, -1 for noise."""
     if method == "hdbscan":
         if len(X) < min_size:
             raise UserError(f"--min-size {min_size}: there are only {len(X)} rows.")
@@ -108,7 +112,7 @@ def _cluster_by(
     return np.asarray(found)
 
 
-def _cluster(
+def _find_clusters(
     X: Any,
     n_clusters: int | tuple[int, int] | None,
     pairs: nk.Pairs | None,
@@ -118,13 +122,14 @@ def _cluster(
     soft: bool,
     ids: Any = None,
 ) -> tuple[Ints, list[str]]:
-    """Number of the cluster of each row, and what there is to say of that, line by line.
+    """Cluster (n,) of each row by :class:`nearkin.Clusters`, and remarks on the result.
 
-    ``mapped`` says that rows are where a model puts them, so that no metric is to be learned;
-    ``ids``, an array of pyarrow, what to call rows.
+    ``mapped`` says that a model has embedded the rows, so that no metric is learned; ``ids``, an
+    array of pyarrow, are names of rows for messages.
     """
 
     def name(row: int) -> str:
+        """Name of a row for messages."""
         return str(row) if ids is None else repr(ids[row].as_py())
 
     as_it_is = frozen.FrozenEstimator(preprocessing.FunctionTransformer().fit(X[:1]))
@@ -153,7 +158,7 @@ def _cluster(
 
 
 def _read_bounds(text: str | None) -> int | tuple[int, int] | None:
-    """A number of clusters, or the least and the most, as typed: 10 or 5-20."""
+    """Number of clusters, or least and most, from a text such as 10 or 5-20."""
     if text is None:
         return None
     parts = text.split("-")

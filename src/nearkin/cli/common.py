@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearkin.errors import InputError, few
 from nearkin.messages import tell
@@ -24,11 +24,11 @@ DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
 class UserError(InputError):
-    """Something that the user can put right; the message says how."""
+    """An error that the user can fix; the message says how."""
 
 
 class _LateModule:
-    """A module that is imported when something of it is first used."""
+    """A module that is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self.__name = name
@@ -38,32 +38,97 @@ class _LateModule:
 
 
 def import_late(names: str, package: str = "") -> Iterator[Any]:
-    """Modules of a package that are imported when a command works, not when its help is shown."""
+    """Stand-ins for modules that are imported when a command works, not for its help."""
     return (_LateModule(f"{package}.{name}".lstrip(".")) for name in names.split())
 
 
-def listed(names: Iterable[object], most: int = 5) -> str:
-    """Some names in quotes, and how many more there are."""
+# What is quick commands import at their heads; all else, such as NumPy, they import from here, so
+# that their help is there at once. The type checker sees plain imports.
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import compute as pc
+    from rich import console, text
+    from rich import table as grids
+    from sklearn import base as sklearn_base
+    from sklearn import cluster as sklearn_cluster
+    from sklearn import decomposition, frozen, preprocessing
+
+    from nearkin import estimates
+    from nearkin.cli import models
+    from nearkin.cli.files import output as outputs
+    from nearkin.cli.files import pairs as pair_files
+    from nearkin.cli.files import tables
+    from nearkin.clustering import constraints
+    from nearkin.learners import explain
+    from nearkin.pairs import answers
+    from nearkin.pairs import labels as classes_of
+    from nearkin.questions import strategies
+    from nearkin.records import matcher as matchers
+    from nearkin.rows import backends, parallel, parquet, scaling, streams, validation
+    from nearkin.scores import held_out as folds
+    from nearkin.scores import quality, verdicts
+    from nearkin.spaces import feature_space as spaces
+    from nearkin.spaces import linalg, neighbors
+    from nearkin.storage import arrays
+    from nearkin.storage import models as storage
+    from nearkin.studio import journal as journals
+    from nearkin.studio import lesson as lessons
+    from nearkin.studio import notebook, pictures
+    from nearkin.studio import records as shown_records
+    from nearkin.studio.server import encoding, security, serving
+    from nearkin.tables import choice as column_choice
+    from nearkin.tables import encoder
+    from nearkin.tables import reading as table_reading
+else:
+    np, pa, pc = import_late("numpy pyarrow pyarrow.compute")
+    console, text, grids = import_late("console text table", "rich")
+    sklearn_base, sklearn_cluster, decomposition, frozen, preprocessing = import_late(
+        "base cluster decomposition frozen preprocessing", "sklearn"
+    )
+    models, outputs, pair_files, tables = import_late(
+        "models files.output files.pairs files.tables", "nearkin.cli"
+    )
+    estimates, constraints, explain, answers, classes_of, strategies, matchers = import_late(
+        "estimates clustering.constraints learners.explain pairs.answers pairs.labels "
+        "questions.strategies records.matcher",
+        "nearkin",
+    )
+    backends, parallel, parquet, scaling, streams, validation = import_late(
+        "backends parallel parquet scaling streams validation", "nearkin.rows"
+    )
+    folds, quality, verdicts = import_late("held_out quality verdicts", "nearkin.scores")
+    spaces, linalg, neighbors = import_late("feature_space linalg neighbors", "nearkin.spaces")
+    arrays, storage = import_late("arrays models", "nearkin.storage")
+    journals, lessons, notebook, pictures, shown_records, encoding, security, serving = import_late(
+        "journal lesson notebook pictures records server.encoding server.security server.serving",
+        "nearkin.studio",
+    )
+    column_choice, encoder, table_reading = import_late("choice encoder reading", "nearkin.tables")
+
+
+def quote_names(names: Iterable[object], most: int = 5) -> str:
+    """The first names in quotes, and how many more there are."""
     return few((repr(str(name)) for name in names), most)
 
 
-def guess(name: str, known: Iterable[str]) -> str:
-    """Ask whether a name near to this one was meant, or say which there are."""
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """End of a message: asks whether a similar name was meant, or lists all."""
     known = list(known)
-    meant = near(name, known)
-    return f"did you mean {meant!r}?" if meant else f"there are {listed(known, 10)}."
+    meant = find_similar(name, known)
+    return f"did you mean {meant!r}?" if meant else f"there are {quote_names(known, 10)}."
 
 
-def near(name: str, known: Iterable[str]) -> str | None:
-    """The name that is most like this one, if any is."""
+def find_similar(name: str, known: Iterable[str]) -> str | None:
+    """The known name most similar to this one; None if none is similar."""
     return next(iter(difflib.get_close_matches(name, list(known), 1)), None)
 
 
 @dataclass
 class Manner:
-    """How the program speaks in this run.
+    """Settings of the program's messages in this run.
 
-    Quiet: nothing but errors and questions. Debug: where errors arose, and what is inside things.
+    ``quiet``: only errors and questions. ``debug``: tracebacks, and contents of files.
     """
 
     quiet: bool = False
@@ -74,7 +139,7 @@ MANNER = Manner()
 
 
 def say(message: str) -> None:
-    """Write a line to standard error, unless --quiet is given."""
+    """Write a message to standard error, unless --quiet is given."""
     if not MANNER.quiet:
         complain(message)
 
@@ -85,7 +150,7 @@ def complain(message: str) -> None:
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal, and messages are wanted."""
+    """Whether standard error is a terminal, and --quiet is not given."""
     return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -133,45 +198,52 @@ PYTHON = re.compile(
 
 
 @cache
-def settings() -> frozenset[str]:
-    """Parameters of all learners, which --set takes."""
+def list_settings() -> frozenset[str]:
+    """Names of the parameters of all learners, which --set takes."""
     import nearkin  # with the learners, which no other message waits for
 
     classes = (getattr(nearkin, one.name) for one in LEARNERS)
     return frozenset(name for cls in classes for name in signature(cls).parameters)
 
 
-def in_options(message: str) -> str:
-    """A message of the library, with options for parameters and without Python code.
+def reword_for_options(message: str) -> str:
+    """Reword a library message for the command line: options instead of parameters, no Python.
 
     What can only be done in Python is left out, clause by clause.
 
     Examples
     --------
-    >>> from nearkin.cli.common import in_options
-    >>> in_options("it is too large. Give radius= or prevalence=; for more, use pairs.conflicts().")
+    >>> from nearkin.cli.common import reword_for_options
+    >>> reword_for_options(
+    ...     "it is too large. Give radius= or prevalence=; for more, use pairs.conflicts()."
+    ... )
     'it is too large. Give --radius or --prevalence.'
     """
     for pattern, words in _PHRASES:
         message = re.sub(pattern, words, message)
-    message = _PARAMETER.sub(_option, message)
+    message = _PARAMETER.sub(_replace_by_option, message)
     if PYTHON.search(message):
-        message = _without_code(message)
+        message = _remove_code(message)
     return message
 
 
-def _option(match: re.Match[str]) -> str:
+def _replace_by_option(match: re.Match[str]) -> str:
     """The option for a parameter, or the parameter as --set takes it."""
     name, value = match[1], match[2] or ""
     option = _OPTIONS.get(name)
     if option is None:
-        is_setting = name in settings() and not match.string[: match.start()].endswith("--set ")
+        is_setting = name in list_settings() and not match.string[: match.start()].endswith(
+            "--set "
+        )
         return f"--set {match[0]}" if is_setting else match[0]
     return option if not value or value in ".,;:)" else f"{option} "
 
 
-def _without_code(message: str) -> str:
-    """Clauses without Python in them; of one that is all there is, what comes before it."""
+def _remove_code(message: str) -> str:
+    """The message without clauses that contain Python.
+
+    If none is left, the first one's beginning.
+    """
     prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
     clauses = re.split(r"(?<=[.;:])\s+", prose)
     kept = [clause for clause in clauses if not PYTHON.search(clause)]

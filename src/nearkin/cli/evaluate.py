@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
+from nearkin.cli.common import (
+    UserError,
+    classes_of,
+    models,
+    np,
+    outputs,
+    pair_files,
+    say,
+    sklearn_cluster,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import classes_of, models, np, outputs, pair_files, sklearn_cluster, tables
 from nearkin.cli.same import estimate_quality_of_chances, read_prevalence, read_share
 
 if TYPE_CHECKING:
@@ -99,7 +108,7 @@ def _evaluate_matcher(
     labels: str | None,
     prevalence: str | None,
 ) -> Iterator[Any]:
-    """Score a matcher by pairs and labels, as a table."""
+    """Table of a matcher's scores by pairs and by labels."""
     records = tables.open_records_of(matcher, data, choice)
     compared = tables.columns_as_learned(records, choice, matcher)
     if labels in records.compared:
@@ -127,7 +136,7 @@ def _evaluate_matcher(
 def score_by_pairs(
     model: models.Model, rows: RowStream, pairs: nk.Pairs, file: str
 ) -> list[models.Score]:
-    """By pairs, which need rows of their own only."""
+    """Scores of a model by pairs; only their rows are read."""
     if not len(pairs.must_link) or not len(pairs.cannot_link):
         raise UserError(
             f"{file} has {len(pairs.must_link)} pairs that are the same and "
@@ -140,7 +149,7 @@ def score_by_pairs(
 
 
 def score_by_triplets(model: models.Model, rows: RowStream, pairs: nk.Pairs) -> list[models.Score]:
-    """By triplets, which need rows of their own only."""
+    """Scores of a model by triplets; only their rows are read."""
     triplets = nk.Pairs(closer=pairs.closer, closer_weight=pairs.closer_weight)
     near = triplets.restrict(triplets.points)
     measures = {"triplets_kept": (lambda Z: nk.scores.triplets_kept(Z, near), len(near))}
@@ -148,7 +157,7 @@ def score_by_triplets(model: models.Model, rows: RowStream, pairs: nk.Pairs) -> 
 
 
 def can_be_judged(y: Any) -> bool:
-    """Whether labels tell the same from the different."""
+    """Whether labels have two classes, and one with two rows."""
     if y is None:
         return False
     classes = classes_of.number_classes(y)
@@ -157,7 +166,7 @@ def can_be_judged(y: Any) -> bool:
 
 
 def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> list[models.Score]:
-    """By labels, of all labelled rows or some of them."""
+    """Scores of a model by labels, on at most 5000 labelled rows."""
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")
     classes = classes_of.number_classes(y)
@@ -166,10 +175,12 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
+        """Balanced Rand index of k-means."""
         found = sklearn_cluster.KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
         return nk.scores.balanced_rand(classes, found)
 
     def auc(Z: Floats) -> float:
+        """AUC of telling pairs of one class from others."""
         return nk.scores.pair_auc(Z, classes, max_pairs=_MOST_PAIRS, random_state=seed)
 
     n_pairs = len(known) * (len(known) - 1) // 2
@@ -182,7 +193,7 @@ def score_by_labels(model: models.Model, rows: RowStream, y: Any, seed: int) -> 
 
 
 def _draw_known(classes: Ints, seed: int) -> Ints:
-    """Rows that have a label: all of them, or as many as are judged."""
+    """Numbers of labelled rows, at most 5000 of them."""
     known = np.flatnonzero(classes >= 0)
     if len(known) <= _MOST_ROWS:
         return known
@@ -190,7 +201,7 @@ def _draw_known(classes: Ints, seed: int) -> Ints:
 
 
 def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[models.Score]:
-    """Measure the learned and the Euclidean distance on the same rows."""
+    """Scores of the learned and the Euclidean distance on the same rows."""
     Z = model.embed(X)
     plain = X if model.scaler is None else model.scaler.transform(X)
     marks = model.facts.marks
@@ -202,7 +213,7 @@ def _compare(model: models.Model, X: Any, by: str, measures: Measures) -> list[m
 
 
 def _warn_of_seen(found: list[models.Score], model: str) -> None:
-    """Say it where a model is judged by rows that it was learned from."""
+    """Warn if a model is judged by rows that it was learned from."""
     for by in dict.fromkeys(score.judged_by for score in found if score.seen):
         score = next(score for score in found if score.judged_by == by)
         say(
@@ -221,7 +232,7 @@ def _estimate_quality(
     y: Any = None,
     pairs: nk.Pairs | None = None,
 ) -> Quality:
-    """Figures of the model's verdicts with their intervals, by labels or by pairs."""
+    """Precision and recall of the model's verdicts with intervals, by labels or by pairs."""
     metric = copy(model.metric)
     metric.random_state = seed
     if pairs is not None:
@@ -237,7 +248,7 @@ def _estimate_quality(
 def tabulate_scores(
     found: list[models.Score], qualities: Mapping[str, Quality] = MappingProxyType({})
 ) -> Iterator[Any]:
-    """Scores as a table, a line for each, with intervals where there are any."""
+    """Table of scores, with intervals where there are any."""
     lines: list[dict[str, Any]] = []
     for score in found:
         line = asdict(score) | {"low": None, "high": None}
@@ -252,7 +263,7 @@ def tabulate_scores(
 
 
 def _verdict_lines(quality: Quality, beside: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Lines of a table for precision, recall and F1, with what is the same in all of them."""
+    """Lines of a table for precision, recall and F1, with the entries ``beside`` in each."""
     n_pairs = quality.n_same + quality.n_different
     for name in ("precision", "recall", "f1"):
         figure = asdict(getattr(quality, name))
@@ -261,18 +272,19 @@ def _verdict_lines(quality: Quality, beside: dict[str, Any]) -> Iterator[dict[st
 
 
 def _tabulate_lines(lines: list[dict[str, Any]]) -> Iterator[Any]:
-    """Scores as a table; what a line does not say is left empty."""
+    """Table of scores from lines; absent entries are empty."""
     order = ["judged_by", "measure", "learned", "low", "high", "euclidean", "pairs", "rows", "seen"]
     return outputs.table_of({name: [line.get(name) for line in lines] for name in order})
 
 
 def _score_groups(groups: Ints, labels: Any) -> list[dict[str, Any]]:
-    """Precision, recall and F1 of the pairs within groups, by what records are known to be of."""
+    """Precision, recall and F1 of the pairs within groups, by class labels."""
     classes = classes_of.number_classes(labels)
     known = classes >= 0
     groups, classes = groups[known], classes[known]
 
     def n_pairs(*numbers: Ints) -> int:
+        """Number of pairs of records that agree in all these numbers."""
         counts = np.unique(np.column_stack(numbers), axis=0, return_counts=True)[1]
         return int((counts * (counts - 1) // 2).sum())
 

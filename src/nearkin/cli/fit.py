@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.evaluate import (
-    can_be_judged,
-    score_by_labels,
-    score_by_pairs,
-    score_by_triplets,
-    tabulate_scores,
-)
-from nearkin.cli.files.inputs import is_standard_output
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     answers,
     backends,
     decomposition,
@@ -36,12 +28,21 @@ from nearkin.cli.late import (
     outputs,
     pair_files,
     parallel,
+    say,
     scaling,
     sklearn_base,
     storage,
     streams,
     tables,
 )
+from nearkin.cli.evaluate import (
+    can_be_judged,
+    score_by_labels,
+    score_by_pairs,
+    score_by_triplets,
+    tabulate_scores,
+)
+from nearkin.cli.files.inputs import is_standard_output
 from nearkin.cli.transform import open_output, write_embedding
 from nearkin.errors import counted
 from nearkin.messages import mute_categories
@@ -174,7 +175,7 @@ def fit(
 def _say_what_was_learned(
     metric: Any, learn: Part, table: tables.Table, labels: str | None, output: Path, cls: type
 ) -> None:
-    """Say what a choice among learners came to, and what was learned from."""
+    """Report the choice of a learner, and what it was learned from."""
     chosen = models.find_part(metric, "report_")
     if chosen is not None:
         report = chosen.report_
@@ -208,9 +209,7 @@ def learn_metric(
     components: int | None = None,
     encoder: Any = None,
 ) -> Any:
-    """Fit a learner of this class to rows, and keep the names of the columns.
-
-    Where an encoder made the rows of words, their columns have one width, and belong together.
+    """Fit a learner to rows; returns the metric, or a chain with its preparing steps.
 
     Rows are read block by block, as often as the learner needs, if it can and they are many.
     """
@@ -261,7 +260,7 @@ def learn_metric(
 
 
 def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: bool) -> None:
-    """Raise if what a fit needs at least is more than the memory that is free."""
+    """Raise if a fit needs more memory than is free."""
     n, d = rows.shape
     needed = estimates.least_memory(learner, n, d, rows.dtype.itemsize, in_memory=not by_blocks)
     free = estimates.available_memory()
@@ -286,7 +285,7 @@ def _reduce(
     components: int,
     seed: int | None,
 ) -> nk.Chain:
-    """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
+    """Chain of a metric and the principal axes of its embedded rows, calibrated anew by pairs."""
     pca = decomposition.PCA(min(components, len(X)), random_state=seed)
     axes = [pca, nk.Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
@@ -300,7 +299,7 @@ def _reduce(
 
 
 def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> nk.Chain:
-    """A chain that standardises rows first, in memory or block by block."""
+    """Chain of a scaler and the learner fitted to scaled rows, in memory or block by block."""
     d, scaler = X.shape[1], scaling.fit_scaler(X)
     by_blocks = isinstance(X, streams.RowStream)
     names = [f"x{j}" for j in range(d)]
@@ -314,7 +313,7 @@ def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> nk.Chain:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a file, with what is known of them."""
+    """Rows of a file, or some of them, with their labels, pairs and answers."""
 
     rows: streams.RowStream
     labels: Any
@@ -322,21 +321,21 @@ class Part:
     answers: nk.Answers | None = None
 
     def evidence_for(self, learner: type) -> nk.Pairs | nk.Answers | None:
-        """Answers by person, if the learner weighs people against each other; otherwise pairs."""
+        """Answers by person for learners that take them, otherwise pairs."""
         takes_answers = getattr(learner, "_takes_answers", False)
         return self.answers if takes_answers and self.answers is not None else self.pairs
 
     def restrict(self, rows: Mask) -> Part:
-        """Keep some rows, and the pairs and triplets that have all their rows among them."""
+        """The part with some rows only, and the pairs and triplets that lie within them."""
         return Part(
-            rows=_take(self.rows, np.flatnonzero(rows)),
+            rows=_take_rows(self.rows, np.flatnonzero(rows)),
             labels=None if self.labels is None else self.labels[rows],
             pairs=None if self.pairs is None else self.pairs.restrict(rows),
             answers=None if self.answers is None else self.answers.restrict(rows),
         )
 
     def scores(self, model: models.Model, seed: int) -> list[models.Score]:
-        """Score a model on these rows by pairs, triplets and labels, as far as there are any."""
+        """Scores of a model on these rows by all pairs, triplets and labels there are."""
         found: list[models.Score] = []
         if _has_both(self.pairs):
             assert self.pairs is not None
@@ -350,11 +349,10 @@ class Part:
 
 
 def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
-    """Split rows at random into those to learn from and a share to judge by.
+    """Split rows at random into a part to learn from and a part to test on.
 
-    Rows that pairs and triplets tie together stay together, so that nothing is known of those to
-    judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
-    not used.
+    Rows that pairs and triplets connect stay together, so that test rows are unknown to the metric.
+    Where nearly all are connected that is impossible, and pairs between both parts are not used.
     """
     rng = np.random.RandomState(seed)
     shares = (1 - share, share)
@@ -380,7 +378,7 @@ def hold_out_rows(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
 
 
 def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
-    """Say how many rows, pairs and triplets are held out, and how many are not used."""
+    """Numbers of rows, pairs and triplets that are held out, and that are not used, in words."""
     said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
     apart, between = [], []
     for kind in ("pair", "triplet"):
@@ -394,24 +392,27 @@ def describe_hold_out_rows(whole: Part, learn: Part, test: Part) -> str:
 
 
 def _has_both(pairs: nk.Pairs | None) -> bool:
+    """Whether there are must-links and cannot-links."""
     return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
 
 
 def _has_triplets(pairs: nk.Pairs | None) -> bool:
+    """Whether there are triplets."""
     return _count("triplet", pairs) > 0
 
 
 def _count(kind: str, pairs: nk.Pairs | None) -> int:
-    """How many pairs, or triplets, there are."""
+    """Number of pairs, or of triplets."""
     if pairs is None:
         return 0
     return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
 
 
-def _take(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.RowStream:
-    """Some rows of a stream, read as it is."""
+def _take_rows(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.RowStream:
+    """Stream of the rows of these numbers, which increase."""
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[backends.Block]:
+        """Blocks of the chosen rows."""
         for block in rows.blocks(None if wanted is None else numbers[wanted]):
             first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
             yield backends.Block(int(first), block.rows[numbers[first:last] - block.start])
@@ -421,13 +422,14 @@ def _take(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.RowStr
 
 @contextmanager
 def read_ahead(rows: streams.RowStream) -> Iterator[None]:
-    """Have the rows at hand that learners look at first, while modules are imported.
+    """Read the rows that learners look at first in a thread, while the block imports modules.
 
-    To read a file takes hardly anything of Python, and imports nothing else.
+    Reading a file hardly needs Python's lock.
     """
     n, d = rows.shape
 
     def read() -> None:
+        """Take the rows, which remembers them."""
         with suppress(Exception):  # who needs the rows meets it again
             rows.take(backends.evenly_spaced(n, backends.ROWS_FOR_UNITS))
 

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearkin.cli import options as o
-from nearkin.cli.common import MANNER, UserError
-from nearkin.cli.late import arrays, matchers, models, storage, table_reading, verdicts
+from nearkin.cli.common import (
+    MANNER,
+    UserError,
+    arrays,
+    matchers,
+    models,
+    storage,
+    table_reading,
+    verdicts,
+)
 from nearkin.errors import counted, few
 
 if TYPE_CHECKING:
@@ -47,7 +55,7 @@ def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
     models.refuse_table(model, str(model))
     if matchers.is_matcher(model):
         matcher = matchers.load_matcher(model)
-        plain = _matcher_as_json(matcher)
+        plain = _summarise_matcher(matcher)
         told = _describe_matcher(matcher, str(model))
     else:
         found = storage.describe(model)
@@ -57,30 +65,30 @@ def describe_model(model: Path = o.MODEL, as_json: bool = o.JSON) -> None:
 
 
 def _describe(info: ModelInfo, file: str) -> str:
-    """Describe a model: its method, its data, its quality and its uses."""
+    """Description of a model as text: method, data, quality and uses."""
     said = {
-        "model": f"{file}: {_method(info)}",
-        "learned from": _knowledge(info),
-        "columns": _columns(info),
+        "model": f"{file}: {_describe_method(info)}",
+        "learned from": _count_evidence(info),
+        "columns": _describe_columns(info),
         "chosen": str(info.summary.get("report_", "")),
-        "answered by": _answerers(info.summary),
-        "held out": _held_out(info.summary),
-        "tested": _tests(info),
-        "how sure": _verdicts(info.summary),
+        "answered by": _describe_answerers(info.summary),
+        "held out": _describe_held_out(info.summary),
+        "tested": _describe_tests(info),
+        "how sure": _describe_verdicts(info.summary),
         "gives": f"{counted(info.n_components, 'column')} for a row, between which Euclidean "
         "distances are the learned ones",
         "good for": f"nearkin {_USES}",
-        "keeps": _kept(info),
-        "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
-        "what is in it",
+        "keeps": _describe_kept_rows(info),
+        "file": f"{_format_size(info.size)}, written by nearkin {info.nearkin_version}; --debug "
+        "shows what is in it",
     }
     return _lay_out(said)
 
 
 def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
-    """Describe a matcher of records: its data, its columns, its quality and its uses."""
+    """Description of a matcher as text: data, columns, quality and uses."""
     report = matcher.report_
-    kinds = (f"{name} ({_kind_told(matcher, name)})" for name in matcher.kinds_)
+    kinds = (f"{name} ({_describe_kind(matcher, name)})" for name in matcher.kinds_)
     shares = (f"{name} {share:.2f}" for name, share in report.importances.items())
     said = {
         "matcher": f"{file}: which records are the same thing, by RecordMatcher",
@@ -98,16 +106,16 @@ def _describe_matcher(matcher: RecordMatcher, file: str) -> str:
     return _lay_out(said)
 
 
-def _matcher_as_json(matcher: RecordMatcher) -> dict[str, Any]:
-    """What a matcher says of itself, as JSON has it."""
+def _summarise_matcher(matcher: RecordMatcher) -> dict[str, Any]:
+    """Facts about a matcher, as plain values."""
     known: dict[str, Any] = {"kinds": matcher.kinds_}
     for what, readings in (("dates", table_reading.ORDERS), ("decimals", table_reading.DECIMALS)):
         known[what] = {name: one for name, one in matcher.orders_.items() if one in readings}
     return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
 
 
-def _kind_told(matcher: RecordMatcher, name: str) -> str:
-    """What a column holds; of dates and numbers, how they are read."""
+def _describe_kind(matcher: RecordMatcher, name: str) -> str:
+    """Kind of a column, and how its dates and numbers are read, in words."""
     order = matcher.orders_.get(name)
     said = str(matcher.kinds_[name]) + (f", {order}" if order else "")
     stated = name in (matcher.kinds or {}) or (matcher.dates and order == matcher.dates)
@@ -115,7 +123,7 @@ def _kind_told(matcher: RecordMatcher, name: str) -> str:
 
 
 def _lay_out(said: dict[str, str]) -> str:
-    """Texts one below the other, wrapped beside their names."""
+    """Named texts one below the other, wrapped and indented."""
     wrap = textwrap.TextWrapper(
         width=_WIDTH,
         subsequent_indent=" " * _INDENT,
@@ -130,8 +138,8 @@ def _lay_out(said: dict[str, str]) -> str:
     return arrays.make_printable("\n".join(lines))
 
 
-def _method(info: ModelInfo) -> str:
-    """The steps of a metric, and what they are."""
+def _describe_method(info: ModelInfo) -> str:
+    """The steps of a metric in words."""
     parts = info.parameters.get("steps") or info.parameters.get("learners")
     names = [str(part).removesuffix("(...)") for part in parts] if isinstance(parts, list) else []
     if names[-2:] == ["PCA", "Euclidean"]:  # which only judges
@@ -144,8 +152,8 @@ def _method(info: ModelInfo) -> str:
     return f"a learned distance, by {together.join(told)}"
 
 
-def _knowledge(info: ModelInfo) -> str:
-    """How many rows, pairs, triplets and labels it was learned from."""
+def _count_evidence(info: ModelInfo) -> str:
+    """Numbers of rows, pairs, triplets and labels that a metric was learned from, in words."""
     told = info.learned_from
     n_columns = info.n_features
     if info.kinds is not None:
@@ -165,8 +173,8 @@ def _knowledge(info: ModelInfo) -> str:
     return "; ".join(parts)
 
 
-def _columns(info: ModelInfo) -> str:
-    """The columns, with what they hold if there are words among them."""
+def _describe_columns(info: ModelInfo) -> str:
+    """Names of the columns, with their kinds if there are words among them."""
     names = info.feature_names
     if info.kinds is not None:
         return few((f"{name} ({kind})" for name, kind in info.kinds.items()), _MOST_COLUMNS)
@@ -175,8 +183,8 @@ def _columns(info: ModelInfo) -> str:
     return few(names, _MOST_COLUMNS)
 
 
-def _tests(info: ModelInfo) -> str:
-    """Scores on rows that were kept apart."""
+def _describe_tests(info: ModelInfo) -> str:
+    """Test scores on held-out rows, in words."""
     return "; ".join(
         f"{test.measure} {test.learned:.3f} (Euclidean {test.euclidean:.3f}) by "
         f"{counted(test.pairs, _JUDGES[test.measure])} of {counted(test.rows, 'row')} kept apart"
@@ -185,16 +193,16 @@ def _tests(info: ModelInfo) -> str:
     )
 
 
-def _held_out(summary: dict[str, Any]) -> str:
-    """Scores on held-out pairs, with intervals."""
+def _describe_held_out(summary: dict[str, Any]) -> str:
+    """Scores on held-out pairs, with intervals, in words."""
     return "; ".join(
         f"{name} {one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         for name, one in summary.get("held_out_", {}).items()
     )
 
 
-def _answerers(summary: dict[str, Any]) -> str:
-    """Who answered, and how often each is wrong."""
+def _describe_answerers(summary: dict[str, Any]) -> str:
+    """Who answered, and each person's error rate, in words."""
     return "; ".join(
         f"{one['name']}, {counted(one['answers'], 'answer')}, of which {one['wrong']:.0%} are "
         f"wrong ({one['wrong_low']:.0%} to {one['wrong_high']:.0%})"
@@ -202,8 +210,8 @@ def _answerers(summary: dict[str, Any]) -> str:
     )
 
 
-def _verdicts(summary: dict[str, Any]) -> str:
-    """Up to where rows are called the same, and where that is clear."""
+def _describe_verdicts(summary: dict[str, Any]) -> str:
+    """Distances up to which rows are called the same, and beyond which it is clear, in words."""
     names = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_")
     found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
     if "threshold_" not in found:
@@ -226,8 +234,8 @@ def _verdicts(summary: dict[str, Any]) -> str:
     )
 
 
-def _kept(info: ModelInfo) -> str:
-    """How many rows of the training data are in the file."""
+def _describe_kept_rows(info: ModelInfo) -> str:
+    """Number of rows of the training data in the file, in words."""
     parts = [shape[0] for shape in info.training_rows.values()]
     n = max(parts, default=0)  # parts may have the same rows
     said = f"{counted(n, 'row')} of the training data{' or more' * (len(parts) > 1)}: whoever has "
@@ -237,8 +245,8 @@ def _kept(info: ModelInfo) -> str:
     return said + "; marks by which evaluate knows these again" * bool(info.n_marks)
 
 
-def _size(n_bytes: int) -> str:
-    """A size for people."""
+def _format_size(n_bytes: int) -> str:
+    """A file size as text."""
     for unit in ("bytes", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:.3g} {unit}"

@@ -35,13 +35,13 @@ USES = "nearkin duplicates, link, same, neighbors, suggest and evaluate"
 
 @dataclass(frozen=True)
 class Score(Trial):
-    """A score, and how many of its rows the model was learned from; None if that is not known."""
+    """Scores of a model, and how many of the rows it was learned from; None if unknown."""
 
     seen: int | None
 
 
 def refuse_table(path: Path, name: str) -> None:
-    """Raise if a file that is to be a model is plainly a table."""
+    """Raise if a file given as model is a table."""
     if path.is_dir():
         raise UserError(f"{name} is a folder, not a model.")
     content = detect_content(path) if path.stat().st_size else "model"
@@ -53,7 +53,7 @@ def refuse_table(path: Path, name: str) -> None:
 
 
 def refuse_matcher(path: Path, name: str) -> None:
-    """Raise if a file holds a matcher, which knows records and no space to map rows to."""
+    """Raise if a file given as model is a matcher of records, which embeds no rows."""
     if is_matcher(path):
         raise UserError(
             f"{name} is a matcher of records, which has no coordinates for them: {USES} take it.\n"
@@ -63,25 +63,25 @@ def refuse_matcher(path: Path, name: str) -> None:
 
 
 def find_part(metric: Any, attribute: str) -> Any:
-    """The learner that has a fitted attribute: a metric itself, or a step of it; or None."""
+    """The metric or the step of a chain that has a fitted attribute; None if none has."""
     steps = [metric, *reversed(getattr(metric, "steps_", []))]
     return next((step for step in steps if hasattr(step, attribute)), None)
 
 
 def open_model(path: Path) -> Model | None:
-    """A learned metric from a file; the name "none" stands for no model."""
+    """Read a learned metric from a file; None for the name "none"."""
     return None if str(path) == "none" else Model(path)
 
 
 def open_matcher(path: Path) -> RecordMatcher | None:
-    """The matcher that a file holds, or None if that is something else."""
+    """Read a matcher of records from a file; None if the file is something else."""
     if str(path) == "none" or not path.is_file() or is_stream(path) or not is_matcher(path):
         return None
     return RecordMatcher.load(path)
 
 
 class Model:
-    """A learned metric from a file, and what it knows of the tables that it takes.
+    """A learned metric from a file, with the columns, fill values and encoder of its tables.
 
     ``metric`` takes plain arrays: ``names`` of columns or the one ``vector`` column are checked
     before, missing cells get ``fill``, and words become numbers by ``table``, a TableEncoder.
@@ -110,7 +110,7 @@ class Model:
             self.names = None
 
     def check_width(self, n_columns: int, file: str) -> None:
-        """Raise if rows of a file are not as wide as those that the model was learned from."""
+        """Raise if a file has another number of columns than the model was learned from."""
         expected = int(self.metric.n_features_in_)
         if n_columns != expected:
             raise UserError(
@@ -119,11 +119,14 @@ class Model:
             )
 
     def embed(self, rows: Floats) -> Floats:
-        """Rows in the learned space."""
+        """Embedded rows (n, q)."""
         return np.asarray(self.metric.transform(rows))
 
     def distances(self, rows: RowStream, ends: Ints) -> Floats:
-        """Learned distance of each pair; only rows that pairs name are kept in memory."""
+        """Learned distances (k,) of pairs of row numbers (k, 2).
+
+        Only their rows are held in memory.
+        """
         if not len(ends):
             return np.empty(0)
         numbers, places = np.unique(ends, return_inverse=True)
@@ -132,12 +135,12 @@ class Model:
 
     @property
     def verdicts(self) -> Verdicts:
-        """What distances say: same or different, and how sure that is."""
+        """Threshold and probabilities by which distances mean same or different."""
         return read_verdicts(self.metric)
 
     @property
     def held_out(self) -> Quality | None:
-        """How good the model is on pairs that were held out while it was chosen, if it says so."""
+        """Quality on pairs held out while the model was chosen; None if it holds none."""
         chosen = find_part(self.metric, "report_")
         found: Quality | None = None if chosen is None else chosen.report_.quality
         return found
@@ -149,7 +152,7 @@ class Model:
 
     @property
     def scaler(self) -> Any:
-        """What standardises rows first, or None."""
+        """The model's first step if that is a StandardScaler, else None."""
         first = getattr(self.metric, "steps_", [None])[0]
         return first if type(first).__name__ == "StandardScaler" else None
 
@@ -162,7 +165,7 @@ _PIECE_ROWS = 8192
 
 
 def mark_rows(X: Any) -> Marks:
-    """Mark of each row of an array.
+    """Marks (n,) of rows: 32-bit hashes, by which rows are recognised later.
 
     The same for float32 and float64, so that rows are known again from a file of another kind.
     """
@@ -180,7 +183,7 @@ def mark_rows(X: Any) -> Marks:
 
 
 def add_marks(marks: Marks, X: Any) -> Marks:
-    """The smallest marks after further rows, each once, in their order."""
+    """Union of marks and those of further rows, sorted, the smallest 16 384."""
     found = mark_rows(X)
     if len(marks) == MOST_MARKS:  # which most rows do not reach
         found = found[found < marks[-1]]
@@ -188,10 +191,9 @@ def add_marks(marks: Marks, X: Any) -> Marks:
 
 
 def count_known(marks: Marks, X: Any) -> int | None:
-    """How many rows of an array are among those that marks were made of.
+    """Number of rows that are among those that marks were made of, estimated beyond 16 384.
 
-    Exact up to as many different rows as have marks, an estimate beyond, and None if it has no
-    ground: rows that would not have been marked say nothing.
+    None if these rows allow no estimate, since none would have been marked.
     """
     found = mark_rows(X)
     telling = found if len(marks) < MOST_MARKS else found[found <= marks[-1]]
@@ -201,7 +203,7 @@ def count_known(marks: Marks, X: Any) -> int | None:
 
 
 class MarkedRows:
-    """The rows of a stream, to be read by a learner, and their smallest marks when that is done."""
+    """Rows of a stream for a learner to read, which computes their marks meanwhile."""
 
     def __init__(self, rows: RowStream) -> None:
         self.rows = rows.read_by(self._read, len(rows))
@@ -209,7 +211,7 @@ class MarkedRows:
         self._found: Marks | None = None
 
     def _read(self, wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        """Read rows, and mark them when all are asked for."""
+        """Blocks of rows; marks are kept once all have been read."""
         if wanted is not None or self._found is not None:
             yield from self._given.blocks(wanted)
             return
@@ -220,7 +222,7 @@ class MarkedRows:
         self._found = marks
 
     def marks(self) -> Marks:
-        """The smallest marks; the rows are read for them if nobody did."""
+        """Marks of the rows, read for that unless they were."""
         if self._found is None:
             for _ in self.rows.blocks():
                 pass

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.late import models, neighbors, np, outputs, pa, tables
+from nearkin.cli.common import models, neighbors, np, outputs, pa, tables
 
 if TYPE_CHECKING:
     from nearkin._types import Floats, Ints
@@ -61,7 +61,7 @@ def list_neighbors(
 def index_rows(
     model: models.Model, table: tables.Table, seed: int, n_neighbors: int = 10
 ) -> nk.NeighborIndex:
-    """All rows of a table by their numbers."""
+    """Index of all rows of a table, by row number."""
     index = nk.NeighborIndex(model.metric, n_neighbors=n_neighbors, random_state=seed)
     for block in table.rows:
         index.add(block)
@@ -71,7 +71,7 @@ def index_rows(
 def _tabulate_nearest(
     index: nk.NeighborIndex, table: tables.Table, asked: tables.Table, n_neighbors: int
 ) -> Iterator[Any]:
-    """Row, rank, neighbour and distance, the nearest first; a row is none of its own neighbours."""
+    """Table of row, rank, neighbour and distance; no row is its own neighbour."""
     asked_ids, ids = asked.shown_ids(), table.shown_ids()
     among_themselves = asked is table
     k = min(n_neighbors + among_themselves, len(table.rows))
@@ -98,7 +98,7 @@ def _tabulate_nearest(
 def _tabulate_likely(
     table: tables.NamedRows, asked: tables.NamedRows, rows: Ints, chance: Floats
 ) -> Iterator[Any]:
-    """Record, rank, neighbour and chance, the likeliest first."""
+    """Table of record, rank, neighbour and probability, the likeliest first."""
     record, rank = np.nonzero(rows >= 0)
     found = {
         asked.id_name: asked.shown_ids().take(pa.array(record)),

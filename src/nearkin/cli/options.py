@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 import nearkin
-from nearkin.cli.common import UserError, guess
+from nearkin.cli.common import UserError, outputs, spaces, suggest_name, table_reading
 from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import outputs, spaces, table_reading
 from nearkin.registry import LEARNERS
 
 
@@ -47,18 +46,18 @@ class Group:
     without: tuple[str, ...] = ()
 
     def parameters(self) -> list[Parameter]:
-        """The options, as typer is to see them."""
+        """The options as parameters of a function, for typer."""
         known = signature(self.gather, eval_str=True).parameters
         return [one for name, one in known.items() if name not in self.without]
 
     def value(self, given: dict[str, Any]) -> Any:
-        """What becomes of the options; those that the group is without have their defaults."""
+        """Result of ``gather`` for these options, with defaults for those ``without``."""
         known = signature(self.gather).parameters
         return self.gather(**{name: known[name].default.default for name in self.without}, **given)
 
 
 def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with options in the place of its arguments that are groups of them."""
+    """The command with the options of each Group in place of the one argument."""
     groups: dict[str, tuple[Group, list[str]]] = {}
     spread: list[Parameter] = []
     for name, one in signature(command, eval_str=True).parameters.items():
@@ -200,7 +199,7 @@ def choose_columns(
 
 
 def _read_kind(given: str) -> tuple[str, str]:
-    """A column and what it holds."""
+    """Column and kind of a ``NAME=KIND`` option."""
     name, sign, kind = given.rpartition("=")
     if not sign or kind not in table_reading.KINDS:
         raise UserError(
@@ -235,12 +234,12 @@ TableOutput: TypeAlias = Annotated[Any, Group(open_output)]
 
 
 def complete(*names: str) -> Callable[[str], list[str]]:
-    """For a shell that completes: the names that begin as the user has begun."""
+    """Function that completes a word in a shell with these names."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def refuse(options: Mapping[str, Any], remedy: str) -> None:
-    """Raise if one of some options was given, which have no say here."""
+    """Raise if one of these options was given; ``remedy`` says why it has no effect."""
     given = (name for name, value in options.items() if value not in (None, False, [], {}))
     if (name := next(given, None)) is not None:
         raise UserError(f"{name}: {remedy}")
@@ -251,14 +250,17 @@ CLASSES = {learner.command: learner.name for learner in LEARNERS if learner.comm
 
 
 def find_learner(name: str) -> Any:
-    """The class that a name on the command line stands for."""
+    """Class of a learner by its name on the command line."""
     if name not in CLASSES:
-        raise UserError(f"--learner {name}: no such learner; " + guess(name, CLASSES))
+        raise UserError(f"--learner {name}: no such learner; " + suggest_name(name, CLASSES))
     return getattr(nearkin, CLASSES[name])
 
 
 def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
-    """Parameters from ``name=value``, checked against those that the class has."""
+    """Parameters of a learner from ``NAME=VALUE`` options, with the seed.
+
+    Errors for unknown names.
+    """
     known = signature(cls).parameters
     settable = [name for name in known if name != "random_state"]
     found: dict[str, Any] = {}
@@ -271,7 +273,8 @@ def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
             raise UserError("--set random_state: use --seed.")
         if name not in known:
             raise UserError(
-                f"--set {name}: {cls.__name__} has no such parameter; " + guess(name, settable)
+                f"--set {name}: {cls.__name__} has no such parameter; "
+                + suggest_name(name, settable)
             )
         found[name] = _read_value(value.strip())
     if "random_state" in known:
@@ -280,7 +283,7 @@ def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
 
 
 def _read_value(text: str) -> Any:
-    """A value as Python has it; text if it is nothing else."""
+    """Python value of a text; the text itself if it is none."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -291,7 +294,7 @@ def _read_value(text: str) -> Any:
 
 
 def count_landmarks(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
-    """How many landmarks to take where the user said nothing and rows are many."""
+    """Number of landmarks to use for many rows; None if the user set it or the learner has none."""
     default = signature(cls).parameters.get("n_landmarks")
     if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
         return None

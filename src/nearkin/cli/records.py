@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.common import (
+    UserError,
+    models,
+    np,
+    outputs,
+    pair_files,
+    quality,
+    quote_names,
+    say,
+    tables,
+)
 from nearkin.cli.files.columns import Choice
 from nearkin.cli.files.inputs import detect_content, is_stream
-from nearkin.cli.late import models, np, outputs, pair_files, quality, tables
 from nearkin.cli.neighbors import index_rows
 from nearkin.cli.same import say_expected
 from nearkin.errors import counted
@@ -362,12 +371,12 @@ def _learn_links(
     if not {*left.compared} & {*right.compared}:
         raise UserError(
             f"{left.file} and {right.file} have no column in common to compare: the one has "
-            f"{listed(left.compared)}, the other {listed(right.compared)}. Rename columns that "
-            "hold the same things alike."
+            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. "
+            "Rename columns that hold the same things alike."
         )
     for here, there in ((left, right), (right, left)):
         alone = [name for name in here.compared if name not in there.compared]
         if alone:
-            say(f"note: not compared, since only {here.file} has them: {listed(alone, 10)}.")
+            say(f"note: not compared, since only {here.file} has them: {quote_names(alone, 10)}.")
     first, second = tables.columns_in_common(left, right, choice)
     return _new_matcher(choice, seed).fit_link(first, second, known)

@@ -11,8 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.late import explain, models, np, outputs, pa, pair_files, quality, tables, verdicts
+from nearkin.cli.common import (
+    UserError,
+    explain,
+    models,
+    np,
+    outputs,
+    pa,
+    pair_files,
+    quality,
+    say,
+    tables,
+    verdicts,
+)
 from nearkin.errors import counted
 
 if TYPE_CHECKING:
@@ -134,7 +145,7 @@ def judge_pairs(
 
 
 def _set_prevalence(judge: Verdicts, said: str | None, distances: Floats) -> Verdicts:
-    """Verdicts at the prevalence that an option states, or that distances ask for."""
+    """Verdicts at the prevalence given as option, or estimated from distances."""
     prevalence = read_prevalence(said)
     if prevalence is None:
         return judge
@@ -146,7 +157,7 @@ def _set_prevalence(judge: Verdicts, said: str | None, distances: Floats) -> Ver
 
 
 def read_prevalence(said: str | None) -> Prevalence:
-    """Read the option: a share, "estimated", or nothing."""
+    """Value of --prevalence: a share, "estimated" or None."""
     if said is None or said == _ESTIMATED:
         return said  # type: ignore[return-value]
     try:
@@ -159,7 +170,7 @@ def read_prevalence(said: str | None) -> Prevalence:
 
 
 def read_share(said: str | None) -> float | None:
-    """Read the option where there is no distance to estimate it from: a share, or nothing."""
+    """Value of --prevalence where it cannot be estimated: a share or None."""
     prevalence = read_prevalence(said)
     if prevalence == _ESTIMATED:
         raise UserError(f"--prevalence {_ESTIMATED}: this goes by distances; give a share.")
@@ -167,7 +178,7 @@ def read_share(said: str | None) -> float | None:
 
 
 def say_expected(found: Quality, by: str, wanted: float | None = None) -> None:
-    """Say what is to be expected of pairs called the same, and whether that can be promised."""
+    """Report precision and recall to expect, and warn if the wanted precision is not certain."""
     n_pairs = found.n_same + found.n_different
     say(
         f"expected: precision {found.precision}, recall {found.recall}, by "
@@ -191,10 +202,7 @@ def estimate_quality_of_chances(
     level: float = 0.5,
     prevalence: float | None = None,
 ) -> Quality:
-    """Precision and recall of calling pairs the same from a chance on, by what is known of them.
-
-    Same and different are taken to be as frequent as among these, unless a prevalence is stated.
-    """
+    """Precision and recall, from known pairs, of calling pairs the same from a probability on."""
     share = float(weight[same].sum() / weight.sum()) if prevalence is None else prevalence
     return quality.estimate_quality(1 - chance, same, weight, ends, 1 - level, share)
 
@@ -231,7 +239,7 @@ class Reasons:
             self._told = (self._metric._refit(X, pairs), X, pairs)
 
     def explain(self, left: int, right: int) -> Explanation:
-        """Why two rows are as far apart as they are, by their numbers."""
+        """Explanation of the distance between two rows by their numbers."""
         ends = np.array([left, right])
         numbers, places = np.unique(ends, return_inverse=True)
         rows = [row[None] for row in self._table.rows.take(numbers)[places]]
@@ -249,7 +257,7 @@ class Reasons:
         return found if self._model.table is None else self._with_words(found, numbers, places)
 
     def _with_words(self, found: Explanation, numbers: Any, places: Any) -> Explanation:
-        """An explanation with the cells of the two rows and the effect of their words."""
+        """The explanation with the cells of both rows, and the effects of their words."""
         encoder = self._model.table
         batches = list(self._table.batches_of(numbers, encoder.columns_))
         cells = pa.Table.from_batches(batches)
@@ -260,7 +268,7 @@ class Reasons:
         return replace(found, values=values, words=words)
 
     def text(self, explained: list[Explanation], left: Any, right: Any) -> str:
-        """Explanations one below the other, with what rows are called."""
+        """Explanations as text, one below the other, with names of the rows."""
         names = self._table.shown_ids().to_pylist()
         parts = [
             f"{a} and {b}\n{one.text(names)}\n"

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, say
-from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
-from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     column_choice,
     encoding,
     journals,
@@ -31,6 +29,7 @@ from nearkin.cli.late import (
     pair_files,
     pc,
     pictures,
+    say,
     security,
     serving,
     shown_records,
@@ -38,6 +37,8 @@ from nearkin.cli.late import (
     table_reading,
     tables,
 )
+from nearkin.cli.files.columns import Choice, Kinds, has_words, match_columns, pick_columns
+from nearkin.cli.files.inputs import FILE, PIXELS, is_stream, open_source
 from nearkin.errors import InputError, counted, few
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def serve_studio(
 
 
 def _journal_beside(data: Path | None) -> Path:
-    """Where answers about a file are kept unless another place is named."""
+    """Path of the journal of answers about a file, unless the user names one."""
     if data is None:
         return _DEMO_JOURNAL
     if data.name in ("", ".."):  # a folder that is not named by its own name
@@ -205,7 +206,7 @@ def _journal_beside(data: Path | None) -> Path:
 
 
 def _make_learner(name: str | None, settings: Sequence[str], n_rows: int, seed: int) -> Any:
-    """The learner that is taught, by its name; None for the usual one."""
+    """The learner to teach, by its name; None for the default one."""
     if name is None:
         if settings:
             raise UserError("--set: name the learner that it is for with --learner.")
@@ -219,7 +220,7 @@ def _make_learner(name: str | None, settings: Sequence[str], n_rows: int, seed: 
 
 
 def _open_lesson(records: Any, journal: Path, **options: Any) -> lessons.Lesson:
-    """A lesson that goes on where its journal ends."""
+    """Open a lesson, which continues its journal."""
     try:
         return lessons.Lesson(records, journal=journal, **options)
     except (journals.JournalInUse, journals.JournalError) as error:
@@ -234,7 +235,7 @@ def _open_lesson(records: Any, journal: Path, **options: Any) -> lessons.Lesson:
 def _serve(
     lesson: lessons.Lesson, listen: str | None, port: int | None, allowed: Sequence[str]
 ) -> serving.Serving:
-    """Serve a lesson; raises if the address or the port cannot be had."""
+    """Serve a lesson; an error if the address or port is not available."""
     try:
         return serving.Serving(
             lesson, address=listen or serving.THIS_MACHINE, port=port, allowed=allowed
@@ -247,7 +248,7 @@ def _serve(
 def _say_how_it_begins(
     path: Path, state: dict[str, int], n_given: int, listen: str | None, is_new: bool
 ) -> None:
-    """Say where answers are kept, and warn if other machines can reach them."""
+    """Report where answers are stored, and warn if other machines can reach the page."""
     if state["version"] and not is_new:
         say(f"resumed {_count_answers(state, n_given)} from {path}")
     else:
@@ -262,7 +263,7 @@ def _say_how_it_begins(
 
 
 def _say_way_through_hub(served: serving.Serving, allowed: Sequence[str]) -> None:
-    """Say where JupyterHub shows ports, which is the only way to some machines."""
+    """Report the address of the page through JupyterHub, if it runs there."""
     prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
     if prefix is None:
         return
@@ -278,7 +279,7 @@ def _say_way_through_hub(served: serving.Serving, allowed: Sequence[str]) -> Non
 
 
 def _check_hosts(names: Sequence[str]) -> list[str]:
-    """Names of proxies, checked."""
+    """Check names of proxies."""
     try:
         return security.check_names(names)
     except InputError as error:
@@ -286,7 +287,7 @@ def _check_hosts(names: Sequence[str]) -> list[str]:
 
 
 def _count_answers(state: dict[str, int], n_given: int) -> str:
-    """Say how many answers there are beside the pairs that were given, and how many triplets."""
+    """Numbers of new answers and of triplets, in words."""
     said = counted(max(0, state["n_answers"] - n_given), "answer")
     return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])
 
@@ -296,10 +297,10 @@ def _count_answers(state: dict[str, int], n_given: int) -> str:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user said of a file.
+    """The user's options about a file.
 
-    ``pairs`` and ``triplets`` are files of what is known, ``labels`` is a column of classes,
-    ``image`` one of names of picture files; ``of_words`` rows are learned from by all columns.
+    ``pairs`` and ``triplets`` are files, ``labels`` is a column of classes, ``image`` one of names
+    of picture files; with ``of_words`` all columns are learned from.
     """
 
     choice: Choice
@@ -314,7 +315,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class _Opened:
-    """A file that is open: its roles unless it is an array, and whether words name its rows."""
+    """An open file, its columns' roles unless it is an array, and whether its rows are records."""
 
     table: tables.Table
     roles: Roles | None = None
@@ -324,26 +325,26 @@ class _Opened:
 def read_records(
     path: Path, wishes: Wishes, *, vectors: Path | None = None
 ) -> tuple[StudioRecords, nk.Pairs | None]:
-    """Records of a file or a folder of pictures, and pairs of them that are known.
+    """Read the records of a file or a folder of pictures, and their known pairs, or None.
 
-    A column of vectors is learned from, or numbers, texts and dates, see
-    :func:`nearkin.tables.choice.choose_roles`; all columns but vectors are shown. Of many rows
-    an even sample is taken, and with it all rows that are named in pairs. ``vectors`` is a file of
-    those that are learned from in place of pixels.
+    Learned from are a column of vectors, or numbers, texts and dates, see
+    :func:`nearkin.tables.choice.choose_roles`; all columns but vectors are shown. Of many rows an
+    even sample is taken, with all rows in pairs. ``vectors`` is a file of vectors to learn from
+    instead of pixels.
     """
     of_pictures = path.is_dir() and pictures.holds_pictures(path)
     if vectors is not None and not of_pictures:
         raise UserError(f"--vectors is for folders of pictures, and {path} is none.")
     if not of_pictures:
-        return _records_at(path, wishes)
+        return _read_rows(path, wishes)
     # Pictures are called by their names; their folders are only shown, and to colour by.
     choice = wishes.choice
     choice = replace(
         choice, columns=choice.columns or (PIXELS,), id_column=choice.id_column or FILE
     )
-    records, pairs = _records_at(path, replace(wishes, image=wishes.image or FILE, choice=choice))
+    records, pairs = _read_rows(path, replace(wishes, image=wishes.image or FILE, choice=choice))
     if vectors is not None:
-        return _with_vectors(records, vectors), pairs
+        return _replace_by_vectors(records, vectors), pairs
     side = pictures.SIDE
     told = (
         f"The metric is learned from small grey pictures of {side} × {side} pixels: vectors of "
@@ -353,21 +354,21 @@ def read_records(
     return replace(records, notes=(*records.notes, told)), pairs
 
 
-def _records_at(
+def _read_rows(
     path: Path, wishes: Wishes, rows: Ints | None = None
 ) -> tuple[StudioRecords, nk.Pairs | None]:
-    """Records of a file; of some ``rows`` of the file, if these are given."""
+    """Read records of a file, or of these ``rows`` of it, and known pairs."""
     try:
-        return _records_of(_open(path, wishes), path, wishes, rows)
+        return _build_records(_open(path, wishes), path, wishes, rows)
     except tables.MissingCellsError:
         if wishes.choice.missing is not None:
             raise
     # Numbers with gaps: a missing cell is known as such.
-    return _records_of(_open(path, wishes, gaps=True), path, wishes, rows)
+    return _build_records(_open(path, wishes, gaps=True), path, wishes, rows)
 
 
 def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
-    """A file with the columns to learn from, and why not from others; encoded if it has gaps."""
+    """Open a file with the columns to learn from; with ``gaps``, numbers are encoded, too."""
     choice = wishes.choice
     kinds = tables.column_kinds(path, choice)
     aside = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
@@ -381,7 +382,7 @@ def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
         return _Opened(table)
     left_out = [*aside, *match_columns(choice.exclude, kinds, "--exclude", str(path))]
     left = {c: kind for c, kind in kinds.items() if c not in left_out}
-    cells = _some_cells(path, choice, left)
+    cells = _read_first_cells(path, choice, left)
     chosen: list[str] = []
     if choice.columns:
         chosen = pick_columns(kinds, choice, aside, wishes.labels, str(path))[0]
@@ -390,7 +391,7 @@ def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
     except InputError as error:
         raise UserError(f"{path}: {error} (--columns)") from error
     if not found.learned:
-        raise UserError(_nothing_numeric(path, kinds, left_out, found))
+        raise UserError(_explain_no_columns(path, kinds, left_out, found))
     encoded = gaps or has_words(kinds, found.learned) or choice.states_kinds
     table = tables.open_table(
         path,
@@ -406,8 +407,8 @@ def _open(path: Path, wishes: Wishes, *, gaps: bool = False) -> _Opened:
     return _Opened(table, found, not gaps and column_choice.are_records(of_words))
 
 
-def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]]:
-    """Cells of the first rows, of all columns but vectors."""
+def _read_first_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]]:
+    """Cells of the first rows by column, without vectors."""
     names = [name for name, kind in kinds.items() if kind != "vector"]
     batches = open_source(path, choice, "DATA").batches([], names) if names else iter(())
     first = next(iter(batches), None)
@@ -418,12 +419,12 @@ def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]
         name: table_reading.CategoryCells(of) if is_category(first.schema.field(name).type) else of
         for name, of in first.slice(0, column_choice.MOST_LOOKED_AT).to_pydict().items()
     }
-    numbers = {name: _as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
+    numbers = {name: _parse_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
     return {**cells, **numbers}
 
 
-def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], found: Roles) -> str:
-    """Say why there is no column to learn from."""
+def _explain_no_columns(path: Path, kinds: Kinds, left_out: Sequence[str], found: Roles) -> str:
+    """Message why there is no column to learn from."""
     asked = [name for name in found.left_out if kinds[name] in ("number", "boolean")]
     if asked:
         told = ", ".join(f"{name!r} ({found.left_out[name]})" for name in asked[:5])
@@ -436,13 +437,13 @@ def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], found: R
     return f"{path} has no columns of numbers or words to learn from: {shown}."
 
 
-def _records_of(
+def _build_records(
     opened: _Opened, path: Path, wishes: Wishes, rows: Ints | None = None
 ) -> tuple[StudioRecords, nk.Pairs | None]:
-    """Records of a file that is open; of some ``rows`` of the file, if these are given."""
+    """Records of an open file, or of these ``rows`` of it, and known pairs."""
     table, found = opened.table, opened.roles
     n, d = table.rows.shape
-    pairs = _read_known(table, wishes) if rows is None else None
+    pairs = _read_known_pairs(table, wishes) if rows is None else None
     if rows is None:
         most = max(2, min(shown_records.MOST_SHOWN, _MOST_NUMBERS // d))
         named = () if pairs is None else pairs.points
@@ -456,7 +457,7 @@ def _records_of(
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
     if table.encoder is not None:
         learned = [name for name in columns if table.kinds[name] == "number"]
-        columns |= {name: _as_numbers(columns[name]) for name in learned}
+        columns |= {name: _parse_numbers(columns[name]) for name in learned}
     ids = table.shown_ids().take(numbers).to_pylist()
     first = match_columns(wishes.show, columns, "--show", table.file)
     features = table.names or [f"x{j}" for j in range(d)]
@@ -474,8 +475,8 @@ def _records_of(
         id_name=table.id_name,
         named=table.names is not None,
         remembered=table.remembered,
-        compared=tuple(_compared(table, [*columns], found, wishes)),
-        told_apart_by=_identity(table, numbers, wishes.choice.id_column),
+        compared=tuple(_choose_compared(table, [*columns], found, wishes)),
+        told_apart_by=_make_identity(table, numbers, wishes.choice.id_column),
         are_things=opened.are_things,
         is_vector=table.vector is not None,
     )
@@ -483,7 +484,7 @@ def _records_of(
         found = column_choice.restrict_roles(found, table.encoder.columns_)
     if found is not None:
         if records.named and not wishes.choice.columns:
-            records, found = _without_counters(records, found)
+            records, found = _drop_counters(records, found)
         told = [column_choice.describe_roles(found)]
         if wishes.choice.columns:
             told += column_choice.describe_class_columns(found.learned)
@@ -495,8 +496,8 @@ def _records_of(
     return records, None if pairs is None else notebook.to_shown_rows(pairs, numbers, table.file)
 
 
-def _read_known(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
-    """Pairs from the file of pairs, and some that follow from labels."""
+def _read_known_pairs(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
+    """Pairs and triplets from files, and pairs drawn from labels."""
     delimiter = wishes.choice.delimiter
     pairs = pair_files.read_known_pairs(table, wishes.pairs, delimiter, wishes.triplets)
     if wishes.labels is None:
@@ -509,7 +510,7 @@ def _read_known(table: tables.Table, wishes: Wishes) -> nk.Pairs | None:
 def _find_pictures(
     path: Path, wishes: Wishes, columns: Mapping[str, Sequence[Any]], ids: Sequence[Any]
 ) -> pictures.FilePictures | None:
-    """Pictures by the column of their names; it is said if the first ones are not there."""
+    """Pictures by the column of their names, or None; a note if the first ones do not exist."""
     if wishes.image is None:
         return None
     named = {wishes.image: ids} if wishes.image == wishes.choice.id_column else columns
@@ -527,10 +528,10 @@ def _find_pictures(
     return found
 
 
-def _compared(
+def _choose_compared(
     table: tables.Table, shown: Sequence[str], found: Roles | None, wishes: Wishes
 ) -> list[str]:
-    """Columns by which records may be known: not those that the user has left out."""
+    """Names of columns by which records may be recognised, without those the user left out."""
     names = [*shown, *(table.names or [])]
     if table.encoder is not None or wishes.choice.columns:
         return [name for name in names if name in table.columns]
@@ -539,8 +540,8 @@ def _compared(
     return shown_records.telling_columns(names, [wishes.labels, wishes.image])
 
 
-def _without_counters(records: StudioRecords, found: Roles) -> tuple[StudioRecords, Roles]:
-    """Records that do not learn from numbers that only count rows."""
+def _drop_counters(records: StudioRecords, found: Roles) -> tuple[StudioRecords, Roles]:
+    """Records and roles without learning from columns that only count rows."""
     X, features, found = column_choice.drop_counters(records.X, records.features, found)
     aside = [name for name in records.features if name not in features]
     shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
@@ -550,18 +551,18 @@ def _without_counters(records: StudioRecords, found: Roles) -> tuple[StudioRecor
 def _offer_columns(
     path: Path, wishes: Wishes, table: tables.Table, found: Roles, numbers: Ints
 ) -> ColumnChoice:
-    """Offer the other columns, and a way to read the same rows by them."""
+    """Choice of the other columns, with a way to read the same rows by these."""
     in_file = table.numbers()[numbers]
-    was = _signature(path)
+    was = _file_signature(path)
 
     def reopened(names: Sequence[str]) -> StudioRecords:
-        """The same rows by other columns, if the file is as it was."""
-        if _signature(path) != was:
+        """Read the same rows by other columns; an error if the file has changed."""
+        if _file_signature(path) != was:
             raise InputError(f"{path.name} has changed since the studio was opened: open it anew.")
         choice = wishes.choice
         stated = {name: kind for name, kind in choice.kinds.items() if name in names}
         choice = replace(choice, columns=names, exclude=(), missing=None, kinds=stated)
-        return _records_at(path, replace(wishes, choice=choice, of_words=False), in_file)[0]
+        return _read_rows(path, replace(wishes, choice=choice, of_words=False), in_file)[0]
 
     taken = {wishes.choice.id_column: "ids", wishes.labels: "labels", wishes.image: "pictures"}
     return column_choice.ColumnChoice(
@@ -573,15 +574,15 @@ def _offer_columns(
     )
 
 
-def _signature(path: Path) -> list[tuple[str, int, int]]:
-    """Sizes and times of a file, or of those in a folder, which show whether it was written."""
+def _file_signature(path: Path) -> list[tuple[str, int, int]]:
+    """Name, size and time of a file, or of all in a folder, which change when it is written."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     stats = [(str(file), file.stat()) for file in files]
     return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
 
 
-def _with_vectors(records: StudioRecords, path: Path) -> StudioRecords:
-    """Records with the vectors of a file in place of their pixels."""
+def _replace_by_vectors(records: StudioRecords, path: Path) -> StudioRecords:
+    """Records with the vectors of a file instead of pixels."""
     try:
         X = streams.map_array_file(path, str(path))
     except (OSError, ValueError) as error:
@@ -599,10 +600,10 @@ def _with_vectors(records: StudioRecords, path: Path) -> StudioRecords:
     return replace(records, X=rows, features=names, named=False, remembered={})
 
 
-def _identity(
+def _make_identity(
     table: tables.Table, numbers: NDArray[np.integer], id_column: str | None
 ) -> RecordIdentity | None:
-    """The identity of some rows of a file: by its columns, as they are there.
+    """Identity of rows of a file, by the cells of its columns.
 
     None for a file that is an array. Numbers are the same in files of every form.
     """
@@ -611,14 +612,15 @@ def _identity(
         return None
 
     def cells(names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Cells of some columns, batch by batch."""
         for batch in table.batches_of(numbers, names):
-            yield {name: _values(batch.column(name), kinds[name]) for name in names}
+            yield {name: _cells_of_batch(batch.column(name), kinds[name]) for name in names}
 
     return shown_records.RecordIdentity(kinds, cells, len(numbers), id_column)
 
 
-def _values(column: Any, kind: str) -> Any:
-    """Cells of a batch, as :func:`nearkin.studio.records.digests_of` takes them."""
+def _cells_of_batch(column: Any, kind: str) -> Any:
+    """Cells of a column in a batch, as :func:`nearkin.studio.records.digests_of` takes them."""
     if kind == "boolean":
         column = column.cast(pa.bool_()).cast(pa.int8())
     if kind == "number" and pa.types.is_string(column.type):
@@ -626,31 +628,31 @@ def _values(column: Any, kind: str) -> Any:
         if np.nanmax(np.abs(found.to_numpy(zero_copy_only=False)), initial=0.0) < _EXACT:
             column = found
         else:  # names of things, such as 64 bits: every digit counts
-            return [_number(cell) for cell in column.to_pylist()]
+            return [_parse_number(cell) for cell in column.to_pylist()]
     if kind in ("number", "boolean") and not column.null_count:
         return column.to_numpy(zero_copy_only=False)
-    if kind == "vector" and (matrix := _matrix(column)) is not None:
+    if kind == "vector" and (matrix := _stack_vectors(column)) is not None:
         return matrix
     return column.to_pylist()
 
 
-def _as_numbers(cells: list[Any]) -> list[Any]:
-    """Cells of a column of numbers, which some files have as texts."""
+def _parse_numbers(cells: list[Any]) -> list[Any]:
+    """Cells of a numeric column, which some files have as texts, as numbers."""
     try:
-        return [_number(cell) if isinstance(cell, str) else cell for cell in cells]
+        return [_parse_number(cell) if isinstance(cell, str) else cell for cell in cells]
     except ValueError:
         return cells
 
 
-def _number(cell: str | None) -> float | int | None:
-    """A number from a text, whole numbers exactly."""
+def _parse_number(cell: str | None) -> float | int | None:
+    """A number from a text, exact for whole numbers."""
     if cell is None:
         return None
     return int(cell) if cell.lstrip("-").isdecimal() else float(cell)
 
 
-def _matrix(column: Any) -> NDArray[Any] | None:
-    """Vectors of one length as rows; None if there are others."""
+def _stack_vectors(column: Any) -> NDArray[Any] | None:
+    """Vectors of equal length as rows (n, d); None if lengths differ."""
     if column.null_count or not len(column):
         return None
     lengths = pc.unique(pc.list_value_length(column))

@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, complain, say
-from nearkin.cli.files.inputs import claim_standard_input
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
+    complain,
     console,
     grids,
     models,
@@ -25,12 +25,14 @@ from nearkin.cli.late import (
     outputs,
     pair_files,
     preprocessing,
+    say,
     strategies,
     table_reading,
     tables,
     text,
     verdicts,
 )
+from nearkin.cli.files.inputs import claim_standard_input
 from nearkin.cli.records import RecordTask, learn_matcher
 from nearkin.errors import counted
 from nearkin.messages import collect_notices, tell

@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 
 import nearkin as nk
 from nearkin.cli import options as o
-from nearkin.cli.common import UserError, is_watched, say
-from nearkin.cli.files.columns import Choice
-from nearkin.cli.late import (
+from nearkin.cli.common import (
+    UserError,
     estimates,
+    is_watched,
     linalg,
     models,
     np,
     outputs,
     pair_files,
+    say,
     streams,
     tables,
     validation,
 )
+from nearkin.cli.files.columns import Choice
 from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
@@ -72,7 +74,7 @@ def transform(
 def open_output(
     path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
 ) -> outputs.Output:
-    """Where an embedding goes: a table or an array."""
+    """Output for embedded rows: a table or an array file."""
     suffixes = (*outputs.TABLES, ".npy")
     return outputs.Output(path, as_json=as_json, force=force, quote=quote, suffixes=suffixes)
 
@@ -87,7 +89,7 @@ def write_embedding(
     components: int | None = None,
     device: str | None = None,
 ) -> None:
-    """Write the rows of a file in the learned space."""
+    """Embed the rows of a file, and write them."""
     along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
     is_array = out.path is not None and out.path.suffix.lower() == ".npy"
     if is_array and along:
@@ -123,9 +125,10 @@ def write_embedding(
 
 
 def _project_on_axes(rows: RowStream, n: int) -> RowStream:
-    """Rows along their first principal axes. They are read once for these, and then again.
+    """Stream of rows along their first n principal axes.
 
-    Memory for q × q numbers, where rows have q columns.
+    Rows are read once to find the axes, and again for output. Memory for q × q numbers, where rows
+    have q columns.
     """
     q = rows.n_columns
     if n > q:
@@ -138,6 +141,7 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
         say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
 
     def project(block: Floats) -> Floats:
+        """Coordinates of a block of rows."""
         return np.asarray((block - mean) @ axes, dtype=block.dtype)
 
     return rows.mapped(project, [f"axis{j}" for j in range(n)])
@@ -146,24 +150,24 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
 def refuse_without_room(
     rows: RowStream, embedded: RowStream, array: Path | None, *, by_axes: bool
 ) -> None:
-    """Raise if memory cannot hold a block of embedded rows, or the disk the array of all.
+    """Raise if memory cannot hold a block of embedded rows, or the disk the whole array.
 
-    ``array`` is the file, where it is to have all these columns uncompressed; ``by_axes`` says that
-    principal axes of embedded rows are wanted.
+    ``array`` is the array file to write, if any; ``by_axes`` says that principal axes are wanted.
     """
     n, q = embedded.shape
     size = embedded.dtype.itemsize
     free = estimates.available_memory()
 
-    def needed_by(block: int) -> int:
+    def bytes_needed(block: int) -> int:
+        """Bytes that a block of rows needs."""
         return block * (rows.n_columns + q) * size + (8 * q * q if by_axes else 0)
 
     remedy = "nearkin fit --components 10 learns a metric whose rows have fewer."
     # Files are often read by fewer rows than that, which only the first block tells.
-    if needed_by(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
+    if bytes_needed(min(n, validation.rows_per_read(rows.n_columns, rows.dtype))) > free:
         block = sum(len(block.rows) for block in islice(rows.blocks(), 1))
-        if needed_by(block) > free:
-            wanted, there = (estimates.format_bytes(size) for size in (needed_by(block), free))
+        if bytes_needed(block) > free:
+            wanted, there = (estimates.format_bytes(size) for size in (bytes_needed(block), free))
             raise UserError(
                 f"rows have {q} columns in the learned space: {block} of them, which are worked on "
                 f"at a time, need {wanted} at least, but {there} are free: {remedy}"
@@ -218,7 +222,7 @@ def plot_model(
 
 
 def _draw_rows(n_rows: int, pairs: nk.Pairs | None, seed: int) -> Ints:
-    """Rows that are drawn: all, or some at random and those of pairs."""
+    """Row numbers to draw: all, or 20 000 at random and those in pairs."""
     if n_rows <= _MOST_DRAWN:
         return np.arange(n_rows)
     drawn = np.random.default_rng(seed).choice(n_rows, _MOST_DRAWN, replace=False)

@@ -113,11 +113,11 @@ USUAL_FAMILIES = ("k-means", LINKAGE)
 
 @dataclass(frozen=True)
 class HeldOutRates:
-    """What groupings say of held-out pairs, ``same`` or different, which have weights.
+    """Which held-out pairs, ``same`` or different, groupings put together; pairs have weights.
 
-    ``together``, (n_groupings, n_pairs), is 1 where a grouping puts the two together, else 0.
-    ``shares`` are those of all pairs of rows that each grouping puts together, ``usual_share`` that
-    of the same ones, as far as it is known without held-out pairs.
+    ``together``, (n_groupings, n_pairs), is 1 where a grouping has both rows of a pair in one
+    group, else 0. ``shares`` (n_groupings,) are those of all pairs of rows in one group,
+    ``usual_share`` the share of all pairs that are the same, as estimated without held-out pairs.
     """
 
     together: Floats
@@ -127,7 +127,7 @@ class HeldOutRates:
     usual_share: float
 
     def estimate_rates(self, weights: Floats | None = None) -> tuple[Floats, Floats]:
-        """Estimate shares T of same and F of different pairs that each grouping puts together."""
+        """Shares (n_groupings,) T of same and F of different pairs that groupings join."""
         weights = self.weights if weights is None else weights
         found = []
         for kind in (self.same, ~self.same):
@@ -137,7 +137,7 @@ class HeldOutRates:
         return found[0], found[1]
 
     def estimate_prevalence(self, weights: Floats | None = None) -> float:
-        """Estimate the share of all pairs of rows that are the same, by least squares."""
+        """Share of all pairs of rows that are the same, by least squares over groupings."""
         T, F = self.estimate_rates(weights)
         counts = _BEFOREHAND + _BY_PAIRS / max(self.n_balanced, 1.0)
         told = float(((self.shares - F) * (T - F)).mean()) + counts * self.usual_share
@@ -147,30 +147,33 @@ class HeldOutRates:
 
     @property
     def n_balanced(self) -> float:
-        """Number of pairs that would tell as much if there were as many of either kind."""
+        """Effective number of pairs: as many, half of either kind, would tell as much."""
         same = float(self.weights[self.same].sum())
         return 2 * min(same, float(self.weights.sum()) - same)
 
     def estimate_indices(self, weights: Floats | None = None) -> Floats:
-        """Estimate the adjusted Rand index of each grouping from these pairs."""
+        """Adjusted Rand index (n_groupings,) expected of each grouping."""
         return expected_index(*self.estimate_rates(weights), self.estimate_prevalence(weights))
 
     def resample_indices(self, n_times: int, rng: np.random.RandomState) -> Floats:
-        """Estimate indices by pairs drawn anew from these, (n_times, n_groupings)."""
+        """Adjusted Rand indices, (n_times, n_groupings), by bootstrap samples of the pairs."""
         n = len(self.same)
         draws = rng.multinomial(n, np.full(n, 1 / n), size=n_times) if n else np.zeros((n_times, 0))
         return np.array([self.estimate_indices(self.weights * draw) for draw in draws])
 
 
 def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
-    """Adjusted Rand index where such shares of same and of different pairs are together."""
+    """Adjusted Rand index of a grouping, from the shares of same and of different pairs it joins.
+
+    ``prevalence`` is the share of all pairs of rows that are the same.
+    """
     q = prevalence * together + (1 - prevalence) * mistaken
     most = (prevalence + q) / 2 - prevalence * q
     return np.asarray(prevalence * (together - q) / np.maximum(most, 1e-12))
 
 
 def count_groups(labels: Ints) -> int:
-    """Count groups that are numbered from 0."""
+    """Number of groups of labels that count from 0."""
     return int(labels.max(initial=-1)) + 1
 
 
@@ -182,7 +185,7 @@ def share_together(labels: Ints) -> float:
 
 
 class Key(NamedTuple):
-    """Family, and number of groups asked for."""
+    """A candidate: family of methods, "k-means" or "linkage", and number of groups asked for."""
 
     family: str
     number: int
@@ -190,7 +193,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Fold:
-    """Partitions of some rows, and pairs that these were not told of, as positions in ``rows``."""
+    """Partitions of some rows, and the pairs held out from them, as positions in ``rows``."""
 
     partitions: Partitions
     rows: Ints
@@ -199,10 +202,10 @@ class Fold:
 
 @dataclass(frozen=True)
 class JudgedCandidate:
-    """A number of groups by a family, with how many it found, and what folds say of it.
+    """A candidate: the number of groups that it found, and how it does on held-out pairs.
 
-    ``together`` and ``share`` are as in :class:`HeldOutRates`. ``apart``, the mean silhouette, is
-    found only where no pairs of both kinds judge.
+    ``together`` (n_pairs,) and ``share`` are as in :class:`HeldOutRates`. ``apart``, the mean
+    silhouette, is found only where no pairs of both kinds are held out.
     """
 
     key: Key
@@ -214,7 +217,7 @@ class JudgedCandidate:
 
 
 class CandidateSearch:
-    """Candidates, judged as they are asked for: partitions of all rows, and of each fold."""
+    """Search for the best family and number of groups; candidates are evaluated lazily."""
 
     def __init__(self, whole: Partitions, folds: Sequence[Fold], usual_share: float) -> None:
         self.whole, self.folds, self.usual_share = whole, folds, usual_share
@@ -225,19 +228,20 @@ class CandidateSearch:
         self.weights = np.concatenate([np.zeros(0), *weights])
         self._links = [np.concatenate([p.must_link, p.cannot_link]) for p in kinds]
         ends = [fold.rows[link] for fold, link in zip(folds, self._links, strict=True)]
-        # Folds may judge a pair more than once.
+        # Folds may hold out a pair more than once.
         self.n_judged = len(np.unique(keys_of(np.concatenate(ends)))) if ends else 0
         self.judged: dict[Key, JudgedCandidate | None] = {}
 
-    def judge(self, numbers: Iterable[int]) -> None:
-        """Judge all families with these numbers."""
+    def evaluate(self, numbers: Iterable[int]) -> None:
+        """Evaluate all families with these numbers of groups, unless they were before."""
         for number in numbers:
             for family in self.whole.wanted.families:
                 key = Key(family, number)
                 if key not in self.judged:
-                    self.judged[key] = self._judge(key)
+                    self.judged[key] = self._evaluate(key)
 
-    def _judge(self, key: Key) -> JudgedCandidate | None:
+    def _evaluate(self, key: Key) -> JudgedCandidate | None:
+        """The candidate with its results on held-out pairs; None if it finds far fewer groups."""
         found = self.whole.find(*key)
         n_found = 0 if found is None else count_groups(found)
         if found is None or n_found < _LEAST_FOUND * key.number:
@@ -259,20 +263,20 @@ class CandidateSearch:
 
     @property
     def candidates(self) -> list[JudgedCandidate]:
-        """All that could be judged."""
+        """Candidates evaluated so far."""
         return [one for one in self.judged.values() if one is not None]
 
     @property
     def held_out(self) -> HeldOutRates:
-        """What candidates say of held-out pairs."""
+        """Which held-out pairs the candidates put together."""
         together = np.array([one.together for one in self.candidates])
         shares = np.array([one.share for one in self.candidates])
         return HeldOutRates(together, self.same, self.weights, shares, self.usual_share)
 
     def score(self, indices: Floats) -> Floats:
-        """Score candidates by their indices, by how stable they are, and by few groups.
+        """Scores (n_candidates,) by expected index and stability, less a price for many groups.
 
-        Where no pairs of both kinds are judged: stability times how far groups are apart.
+        Where no pairs of both kinds are held out: stability times silhouette.
         """
         held_out = self.held_out
         n = held_out.n_balanced
@@ -286,20 +290,21 @@ class CandidateSearch:
         return np.asarray(good - price / np.sqrt(n))
 
     def choose(self) -> JudgedCandidate:
-        """Choose the candidate of the best score."""
+        """The candidate with the best score."""
         return self.candidates[int(np.argmax(self.score(self.held_out.estimate_indices())))]
 
     def search(
         self, least: int, most: int, show: Callable[[Sequence[int]], Iterable[int]] = iter
     ) -> JudgedCandidate | None:
-        """Judge numbers from the least to the most, few at first, and give the best candidate.
+        """Best candidate with ``least`` to ``most`` groups, searched coarse to fine.
 
-        None if no family has any, as where all rows are equal.
+        None if no family finds groups, as where all rows are equal. ``show`` wraps numbers in a
+        progress bar.
         """
         first = sorted({least, *(k for k in _FIRST_NUMBERS if least <= k <= most)})
         if first[-1] < min(most, 2 * least):
             first = _space_numbers(least, min(most, 2 * least))
-        self.judge(show(first))
+        self.evaluate(show(first))
         while self.candidates:
             numbers = sorted({key.number for key in self.judged})
             best = self.choose().key.number
@@ -313,13 +318,13 @@ class CandidateSearch:
                 new = [k for k in near if k not in numbers]
             if not new:
                 return self.choose()
-            self.judge(show(new))
+            self.evaluate(show(new))
         return None
 
     def vote(self, best: JudgedCandidate) -> Ints:
-        """Group rows as the best candidate does in the mean, whichever pairs were held out.
+        """Labels (n,) by majority over the best candidate's groupings of all folds and of all rows.
 
-        As it does for all pairs counts twice. That alone is taken where folds have some rows only.
+        The grouping by all pairs counts twice, and is taken alone where folds have some rows only.
         """
         own = self.whole.get(*best.key)
         if not all(len(fold.rows) == len(own) for fold in self.folds):
@@ -329,7 +334,7 @@ class CandidateSearch:
         return self.whole.repair(voted, best.found, turns=1)
 
     def estimate_interval(self, rng: np.random.RandomState) -> tuple[int, int]:
-        """Estimate between which numbers of groups the best is, if pairs were drawn anew."""
+        """Least and most number of groups that nine of ten bootstrap samples of pairs choose."""
         found = np.array([one.found for one in self.candidates])
         draws = self.held_out.resample_indices(_N_DRAWS, rng)
         chosen = found[[int(np.argmax(self.score(draw))) for draw in draws]]
@@ -339,7 +344,7 @@ class CandidateSearch:
 
 
 def _space_numbers(low: int, high: int) -> list[int]:
-    """Space some numbers from low to high, both included."""
+    """A few whole numbers evenly spaced from low to high, both included."""
     return sorted({round(k) for k in np.linspace(low, high, _AROUND)})
 
 
@@ -352,9 +357,9 @@ def make_folds(
     Z: Floats,
     rng: np.random.RandomState,
 ) -> list[Fold]:
-    """Hold parts of the pairs out from metric and groups; or of the rows, if there are no pairs.
+    """Folds that hold out parts of the pairs from metric and groups, or of the rows without pairs.
 
-    Z is where the fitted metric puts X; ``given`` is what the user gave as the metric.
+    ``Z`` are the rows X mapped by the fitted metric; ``given`` is the user's metric parameter.
     """
     n = len(Z)
     rows = np.arange(n)
@@ -376,7 +381,7 @@ def make_folds(
 
 
 def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
-    """Gather pairs, and labels as such: each row with the first of its class, and these apart."""
+    """The user's pairs, and labels as pairs: must-links within classes, cannot-links between."""
     check_roles(y, pairs)
     known = Pairs(n_rows=n_rows)
     if pairs is not None:
@@ -396,7 +401,7 @@ def gather_pairs(n_rows: int, y: Any, pairs: Pairs | None) -> Pairs:
 
 
 def find_medoids(Z: Floats, labels: Ints) -> Ints:
-    """Find the row of each group that is nearest to its mean."""
+    """Row number (k,) of the row nearest to the mean of each group."""
     k = int(labels.max(initial=-1)) + 1
     means = np.zeros((k, Z.shape[1]))
     np.add.at(means, labels, Z)
@@ -407,7 +412,7 @@ def find_medoids(Z: Floats, labels: Ints) -> Ints:
 
 
 def draw_named_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomState) -> Ints:
-    """Draw up to so many rows: both ends of some pairs of either kind, and others at random."""
+    """Draw at most ``most`` rows: those in pairs of either kind first, then others; sorted."""
     if n_rows <= most:
         return np.arange(n_rows)
     room = int(_NAMED_SHARE * most)
@@ -424,7 +429,7 @@ def draw_named_rows(pairs: Pairs, n_rows: int, most: int, rng: np.random.RandomS
 
 
 class DrawnRows(NamedTuple):
-    """Some rows by increasing numbers, where the metric puts them, Z, and their partitions."""
+    """A sample of rows: sorted numbers, rows X, mapped rows Z, and partitions of these."""
 
     numbers: Ints
     X: Any
@@ -432,24 +437,26 @@ class DrawnRows(NamedTuple):
     partitions: Partitions
 
 
-def _in_parts(work: Callable[[Ints], Floats], n: int) -> Floats:
-    """Join what ``work`` gives for some of n row numbers at a time."""
+def _apply_by_parts(work: Callable[[Ints], Floats], n: int) -> Floats:
+    """Concatenate the results of ``work`` for row numbers 0 to n − 1, some at a time."""
     parts = np.array_split(np.arange(n), max(1, -(-n // _ROWS_AT_A_TIME)))
     return np.concatenate([work(rows) for rows in parts])
 
 
 def score_all_rows(some: DrawnRows, found: MemberScores, Z: Floats) -> Floats:
-    """Score groups for all rows by the groups of some; these are scored by the others of them."""
+    """Scores (n, k) of all rows in the groups of a sample; ``found`` has those of the sample."""
     if len(some.numbers) == len(Z):
         return found.scores
     features = some.partitions.features
-    scores = _in_parts(lambda rows: score_others(features, Z[rows], found.coefficients), len(Z))
+    scores = _apply_by_parts(
+        lambda rows: score_others(features, Z[rows], found.coefficients), len(Z)
+    )
     scores[some.numbers] = found.scores
     return scores
 
 
 def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, blocks: Blocks) -> Ints:
-    """Group all rows by groups of some, such that all pairs are kept, or broken at a cost."""
+    """Labels (n,) of all rows by the groups of a sample; pairs are kept, or broken at a cost."""
     if len(labels) == len(Z):
         return labels
     wanted = some.partitions.wanted
@@ -466,11 +473,11 @@ def group_all_rows(some: DrawnRows, labels: Ints, Z: Floats, known: Pairs, block
 
 @dataclass(frozen=True)
 class GroupingCandidate:
-    """A line of the report.
+    """A line of the report: a candidate grouping, and its results.
 
-    ``asked`` and ``found`` are numbers of groups, without and with the pairs kept. ``index`` is the
-    adjusted Rand index expected from held-out pairs, NaN where there are none; ``stability`` that
-    with what was found when some pairs, or rows, were left out.
+    ``asked`` and ``found`` are numbers of groups, before and after rows were moved to keep pairs.
+    ``index`` is the adjusted Rand index expected from held-out pairs, NaN without these;
+    ``stability`` the mean adjusted Rand index with groupings that lack some pairs, or rows.
     """
 
     family: str
@@ -523,31 +530,32 @@ class GroupingReport:
             return f"{self.summary}. {self.reason}"
         width = max(len(line.family) for line in self.candidates)
         lines = [f"  {'family':{width}}  groups  index  stability  score"]
-        for line in self._shown:
+        for line in self._printed_lines:
             mark = "→" if line.chosen else " "
             lines.append(
                 f"{mark} {line.family:{width}}  {line.found:6}  {line.index:5.2f}"
                 f"  {line.stability:9.2f}  {line.score:5.2f}"
             )
-        left = len(self.candidates) - len(self._shown)
+        left = len(self.candidates) - len(self._printed_lines)
         if left:
             lines.append(f"  … and {left} more")
         return "\n".join([*lines, f"{self.summary}. {self.reason}"])
 
     @property
-    def _shown(self) -> list[GroupingCandidate]:
-        """Lines that are printed: the first, and the one chosen."""
+    def _printed_lines(self) -> list[GroupingCandidate]:
+        """Candidates that are printed: the best ten, and the chosen one."""
         first = self.candidates[:_MOST_LINES]
         return first + [line for line in self.candidates[_MOST_LINES:] if line.chosen]
 
     def _repr_html_(self) -> str:
+        """The report as an HTML table, for notebooks."""
         titles = ("", "family", "groups", "index", "stability", "score")
         head = "".join(f"<th>{title}</th>" for title in titles)
         body = "".join(
             f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.family)}</td>"
             f"<td>{line.found}</td><td>{line.index:.2f}</td><td>{line.stability:.2f}</td>"
             f"<td>{line.score:.2f}</td></tr>"
-            for line in self._shown
+            for line in self._printed_lines
         )
         table = f"<table><tr>{head}</tr>{body}</table>" if body else ""
         return f"{table}<p>{escape(self.summary)}. {escape(self.reason)}</p>"
@@ -556,7 +564,7 @@ class GroupingReport:
 def make_report(
     comparison: CandidateSearch, best: JudgedCandidate, given: bool, rng: np.random.RandomState
 ) -> GroupingReport:
-    """Report what was compared, and why the best is that."""
+    """Report candidates and why one is best; ``given`` if the user set the number of groups."""
     held_out = comparison.held_out
     n_judged = min(int(held_out.same.sum()), int((~held_out.same).sum()))
     indices = held_out.estimate_indices()
@@ -696,7 +704,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     @replace_state
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Find groups.
+        """Learn the metric, and find groups.
 
         Parameters
         ----------
@@ -742,7 +750,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                     more = some.partitions.find(*best.key)
                     found = some.partitions.group_as_one() if more is None else more
         self._axes, self._seed = some.partitions.axes, seed
-        Z = _in_parts(lambda rows: self._embed(access.take(X, rows)), n)
+        Z = _apply_by_parts(lambda rows: self._embed(access.take(X, rows)), n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
             self.tree_ = grow_tree(Z, blocks)
@@ -751,7 +759,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
             labels = self.tree_.cut(number)
         else:  # of a tree, where it ends with more
             labels = group_all_rows(some, found, Z, known, blocks)
-        self._keep(some, Z, labels, known)
+        self._store_groups(some, Z, labels, known)
         if self.verbose:
             tell(f"{self.report_}\n")
         return self
@@ -765,7 +773,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         seed: int,
         rng: np.random.RandomState,
     ) -> DrawnRows:
-        """Draw up to so many rows, to find groups among them."""
+        """Draw at most ``most`` rows to find groups among, mapped by the metric."""
         numbers = draw_named_rows(known, int(known.n_rows or 0), most, rng)
         X = access.take(X, numbers)
         Z = embed_rows(self.metric_, X, seed)
@@ -773,7 +781,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return DrawnRows(numbers, X, Z, Partitions(Z, known.restrict(numbers), wanted, seed))
 
     def _compare(self, some: DrawnRows, y: Any, rng: np.random.RandomState) -> CandidateSearch:
-        """Hold out pairs, to judge candidates by, that neither metric nor groups are told of."""
+        """Set up the search: folds hold out example pairs from metric and groups."""
         whole = some.partitions
         classes = None if y is None else renumber_classes(number_classes(y)[some.numbers])
         examples = draw_example_pairs(Evidence(whole.pairs, classes), rng, most=_MOST_PAIRS)
@@ -781,8 +789,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         share = estimate_share_of_same(self.metric_, some.Z, whole.seed)
         return CandidateSearch(whole, folds, share)
 
-    def _keep(self, some: DrawnRows, Z: Floats, labels: Ints, known: Pairs) -> None:
-        """Keep what is known of the groups, and what new rows are placed by."""
+    def _store_groups(self, some: DrawnRows, Z: Floats, labels: Ints, known: Pairs) -> None:
+        """Set the fitted attributes for these labels, and store what new rows are assigned by."""
         k = count_groups(labels)
         self.labels_ = labels
         self.n_clusters_ = k
@@ -800,11 +808,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         self.broken_ = list_broken(costs, known, labels)
 
     def _embed(self, X: Any) -> Floats:
-        """Map rows by the metric, and along the axes of rows that groups were found among."""
+        """Map rows by the metric, and along the principal axes of the sample's rows."""
         return np.asarray(self._axes.transform(embed_rows(self.metric_, X, self._seed)))
 
     def _find_bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
-        """Find the least and the most number of groups; an error if pairs do not allow them."""
+        """Least and most number of groups; an error if pairs do not allow them."""
         given: Any = self.n_clusters
         if given is None:
             least, most = min(2, n), max(min(2, n), n // _LEAST_ROWS)
@@ -841,7 +849,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return least, min(max(most, least), blocks.count)
 
     def _check_families(self) -> tuple[str, ...]:
-        """Check the families that are asked for."""
+        """Names of the families to try; an error for unknown ones."""
         if self.families is None:
             return USUAL_FAMILIES
         names = [self.families] if isinstance(self.families, str) else list(self.families)
@@ -851,7 +859,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         return tuple(names)
 
     def predict(self, X: Any) -> Ints:
-        """Give the group of each row, by the groups of the rows that were given to ``fit``.
+        """Group of each row, by the groups of the rows given to ``fit``.
 
         Parameters
         ----------
@@ -912,7 +920,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Columns of the rows."""
+        """Number of columns of the rows."""
         return int(self.metric_.n_features_in_)
 
     def __sklearn_tags__(self) -> Tags:

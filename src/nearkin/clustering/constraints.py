@@ -31,7 +31,10 @@ Tell = Callable[[Callable[[int], str], str, str], str]
 
 
 class PairsError(InputError):
-    """Pairs that cannot all be kept, told in words of Python, or by ``tell`` in others."""
+    """Pairs contradict each other.
+
+    ``tell`` words the message for Python or for the command line.
+    """
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(tell(str, "n_clusters=", "keep='soft'"))
@@ -42,15 +45,15 @@ class PairsError(InputError):
 
 
 class TooFewGroupsError(PairsError):
-    """Cannot-links need more groups than there may be, or no way to keep them was found."""
+    """Cannot-links need more groups than are allowed, or no grouping that keeps them was found."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows that must-links tie to blocks, and blocks that cannot-links keep apart.
+    """Blocks of rows that must-links tie together, and cannot-links between blocks.
 
-    ``of`` is the block of each row, from 0 in the order of first rows. ``apart`` is symmetric, of
-    shape (n_blocks, n_blocks), with the sums of the cannot-links' weights.
+    ``of`` (n,) is the block of each row, numbered in the order of first rows. ``apart`` is
+    symmetric, of shape (n_blocks, n_blocks), with sums of the cannot-links' weights.
     """
 
     of: Ints
@@ -62,17 +65,17 @@ class Blocks:
         return int(self.apart.shape[0])
 
     def sum_by_block(self, costs: Floats) -> Floats:
-        """Sum what rows cost, (n, k), by blocks."""
+        """Sum costs of rows, (n, k), by block, (n_blocks, k)."""
         found = np.zeros((self.count, costs.shape[1]))
         np.add.at(found, self.of, costs)
         return found
 
 
 def tie_blocks(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
-    """Tie rows to blocks by must-links, and note which blocks differ by cannot-links.
+    """Blocks of rows by must-links, and which of them cannot-links keep apart.
 
-    If ``strict``, contradictions are errors, with the chain from one end of a cannot-link to the
-    other; otherwise cannot-links in a block count for nothing.
+    With ``strict``, contradicting pairs are an error, which shows the must-links from one end of a
+    cannot-link to the other; otherwise cannot-links within a block are ignored.
     """
     groups = pairs.groups
     if strict and groups.contradicted.any():
@@ -101,10 +104,10 @@ def tie_blocks(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
 def assign_keeping_pairs(
     costs: Floats, blocks: Blocks, *, most_groups: int | None = None, steps: int = MOST_STEPS
 ) -> Ints:
-    """Assign rows to groups such that every pair is kept, at a low sum of costs, (n, k).
+    """Labels (n,) that keep every pair, at a low sum of the costs (n, k) of rows in groups.
 
-    Groups are numbered from 0 to k − 1, and above where some had to be opened. It is an error if
-    ``most_groups`` are not enough, or are not found before ``steps`` choices have been taken back.
+    Groups are numbered from 0 to k − 1, and above where cannot-links need more. It is an error if
+    ``most_groups`` are not enough, or none are found within ``steps`` steps of backtracking.
     O(n k + cannot-links) time a round, and O(n k) memory.
     """
     limit = blocks.count if most_groups is None else most_groups
@@ -114,7 +117,9 @@ def assign_keeping_pairs(
     opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
     apart = blocks.apart
     labels = np.full(blocks.count, -1)
-    _take(summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit)
+    _assign_greedily(
+        summed, apart.indptr, apart.indices, _order_blocks(summed, apart), labels, limit
+    )
     if labels.min(initial=0) < 0:
         _recolour(labels, summed, blocks, limit, steps)
     costs = np.column_stack([summed, opening])
@@ -126,7 +131,7 @@ def assign_keeping_pairs(
 
 
 def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: int) -> None:
-    """Find groups anew for parts in which some block has none."""
+    """Find labels anew, in place, for components of cannot-links where some block has none yet."""
     _, part = connected_components(blocks.apart, directed=False)
     for number in np.unique(part[labels < 0]):
         members = np.flatnonzero(part == number)
@@ -143,13 +148,14 @@ def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: i
 
 
 def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
-    """Say why there is no grouping into so many groups, or that none was found."""
+    """Function that words why no ``limit`` groups keep the cannot-links, or none were found."""
     clique = find_clique(blocks.apart, limit + 1)
     first = np.zeros(blocks.count, dtype=np.int64)
     first[blocks.of[::-1]] = np.arange(len(blocks.of))[::-1]
     rows = sorted(first[clique].tolist())
 
     def tell(name: Callable[[int], str], _: str, soft: str) -> str:
+        """Word the message, with names of rows and of the parameter that allows broken pairs."""
         named = ", ".join(map(name, rows))
         if len(clique) > limit:
             return (
@@ -165,7 +171,7 @@ def _explain_too_few(blocks: Blocks, limit: int) -> Tell:
 
 
 def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
-    """Order blocks as they choose: those that differ from others first, by what they may lose."""
+    """Order in which blocks choose groups: those with cannot-links first, by what they may lose."""
     told = np.diff(apart.indptr) > 0
     if summed.shape[1] == 1:
         return np.argsort(~told, kind="stable")
@@ -175,8 +181,10 @@ def _order_blocks(summed: Floats, apart: sp.csr_array) -> Ints:
 
 
 @compiled()
-def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit: int) -> None:
-    """Let each block in turn take the cheapest group that no block which differs from it has.
+def _assign_greedily(
+    summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit: int
+) -> None:
+    """Write the cheapest group for each block in turn that no block kept apart from it has.
 
     Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
     none even so keep -1.
@@ -207,10 +215,11 @@ def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit
 
 @compiled()
 def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) -> int:
-    """Exchange two groups along chains of blocks that differ where that saves costs, and count.
+    """Swap two groups along chains of cannot-linked blocks where that lowers costs.
 
-    The last column of ``costs``, (n_blocks, k + 1), is for all groups from k on. ``tried`` marks
-    blocks and groups of chains that were looked at, each once: O(groups · (blocks + cannot-links)).
+    Returns the number of swaps (Kempe chains). The last column of ``costs``, (n_blocks, k + 1), is
+    for all groups from k on. ``tried`` marks blocks and groups of chains that were looked at, each
+    once: O(groups · (blocks + cannot-links)).
     """
     k = costs.shape[1] - 1
     seen = np.full(len(labels), -1, dtype=np.int64)
@@ -250,9 +259,9 @@ def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) ->
 
 
 def find_colouring(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints | None:
-    """Find numbers below ``limit`` such that blocks that differ have different ones, or None.
+    """Labels (n_blocks,) below ``limit``, different for blocks kept apart; or None.
 
-    By the rule of Brélaz: the block that has fewest numbers left comes next, and of these the one
+    By the rule of Brélaz: the block that has fewest labels left comes next, and of these the one
     that differs from most others. Where none is left, the last choice is taken back, ``steps``
     times at most; without any, two numbers are found where two are enough. O(n limit) memory;
     O(n) time a step.
@@ -264,6 +273,7 @@ def find_colouring(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> 
     n_near = np.zeros(n, dtype=np.int64)  # different numbers among these
 
     def count(block: int, number: int, change: int) -> None:
+        """Add ``change`` to how often neighbours of a block see a label."""
         others = apart.indices[apart.indptr[block] : apart.indptr[block + 1]]
         before = near[others, number] > 0
         near[others, number] += change
@@ -289,9 +299,10 @@ def find_colouring(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> 
 
 
 def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
-    """Find blocks that all differ from one another, as many as are easy, ``wanted`` at most."""
+    """Blocks that are all kept apart from one another, found greedily, at most ``wanted``."""
 
     def list_others(block: int) -> set[int]:
+        """Blocks that cannot-links keep apart from a block."""
         return set(apart.indices[apart.indptr[block] : apart.indptr[block + 1]].tolist())
 
     degrees = np.diff(apart.indptr)
@@ -310,12 +321,12 @@ def find_clique(apart: sp.csr_array, wanted: int) -> list[int]:
 
 
 def costs_of_scores(scores: Floats) -> Floats:
-    """Costs of rows in groups: what their best score has more than that of the group."""
+    """Costs (n, k) of rows in groups: a row's best score less that of the group."""
     return np.asarray(scores.max(axis=1, keepdims=True) - scores)
 
 
 class Broken(NamedTuple):
-    """Pairs that are not kept, and what keeping each alone would cost by moving one of its rows."""
+    """Pairs that labels break, and what keeping each would cost by moving one of its rows."""
 
     must_link: Ints
     cannot_link: Ints
@@ -327,7 +338,7 @@ class Broken(NamedTuple):
 
 
 def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
-    """Assign rows to groups, and break pairs only where that costs less than keeping them.
+    """Labels (n,) at a low sum of costs (n, k) of rows in groups and of broken pairs.
 
     Breaking a pair costs its weight times ``strength``. O(n k + pairs · rounds) time, O(n + pairs)
     memory beside the costs, (n, k).
@@ -346,7 +357,7 @@ def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     best, least = apart, np.inf
     for labels in (apart, together):  # as if no must-link counted, and as if all did
         for _ in range(_MOST_ROUNDS):
-            if not _move_units(costs, links.indptr, links.indices, links.data, labels, *units):
+            if not _move_cheaper(costs, links.indptr, links.indices, links.data, labels, *units):
                 break
         found = sum_costs(costs, pairs, labels, strength)
         if found < least:
@@ -355,7 +366,7 @@ def assign_softly(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
 
 
 def sum_costs(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> float:
-    """Sum costs of labels and of the pairs that they break."""
+    """Sum of the costs of labels and of the pairs that they break."""
     total = costs[np.arange(len(costs)), labels].sum()
     same = labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]
     alike = labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]
@@ -364,7 +375,7 @@ def sum_costs(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) 
 
 
 def list_broken(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
-    """List pairs that labels do not keep, with what keeping each would cost; NaN without costs."""
+    """Pairs that labels break, with what keeping each would cost; NaN without costs."""
     must = pairs.must_link[labels[pairs.must_link[:, 0]] != labels[pairs.must_link[:, 1]]]
     cannot = pairs.cannot_link[labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]]
     if costs is None:
@@ -381,7 +392,7 @@ def list_broken(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
 
 
 def _signed_weights(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
-    """Weights of pairs as a symmetric matrix, negative for cannot-links."""
+    """Symmetric matrix (n, n) of the pairs' weights, negative for cannot-links."""
     ends = np.concatenate([pairs.must_link, pairs.cannot_link])
     weights = strength * np.concatenate([pairs.must_weight, -pairs.cannot_weight])
     one_way = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(n, n))
@@ -389,10 +400,10 @@ def _signed_weights(pairs: Pairs, n: int, strength: float) -> sp.csr_array:
 
 
 @compiled()
-def _move_units(
+def _move_cheaper(
     costs: Any, indptr: Any, indices: Any, weights: Any, labels: Any, rows: Any, starts: Any
 ) -> int:
-    """Move units to the group where they are cheapest, and count those that moved.
+    """Move rows, or blocks, to their cheapest group, in place, and count those that moved.
 
     The rows of unit u are ``rows[starts[u] : starts[u + 1]]``: one, or all that must-links tie.
     """

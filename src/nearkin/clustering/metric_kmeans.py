@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 def learn_from_clusters(
     X: Floats, labels: NDArray[np.integer], regularization: str | float, interpolation: float
 ) -> Floats:
-    """Learn L of the mean generative local metric LᵀL, clusters 0 to k − 1 taken for classes."""
+    """Learn L (d, d) of the mean generative local metric LᵀL, with clusters as classes."""
     models = fit_class_models(X, labels, regularization=regularization)
     values, vectors = np.linalg.eigh(mean_local_metric(X, models, interpolation=interpolation))
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
@@ -43,9 +43,9 @@ def learn_from_clusters(
 def _cluster_again(
     Z: Floats, labels: NDArray[np.integer], n_restarts: int, rng: np.random.RandomState
 ) -> NDArray[np.integer]:
-    """Find clusters by k-means from those at hand, or from the best of some other starts.
+    """Labels (n,) by k-means started from the given clusters, or the best of ``n_restarts`` others.
 
-    The latter are numbered in the order of their first rows, so that they are known again.
+    The latter are numbered in the order of their first rows, so that equal ones are recognised.
     """
     start = np.array([Z[labels == c].mean(axis=0) for c in np.unique(labels)])
     found = KMeans(len(start), init=start, n_init=1, random_state=rng).fit(Z)
@@ -205,7 +205,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.integer]:
-        """Give the nearest centre of each row, in the learned metric.
+        """Cluster of each row: that of the nearest centre in the learned metric.
 
         Parameters
         ----------

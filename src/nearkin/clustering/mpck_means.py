@@ -55,7 +55,7 @@ _BLOCK = 65536
 
 @compiled(fastmath=REORDER)
 def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
-    """Write squared weighted distances between rows and points into ``squared``."""
+    """Write squared weighted distances (n, k) between rows and points to ``squared``."""
     for i in range(X.shape[0]):
         for c in range(points.shape[0]):
             total = 0.0
@@ -66,15 +66,16 @@ def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
 
 
 def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
-    """Squared distance of each row to each point, (n, k), columns weighted.
+    """Squared distances (n, k) of rows to points, columns weighted.
 
-    Sparse rows, whose distances are found by products, are at distance 0 where rounding decides.
+    Those of sparse rows, which are found by products, are 0 where rounding decides.
     """
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
 
     def work(rows: slice) -> None:
+        """Write the distances of some rows."""
         _fill_distances(X[rows], points, weights, squared[rows])
 
     run_in_blocks(work, len(X), rows_per_block(8 * (len(points) + X.shape[1])))
@@ -82,7 +83,7 @@ def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
 
 
 def assign_nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
-    """Assign each row to the nearest centre, the lowest number of equally near ones."""
+    """Number (n,) of the centre nearest to each row, the lowest of equally near ones."""
     labels = np.empty(X.shape[0], dtype=np.int64)
     for rows in split_range(X.shape[0], _BLOCK):
         labels[rows] = weighted_distances(X[rows], centers, weights).argmin(axis=1)
@@ -90,9 +91,9 @@ def assign_nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
 
 
 class Seeds:
-    """Where clusters may start: centroids of must-link components, and all rows in none.
+    """Points to draw start centres from: centroids of must-link components, and rows in none.
 
-    ``component`` numbers the components of ``rows``, those with must-links, from 0.
+    ``component`` numbers, from 0, the components of ``rows``, those with must-links.
     """
 
     def __init__(self, X: Floats, rows: Integers, component: Integers) -> None:
@@ -116,10 +117,10 @@ class Seeds:
     def choose_farthest(
         self, n_clusters: int, weights: Floats, rng: np.random.RandomState
     ) -> Floats:
-        """Choose by the published rule: the largest components, as far apart as possible.
+        """Start centres (k, d) by the published rule: large components that are far apart.
 
-        The largest comes first, then always the one with the largest product of size and
-        distance to the nearest chosen one. Where components are too few, other rows are drawn.
+        The largest comes first, then always the one with the largest product of size and distance
+        to the nearest centre so far. Where components are too few, rows in none are drawn.
         """
         centroids, sizes = self.points[: self.n_components], self.sizes[: self.n_components]
         chosen: list[int] = []
@@ -138,7 +139,7 @@ class Seeds:
         return draw_apart(others, np.ones(others.shape[0]), seeds, missing, weights, rng)
 
     def draw(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
-        """Draw components, by their size, and other rows alike, as k-means++ does."""
+        """Start centres (k, d) drawn as by k-means++; a component counts by its size."""
         points, sizes = self.points, self.sizes
         if points.shape[0] < n_clusters:
             points, sizes = self.rows.astype(np.float64), np.ones(self.rows.shape[0])
@@ -153,7 +154,7 @@ def draw_apart(
     weights: Floats,
     rng: np.random.RandomState,
 ) -> Floats:
-    """Add points to those chosen, each drawn by its size times its squared distance to them.
+    """Add ``count`` points to those chosen, each drawn by size times squared distance to them.
 
     The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot start
     from given points.
@@ -182,18 +183,17 @@ def draw_apart(
 def fill_empty_clusters(
     problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Integers, Floats]:
-    """Give empty clusters rows that lie far from their own centre, with those must-links tie there.
+    """Labels and centres after empty clusters got rows that lie far from their own centre.
 
-    The new centre is their mean, so that no further pair is broken and the objective falls by the
-    squared distance of the means times the rows: the largest first. A cluster stays empty where
-    no rows differ from their centre.
+    Rows that must-links tie move together, and the new centre is their mean: no further pair is
+    broken, and the objective falls. A cluster stays empty where no rows differ from their centre.
     """
     counts = np.bincount(labels, minlength=len(centers))
     empty = np.flatnonzero(counts == 0)
     if not len(empty):
         return labels, centers
     labels, centers = labels.copy(), centers.copy()
-    gain, unit = _estimate_gains_of_leaving(problem, labels, centers, weights)
+    gain, unit = _estimate_split_gains(problem, labels, centers, weights)
     varying = ~problem.constant
     least = _ROUNDING * float(weights[varying] @ problem.variance[varying])
     for cluster in empty:
@@ -210,10 +210,10 @@ def fill_empty_clusters(
     return labels, centers
 
 
-def _estimate_gains_of_leaving(
+def _estimate_split_gains(
     problem: PairwiseObjective, labels: Integers, centers: Floats, weights: Floats
 ) -> tuple[Floats, Integers]:
-    """Estimate how much less rows would cost around a mean of their own, and number units.
+    """How much the objective falls if rows leave for a centre of their own (n,), and units (n,).
 
     Rows of one unit are tied by must-links within their cluster; the unit's gain is at its first
     row, and 0 at the others. O(p d) memory for the p rows tied by must-links.
@@ -237,7 +237,7 @@ def _estimate_gains_of_leaving(
 
 @compiled()
 def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) -> None:
-    """Add differences of rows to their centres to sums by cluster, and to squares by column."""
+    """Add differences of rows to their centres to sums by cluster, squares to those by column."""
     for i in range(X.shape[0]):
         c = labels[i]
         for t in range(X.shape[1]):
@@ -250,7 +250,7 @@ def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) 
 def _relabel(
     order: Any, starts: Any, neighbors: Any, links: Any, gains: Any, costs: Any, labels: Any
 ) -> Any:
-    """Give each point in turn its cheapest label, and count the points that changed theirs.
+    """Give each point in turn its cheapest label, in place; returns how many changed.
 
     ``gains[link]`` is what sharing a label costs, negative for must-links; a label of −1 is none.
     """
@@ -336,7 +336,7 @@ class PairwiseObjective:
         self._held = self._hold * X.shape[0] / self.first_weights
 
     def _find_first_weights(self) -> Floats:
-        """Find what weights start from, and are held at.
+        """Column weights (d,) that learning starts from, and holds on to.
 
         Inverse variances, the best weights for a single cluster; Euclidean distances; or those
         times how much more rows of cannot-links differ in a column than rows of must-links. The
@@ -351,15 +351,18 @@ class PairwiseObjective:
         fixed = fixed / np.mean(fixed * self.variance)
         varying = ~self.constant
         if self._start == "pairs" and varying.any():
-            said = self._shares(self.cannot, IMAGINED_CANNOT)
-            said = said / self._shares(~self.cannot, IMAGINED_MUST)
+            said = self._relative_differences(self.cannot, IMAGINED_CANNOT)
+            said = said / self._relative_differences(~self.cannot, IMAGINED_MUST)
             said = fixed[varying] * said[varying]
             fixed[varying] = said / np.mean(said * self.variance[varying])
         largest = 1 / (LEAST_SPREAD * self.variance)
         return np.asarray(np.minimum(fixed, largest))
 
-    def _shares(self, which: NDArray[np.bool_], imagined: float) -> Floats:
-        """Mean squared difference of linked rows in each column, beside that of rows at large."""
+    def _relative_differences(self, which: NDArray[np.bool_], imagined: float) -> Floats:
+        """Mean squared difference (d,) of linked rows, as a share of that of random rows.
+
+        ``imagined`` is how many random pairs it is averaged with.
+        """
         links = np.flatnonzero(which)
         if not len(links):
             return np.ones(self.X.shape[1])
@@ -370,19 +373,19 @@ class PairwiseObjective:
         return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
     def find_broken(self, labels: Integers) -> NDArray[np.bool_]:
-        """Mark links that the labels break, must-links first."""
+        """Mark links, must-links first, that labels break."""
         ends = labels[self.ends]
         broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
 
     def _squares(self, links: Integers) -> Any:
-        """Squared differences between the ends of links, along each column."""
+        """Squared differences (n_links, d) between the two rows of links."""
         left, right = self.ends[links].T
         difference = self.X[left].astype(np.float64) - self.X[right]
         return difference.multiply(difference) if is_sparse(difference) else difference**2
 
     def penalties(self, weights: Floats) -> Floats:
-        """Cost of breaking each link."""
+        """Cost (n_links,) of breaking each link."""
         apart = np.empty(len(self.ends))
         for block in split_range(len(apart), _BLOCK):
             apart[block] = self._squares(np.arange(block.start, block.stop)) @ weights
@@ -390,7 +393,7 @@ class PairwiseObjective:
         return np.asarray(self.weight * apart)
 
     def spread(self, labels: Integers, centers: Floats) -> Floats:
-        """Factor of each column's weight in the objective, which is linear but for the log."""
+        """Factors (d,) of the column weights in the objective, which is linear but for the log."""
         _, spread = self.sum_deviations(labels, centers)
         broken = np.flatnonzero(self.find_broken(labels))
         for block in split_range(len(broken), _BLOCK):
@@ -401,14 +404,14 @@ class PairwiseObjective:
         return spread
 
     def objective(self, labels: Integers, centers: Floats, weights: Floats) -> float:
-        """J, the less the better."""
+        """Value of J for labels, centres and column weights; the less the better."""
         linear = float(weights @ (self.spread(labels, centers) + self._held))
         return linear - float((1 + self._hold) * self.X.shape[0] * np.log(weights).sum())
 
     def assign(
         self, centers: Floats, weights: Floats, labels: Integers | None, rng: np.random.RandomState
     ) -> Integers:
-        """Lower the objective by new labels, for fixed centres and weights.
+        """Labels (n,) that lower the objective, for fixed centres and weights.
 
         A row without links takes the nearest centre. Linked rows, which start from ``labels`` if
         they have any, take the cheapest label one after the other in random order, given those of
@@ -430,7 +433,7 @@ class PairwiseObjective:
         return new
 
     def update(self, labels: Integers, centers: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        r"""Lower the objective by new centres and weights, for fixed labels.
+        r"""Centres and column weights that lower the objective, for fixed labels.
 
         Centres are means; that of an empty cluster, which is in no term of J, moves to the row
         farthest from its own centre. Then
@@ -453,7 +456,7 @@ class PairwiseObjective:
         return centers, weights
 
     def sum_deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
-        """Sum differences to the centres by cluster, and their squares by column."""
+        """Sums (k, d) of differences to the centres by cluster, and (d,) of their squares."""
         if is_sparse(self.X):  # which are never centred
             n = self.X.shape[0]
             members = sp.csr_array((np.ones(n), (labels, np.arange(n))), (len(centers), n))
@@ -467,6 +470,7 @@ class PairwiseObjective:
         squares = np.zeros((n_blocks, centers.shape[1]))
 
         def work(rows: slice) -> None:
+            """Add the differences of a block of rows."""
             block = rows.start // _BLOCK
             _add_deviations(self.X[rows], labels[rows], centers, sums[block], squares[block])
 
@@ -474,7 +478,7 @@ class PairwiseObjective:
         return sums.sum(axis=0), squares.sum(axis=0)
 
     def own_distances(self, labels: Integers, centers: Floats, weights: Floats) -> Floats:
-        """Squared distance of each row to its own centre."""
+        """Squared distance (n,) of each row to its own centre."""
         n = self.X.shape[0]
         own = np.empty(n)
         for rows in split_range(n, _BLOCK):
@@ -494,9 +498,9 @@ def lower_objective(
     tol: float,
     rng: np.random.RandomState,
 ) -> tuple[Integers, Floats, Floats, Floats]:
-    """Lower the objective from given centres and weights as far as it goes; no cluster stays empty.
+    """Alternate assignment and update from start centres and weights; no cluster stays empty.
 
-    Gives labels, centres, weights and the objective after every half step.
+    Returns labels, centres, weights, and the objective after every half step.
     """
     n = problem.X.shape[0]
     varying = ~problem.constant
@@ -678,7 +682,7 @@ class MPCKMeans(
             remedy = f"Use scale=True, which divides columns by their spread, or {other}."
             warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
-        evidence = _gather_what_is_known(n, y, pairs)
+        evidence = _gather_evidence_or_none(n, y, pairs)
         links = draw_example_pairs(evidence, rng)
         rows, component = find_chunklets(evidence.pairs.must_link, evidence.classes)
         scale = column_scales(X) if self.scale else None
@@ -728,7 +732,7 @@ class MPCKMeans(
         return self.labels_
 
     def predict(self, X: Any) -> Integers:
-        """Give the cluster whose centre is nearest in the learned metric.
+        """Cluster of each row: that of the nearest centre in the learned metric.
 
         Parameters
         ----------
@@ -741,7 +745,7 @@ class MPCKMeans(
         return assign_nearest(*self._centre(X), self.metric_weights_)
 
     def transform(self, X: Any) -> Floats:
-        """Give the distances to the centres in the learned metric.
+        """Distances of rows to the centres in the learned metric.
 
         Parameters
         ----------
@@ -757,13 +761,14 @@ class MPCKMeans(
         return distances
 
     def _centre(self, X: Any) -> tuple[Floats, Floats]:
-        """Check rows, and centre these and cluster centres as training rows were."""
+        """Check rows; returns these and the centres, less the middle of training rows."""
         check_is_fitted(self)
         X = validation.validate_rows(self, X, accept_sparse="csr", order="C", reset=False)
         return centre(X, self._middle), self.cluster_centers_ - self._middle
 
     @property
     def _n_features_out(self) -> int:
+        """Number of columns of :meth:`transform`."""
         return len(self.cluster_centers_)
 
     def __sklearn_tags__(self) -> Tags:
@@ -773,8 +778,8 @@ class MPCKMeans(
         return tags
 
 
-def _gather_what_is_known(n_rows: int, y: Any, pairs: Pairs | None) -> Evidence:
-    """Gather pairs and labels, of which there may be none; they must fit X all the same."""
+def _gather_evidence_or_none(n_rows: int, y: Any, pairs: Pairs | None) -> Evidence:
+    """Check pairs and labels, and gather them; empty evidence if there are none."""
     check_roles(y, pairs)
     classes = None if y is None else number_classes(y)
     if pairs or (classes is not None and (classes >= 0).sum() > 1):

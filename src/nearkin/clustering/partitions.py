@@ -88,10 +88,10 @@ _FEW_APART = 5000
 
 @dataclass(frozen=True)
 class Tree:
-    """Joins of average linkage, in order.
+    """Dendrogram of average linkage.
 
     Blocks are nodes 0 to n_blocks − 1; the t-th join, of two nodes, makes node ``n_blocks + t``.
-    ``alike`` is their mean affinity, or NaN where they had none, and distances decided.
+    ``alike`` is the mean affinity of the two, or NaN where they had none, and distances decided.
     """
 
     blocks: Blocks
@@ -104,7 +104,7 @@ class Tree:
         return self.blocks.count - len(self.joined)
 
     def cut(self, n_groups: int) -> Ints:
-        """Cut the tree into so many groups of rows; an error if there never are as many."""
+        """Labels (n,) of that many groups; an error if the tree never has as many."""
         if n_groups < self.fewest:
             raise InputError(
                 f"the tree has no {n_groups} groups: joining ended with {self.fewest}, which "
@@ -118,13 +118,13 @@ class Tree:
         return self.cut_near(n_groups)
 
     def cut_near(self, n_groups: int) -> Ints:
-        """Cut the tree into so many groups of rows, or the nearest number that there can be."""
+        """Labels (n,) of that many groups, or of the nearest number that the tree has."""
         n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
         return label_leaves(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
 
 
 def label_leaves(joined: Ints, n_leaves: int) -> Ints:
-    """Number the groups of leaves of a tree, after joins of which the t-th makes n_leaves + t."""
+    """Labels of the leaves of a tree after some joins, of which the t-th makes n_leaves + t."""
     parent = np.arange(n_leaves + len(joined))
     for t, nodes in enumerate(joined):
         parent[nodes] = n_leaves + t
@@ -134,10 +134,10 @@ def label_leaves(joined: Ints, n_leaves: int) -> Ints:
 
 
 def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None) -> Tree:
-    """Join rows by average linkage, two groups at a time, and never two that differ.
+    """Tree of average linkage of rows Z, in which blocks kept apart are never joined.
 
-    Symmetric affinities of neighbours decide, and distances of means where groups have none.
-    O(e log² n) time for e neighbours and cannot-links, O(e) memory.
+    Groups of highest mean affinity join first, those without by distances of their means. O(e log²
+    n) time for e neighbours and cannot-links, O(e) memory.
     """
     groups = _GrowingGroups(Z, blocks, find_affinities(Z) if affinities is None else affinities)
     groups.join_neighbors()
@@ -147,10 +147,10 @@ def grow_tree(Z: Floats, blocks: Blocks, affinities: sp.csr_array | None = None)
 
 
 class _GrowingGroups:
-    """Groups while they grow.
+    """State of average linkage: the groups that are left.
 
-    A group goes by one of its blocks: where two join, by that of the one with more neighbours, so
-    that few others have to be told. A group of size 0 has joined another.
+    A group has the number of one of its blocks: where two join, that of the one with more
+    neighbours. A group of size 0 has joined another.
     """
 
     def __init__(self, Z: Floats, blocks: Blocks, affinities: sp.csr_array) -> None:
@@ -170,9 +170,9 @@ class _GrowingGroups:
         self.alike: list[float] = []
 
     def join_neighbors(self) -> None:
-        """Join the two that are most alike, as long as neighbours may be joined."""
+        """Join the two groups of highest mean affinity, until none with affinities may join."""
         queue = [
-            (-self._likeness(u, v), u, v)
+            (-self._mean_affinity(u, v), u, v)
             for u, near in enumerate(self.near)
             for v in near
             if u < v and v not in self.apart[u]
@@ -182,21 +182,21 @@ class _GrowingGroups:
             less, u, v = heappop(queue)
             if v not in self.near[u] or v in self.apart[u]:
                 continue  # one of them has joined another since, or may not be joined any more
-            alike = self._likeness(u, v)
+            alike = self._mean_affinity(u, v)
             if alike < -less:  # as it was before one of them grew
                 heappush(queue, (-alike, u, v))
                 continue
             kept, told = self._join(u, v, alike)
             for other in told:
                 if other not in self.apart[kept]:
-                    heappush(queue, (-self._likeness(kept, other), kept, other))
+                    heappush(queue, (-self._mean_affinity(kept, other), kept, other))
 
-    def _likeness(self, u: int, v: int) -> float:
+    def _mean_affinity(self, u: int, v: int) -> float:
         """Mean affinity between the rows of two groups."""
         return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:
-        """Join what the graph leaves, the smallest first, to the nearest mean that it may join."""
+        """Join groups without affinities, the smallest first, to the group of nearest mean."""
         left = [(size, group) for group, size in enumerate(self.size) if size]
         heapify(left)
         while left:
@@ -213,7 +213,7 @@ class _GrowingGroups:
             heappush(left, (self.size[kept], kept))
 
     def _join(self, u: int, v: int, alike: float) -> tuple[int, list[int]]:
-        """Join two groups, and give the one that stays and others whose sums have changed."""
+        """Join two groups; returns the number that stays, and groups whose affinities changed."""
         if len(self.near[u]) + len(self.apart[u]) < len(self.near[v]) + len(self.apart[v]):
             u, v = v, u
         self.joined.append((self.node[u], self.node[v]))
@@ -239,13 +239,13 @@ class _GrowingGroups:
 
 
 def _list_entries(matrix: sp.csr_array, i: int) -> dict[int, float]:
-    """Entries of a row of a sparse matrix by their columns."""
+    """Entries of row i of a sparse matrix, by column."""
     part = slice(matrix.indptr[i], matrix.indptr[i + 1])
     return dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
 
 
 def find_affinities(Z: Floats) -> sp.csr_array:
-    """Find Gaussian affinities of rows that are neighbours either way, by the scales of both.
+    """Gaussian affinities (n, n), sparse and symmetric, of rows that are neighbours either way.
 
     ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour. O(n) memory.
     """
@@ -264,7 +264,7 @@ def find_affinities(Z: Floats) -> sp.csr_array:
 
 
 def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
-    """Fit features of a Gaussian kernel that is as wide as rows are apart."""
+    """Fit a map to features of a Gaussian kernel, whose width is the median distance of rows."""
     rng = check_random_state(seed)
     pairs = draw_links(len(Z), rng, _N_DISTANCES)
     squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
@@ -276,10 +276,10 @@ def fit_kernel_features(Z: Floats, seed: int) -> Nystroem:
 
 @dataclass(frozen=True)
 class MemberScores:
-    """Scores of rows in groups, (n, k), by the groups of others.
+    """Scores (n, k) of how well rows fit groups, each row by a regression without it.
 
-    ``coefficients``, (m + 1, k), of features and 1 score further rows. ``error`` is the mean
-    squared error of the scores of rows that count in full.
+    ``coefficients``, (m + 1, k), of features and a constant score further rows. ``error`` is the
+    mean squared error over rows of weight 1, ``penalty`` that of the ridge regression.
     """
 
     scores: Floats
@@ -289,9 +289,10 @@ class MemberScores:
 
 
 def fit_sharpness(scores: Floats, labels: Ints) -> float:
-    """Fit what scores are multiplied by, such that their softmax tells labels best."""
+    """Factor of scores (n, k) whose softmax gives labels (n,) the highest likelihood."""
 
     def loss(log_sharpness: float) -> float:
+        """Mean negative log-likelihood of the labels."""
         odds = np.exp(log_sharpness) * scores
         own = odds[np.arange(len(labels)), labels]
         return float((logsumexp(odds, axis=1) - own).mean())
@@ -300,10 +301,10 @@ def fit_sharpness(scores: Floats, labels: Ints) -> float:
 
 
 class MembershipRegression:
-    """Ridge regression of groups on features of rows, (n, m): how well rows fit groups of others.
+    """Ridge regression of group membership on features (n, m) of rows: how well rows fit groups.
 
-    Rows count by their weights; errors are those of rows of weight 1. O(n m²) time to make one,
-    and O(n m k) for k groups; O(n m) memory.
+    A row is scored by other rows only. ``weights`` (n,) say how much rows count; errors are those
+    of rows of weight 1. O(n m²) time to make one, and O(n m k) for k groups; O(n m) memory.
     """
 
     def __init__(self, features: Floats, blocks: Blocks, weights: Floats) -> None:
@@ -315,7 +316,7 @@ class MembershipRegression:
         self._without: dict[float, list[Floats]] = {}
 
     def score(self, labels: Ints, k: int, penalty: float | None = None) -> MemberScores:
-        """Score k groups by labels of rows, with that penalty or the one of least error."""
+        """Scores of rows in k groups from labels (n,), with a penalty, by default the best one."""
         Y = np.zeros((len(labels), k))
         Y[np.arange(len(labels)), labels] = 1
         mean = self.weights @ Y / self.weights.sum()
@@ -329,7 +330,7 @@ class MembershipRegression:
         return MemberScores(scores, np.vstack([B, mean]), error, penalty)
 
     def _leave_own_out(self, Y: Floats, along: Floats, penalty: float) -> tuple[Floats, float]:
-        """Find residuals by scores that a row's block had no part in, and their mean square."""
+        """Residuals (n, k) of predictions made without a row's own block, and their mean square."""
         shrunk = self.s**2 / (self.s**2 + penalty)
         R = Y - self.U @ (shrunk[:, None] * along)
         if penalty not in self._without:
@@ -348,7 +349,7 @@ class MembershipRegression:
 
 
 def _sort_by_size(block: Ints) -> list[Ints]:
-    """Sort rows of blocks into one array (blocks, rows) for all blocks of a size."""
+    """Row numbers of blocks, one array (n_blocks, size) for each size of blocks."""
     order = np.argsort(block, kind="stable")
     starts = np.flatnonzero(np.diff(block[order], prepend=-1))
     sizes = np.diff(starts, append=len(order))
@@ -356,12 +357,12 @@ def _sort_by_size(block: Ints) -> list[Ints]:
 
 
 def score_others(features: Nystroem, Z: Floats, coefficients: Floats) -> Floats:
-    """Score groups for rows that had no part in the regression."""
+    """Scores (n, k) in groups of rows Z that had no part in the regression."""
     return np.asarray(features.transform(Z) @ coefficients[:-1] + coefficients[-1])
 
 
 def group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> Ints | None:
-    """Find k groups of rows by k-means, fewer where rows are equal; None if rows are fewer."""
+    """Labels (n,) by k-means, of fewer groups where rows are equal; None if k exceeds the rows."""
     if k > len(Z):
         return None
     with mute_third_party():  # there may be fewer distinct rows than groups
@@ -371,7 +372,7 @@ def group_by_means(Z: Floats, k: int, seed: int, n_init: int | None = None) -> I
 
 
 def vote_on_groups(groupings: Sequence[Ints], k: int, seed: int) -> Ints:
-    """Find k groups of rows that several groupings put together: k-means of memberships."""
+    """Labels (n,) of k groups that agree most with several groupings: k-means of memberships."""
     members = [np.eye(int(labels.max()) + 1)[labels] for labels in groupings]
     found = group_by_means(np.column_stack(members), k, seed, _N_INIT_OF_VOTE)
     return groupings[0] if found is None else found
@@ -381,25 +382,25 @@ class PlainRows(TransformerMixin, BaseEstimator):
     """Metric without pairs: rows with columns divided by their spreads where units differ."""
 
     def fit(self, X: Any, y: Any = None) -> PlainRows:
-        """Find the spreads of columns."""
+        """Find the spreads of columns, and the encoding of words."""
         self.table_ = TableEncoder().fit(X) if find_word_columns(X) else None
         rows = self._numbers(X, reset=True)
         self.column_scale_, _ = choose_scales(rows, None)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Divide columns."""
+        """Rows as numbers, columns divided."""
         return divide_columns(self._numbers(X, reset=False), self.column_scale_)
 
     def _numbers(self, X: Any, *, reset: bool) -> Any:
-        """Rows as numbers, checked."""
+        """Encode and check rows."""
         if self.table_ is not None:
             X = self.table_.transform(X)
         return validation.validate_rows(self, X, reset=reset, accept_sparse="csr")
 
 
 def fit_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> Any:
-    """Learn the metric from what is known; one that is frozen is taken as it is."""
+    """Learn the metric from labels and pairs; a frozen one is taken as it is."""
     if isinstance(metric, FrozenEstimator):
         return metric.estimator
     if y is None and not pairs:
@@ -412,7 +413,11 @@ def fit_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> A
 
 
 def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
-    """Learn the metric from these pairs alone; as it is, where it is frozen or they are too few."""
+    """Learn the metric anew from fewer pairs, to hold out the others.
+
+    The fitted metric itself where it is frozen, or these pairs are too few. ``given`` is the user's
+    parameter.
+    """
     if isinstance(given, FrozenEstimator):
         return metric
     try:
@@ -425,14 +430,14 @@ def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
 
 
 def embed_rows(metric: Any, X: Any, seed: int) -> Floats:
-    """Map rows by the metric, as an array."""
+    """Map rows by the metric to a dense array (n, q)."""
     return np.asarray(
         project_if_wide(metric.transform(X), np.random.RandomState(seed)), dtype=np.float64
     )
 
 
 def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
-    """Estimate the share of all pairs of rows that are the same, by distances of random pairs."""
+    """Share of all pairs of rows that are the same, estimated from distances of random pairs."""
     if not hasattr(metric, "threshold_") or len(Z) < 2:
         return 0.5
     links = draw_links(len(Z), np.random.RandomState(seed), _N_PAIRS)
@@ -440,7 +445,7 @@ def estimate_share_of_same(metric: Any, Z: Floats, seed: int) -> float:
 
 
 def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
-    """Split groups until there are ``least``, if blocks allow: rows that fit worst go first."""
+    """Labels (n,) after blocks that fit worst have left their groups, until there are ``least``."""
     last = scores.shape[1] - 1  # groups that were opened for pairs have no scores of their own
     own = scores[np.arange(len(labels)), np.minimum(labels, last)]
     fit = np.bincount(blocks.of, own) / np.bincount(blocks.of)
@@ -459,7 +464,7 @@ def split_groups(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> In
 
 @dataclass(frozen=True)
 class GroupingRules:
-    """Families, the cost of breaking a pair (None: never), and least and most number of groups."""
+    """Families to try, the cost of breaking a pair (None: never), and bounds of group numbers."""
 
     families: Sequence[str]
     strength: float | None = None
@@ -468,7 +473,7 @@ class GroupingRules:
 
 
 class Partitions:
-    """Partitions of rows that keep pairs, by any family and into any number of groups."""
+    """Groupings of rows that keep pairs, by any family and with any number of groups."""
 
     def __init__(self, Z: Floats, pairs: Pairs, wanted: GroupingRules, seed: int) -> None:
         with np.errstate(invalid="ignore"):  # shares of no variance, where all rows are equal
@@ -487,30 +492,31 @@ class Partitions:
 
     @cached_property
     def tree(self) -> Tree:
-        """Tree of average linkage, with pairs kept."""
+        """Tree of average linkage that keeps the pairs."""
         return grow_tree(self.Z, self.blocks)
 
     def find(self, family: str, k: int) -> Ints | None:
-        """Find about k groups by a family, or None; the same again if asked again."""
+        """Labels (n,) of about k groups by "k-means" or "linkage", or None; computed only once."""
         if (family, k) not in self._found:
             start = FAMILIES[family](self, k)
             self._found[family, k] = None if start is None else self.repair(start, k)
         return self._found[family, k]
 
     def get(self, family: str, k: int) -> Ints:
-        """Get groups that were found before."""
+        """Labels (n,) that :meth:`find` has found before."""
         found = self._found[family, k]
         assert found is not None
         return found
 
     def group_as_one(self) -> Ints:
-        """Put all rows in one group, or in as many as pairs need."""
+        """Labels (n,) of one group, or of as many as pairs need."""
         return self.repair(np.zeros(len(self.Z), dtype=np.int64), 1)
 
     def repair(self, start: Ints, k: int, turns: int = _TURNS) -> Ints:
-        """Change groups until they keep the pairs, k of them if pairs do not need more.
+        """Labels (n,) after rows were moved to keep the pairs, of k groups if pairs need no more.
 
-        Rows go where they fit best by the groups of others, those in pairs counting most.
+        In up to ``turns`` turns, rows go to the group where the regression scores them highest;
+        rows in pairs count most.
         """
         labels, penalty = self._join_smallest(start), None
         for turn in range(turns if len(self.pairs) else 0):
@@ -530,9 +536,9 @@ class Partitions:
         return number_by_appearance(labels)
 
     def _join_smallest(self, labels: Ints) -> Ints:
-        """Leave no more groups than there may be: rows of the smallest join the nearest mean.
+        """Labels (n,) of no more groups than allowed: the smallest are added to the nearest.
 
-        Linkage may end with more, where cannot-links allow no further joins.
+        Linkage may end with more groups, where cannot-links allow no further joins.
         """
         sizes = np.bincount(labels)
         if self.wanted.most is None or len(sizes) <= self.wanted.most:
@@ -543,7 +549,7 @@ class Partitions:
         return number_by_appearance(np.where(np.isin(labels, largest), labels, joined))
 
     def _keep_pairs(self, costs: Floats, most_groups: int) -> Ints:
-        """Assign rows to groups of least cost that keep pairs, hard or soft."""
+        """Labels (n,) of least cost that keep pairs, hard or soft."""
         if self.wanted.strength is not None:
             return assign_softly(costs, self.pairs, self.wanted.strength)
         if self.blocks.apart.nnz <= _FEW_APART and most_groups > self._too_few:

@@ -930,13 +930,13 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         for name in VERDICTS:
             self.__dict__.pop(name, None)
         self.learned_from_ = evidence.counts(count_rows(X))
-        drawable, own = access.drawable(X), getattr(self, "random_state", None)
+        takeable_rows, own = access.takeable_rows(X), getattr(self, "random_state", None)
         few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
         if few and not isinstance(own, np.random.RandomState):
             state = rng.get_state(legacy=False)
-            self._late_verdicts = LateVerdicts(X.copy(), drawable, evidence, state, embedded)
+            self._late_verdicts = LateVerdicts(X.copy(), takeable_rows, evidence, state, embedded)
             return
-        examples = draw_examples(drawable, evidence, rng)
+        examples = draw_examples(takeable_rows, evidence, rng)
         self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
 
     def _get_verdict(self, name: str) -> float | None:

@@ -67,7 +67,7 @@ class Taught:
 
     n_rows: int
     # How many rows X has, or the numbers of those that can be drawn.
-    drawable: int | RowNumbers
+    takeable_rows: int | RowNumbers
     space: Any
     # What else does not depend on pairs, such as sums over labelled rows.
     prepared: Any
@@ -137,7 +137,7 @@ def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomSt
     prepared = learner._prepare_space(space, evidence, X, rng)
     return Taught(
         n_rows=X.shape[0],
-        drawable=access.drawable(X),
+        takeable_rows=access.takeable_rows(X),
         space=space,
         prepared=prepared,
         evidence=evidence,
@@ -173,7 +173,7 @@ def learn_in_space(
     taught = replace(taught, image=learned.image)
     attributes = {**learned.attributes, "learned_from_": evidence.counts(taught.n_rows)}
     if judges:
-        examples = draw_examples(taught.drawable, evidence, rng)
+        examples = draw_examples(taught.takeable_rows, evidence, rng)
         rows, image = examples.rows, learned.image
         if evidence.has_labels:
             embedded = access.fill_by_blocks(

@@ -51,19 +51,17 @@ from nearkin.spaces.graph import (
     Weight,
     average_equal_rows,
     ball_graph,
+    diffusion,
+    isomap_coordinates,
+    lle_coordinates,
     neighbor_graph,
+    smoothest_functions,
 )
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmarks import KernelLandmarks, choose_landmarks
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
-from nearkin.spaces.spectral import (
-    diffusion,
-    isomap_coordinates,
-    lle_coordinates,
-    smoothest_functions,
-)
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 # Rows whose kernel matrix the learned width is judged by, at most, where none are asked for: it

@@ -274,7 +274,7 @@ def _draw_bounds(
     space: LinearSpace, X: Any, prior: Floats, rng: np.random.RandomState
 ) -> tuple[float, float]:
     """Estimate bounds on distances of must-links and of cannot-links from random pairs of rows."""
-    numbers = access.drawable_numbers(X)
+    numbers = access.takeable_numbers(X)
     ends = numbers[draw_random_pairs(len(numbers), rng)]
     rows, positions = np.unique(ends, return_inverse=True)
     F = to_host_float64(space.coordinates(access.take(X, rows)))

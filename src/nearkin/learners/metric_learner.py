@@ -126,10 +126,10 @@ def take_host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> 
 
 def _drawn(X: Any, evidence: Evidence, rng: np.random.RandomState) -> NDArray[np.int64]:
     """Numbers of the rows to take, increasing."""
-    can_be_taken = access.drawable(X)
+    can_be_taken = access.takeable_rows(X)
     n = can_be_taken if isinstance(can_be_taken, int) else len(can_be_taken)
     if n <= SAMPLE_ROWS:
-        return access.drawable_numbers(X).astype(np.int64)
+        return access.takeable_numbers(X).astype(np.int64)
     kept = evidence.pairs.points
     if evidence.classes is not None:
         labelled = np.flatnonzero(evidence.classes >= 0)

@@ -44,7 +44,7 @@ MIDDLE_ROWS = 101
 
 
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X by their numbers, in that order, where X is."""
+    """Rows of X by their numbers, in that order; they stay where X is."""
     if is_remote(X):
         return X.take(rows)
     if is_foreign(X):
@@ -58,38 +58,42 @@ def take(X: Any, rows: NDArray[np.integer]) -> Any:
 
 
 def take_to_host(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X, few enough for the host, as an array of NumPy, or sparse if X is."""
+    """Rows of X by their numbers, few enough for the host: a NumPy array, or sparse if X is."""
     return to_numpy(take(X, rows)) if is_foreign(X) else take(X, rows)
 
 
-def drawable(X: Any) -> int | NDArray[np.integer]:
-    """Number of rows of X, or the numbers of those that can be taken, if X could be read only once.
+def takeable_rows(X: Any) -> int | NDArray[np.integer]:
+    """What to draw rows of X from: their number, or row numbers if only some are available.
 
-    NumPy's ``choice`` takes either.
+    NumPy's ``choice`` takes either. Of rows that could be read only once, a sample is available.
     """
     if is_remote(X) and X.numbers is not None:
         return np.asarray(X.numbers)
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def drawable_numbers(X: Any) -> NDArray[np.integer]:
-    """Numbers of all rows that can be taken."""
-    found = drawable(X)
+def takeable_numbers(X: Any) -> NDArray[np.integer]:
+    """Row numbers of X that :func:`take` accepts."""
+    found = takeable_rows(X)
     return np.arange(found) if isinstance(found, int) else found
 
 
 def reduce_rows(
     X: Any, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
 ) -> Parts:
-    """``function`` of each block of rows of X, and of entries aligned with them, combined in order.
+    """Apply ``function`` to each block of rows of X, and combine the results in order.
 
-    ``function`` gives a tuple of arrays, and ``combine``, associative, makes one of two of these.
+    ``aligned`` are arrays with an entry for each row, of which the function gets those of its
+    block.
+
+    It gives a tuple of arrays; ``combine``, associative, makes one of two of these.
     """
     if is_remote(X):
         parts: Parts = X.reduced(function, *aligned, combine=combine)
         return parts
 
     def rows_of(part: slice) -> Any:
+        """Rows of a block."""
         return X[part, ...] if is_foreign(X) else X[part]  # the array standard names all axes
 
     found = (
@@ -100,12 +104,15 @@ def reduce_rows(
 
 
 def map_rows(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
-    """X after a function of blocks of rows: now if memory holds X, else as it is read."""
+    """Apply a function to blocks of rows of X: now if X is in memory, else when it is read.
+
+    ``names`` are those of the resulting columns.
+    """
     return X.mapped(function, names) if is_remote(X) else function(X)
 
 
 def fill_by_blocks(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
-    """Stack ``part(rows)`` of blocks of rows; memory for the result and one part."""
+    """Stack the results of ``part(rows)`` for blocks of ``size`` rows, one block at a time."""
     whole = part(slice(0, min(size, n_rows)))
     if n_rows <= size:
         return whole
@@ -163,7 +170,7 @@ def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iter
 
 
 def _device_memory(X: Array) -> int:
-    """Bytes of memory of X's device."""
+    """Bytes of memory of X's device; a guess where the library does not say."""
     if library(X) == "cupy":
         return int(X.device.mem_info[1])
     if library(X) == "torch" and X.device.type == "cuda":
@@ -174,7 +181,7 @@ def _device_memory(X: Array) -> int:
 
 
 def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (d) and covariance (d, d) of the rows, divided by n, in float64.
+    """Mean (d,) and covariance (d, d) of the rows, in float64; the latter is divided by n.
 
     O(n d²) time, and memory for a block of rows.
     """
@@ -196,6 +203,6 @@ def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def column_medians(X: Array) -> Array:
-    """Median of each column over some evenly spaced rows."""
+    """Median (d,) of each column over 101 evenly spaced rows, where X is."""
     some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
     return namespace(X).sort(some, axis=0)[some.shape[0] // 2, :]

@@ -43,29 +43,32 @@ class Block:
 
 
 def add_parts(a: Parts, b: Parts) -> Parts:
-    """Sums of two results, part by part."""
+    """Add two tuples of arrays, entry by entry."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def block_moments(block: Floats) -> Parts:
-    """Number, mean (d) and scatter (d, d) of some rows, in float64 on the host."""
+    """Number, mean (d,) and scatter matrix (d, d) of a block of rows, in float64 on the host."""
     return _moments(block, lambda centered: centered.T @ centered)
 
 
 def column_moments(block: Floats) -> Parts:
-    """Number, mean (d) and sum of squared deviations (d) of some rows, in float64 on the host."""
-    return _moments(block, _squares)
+    """Number, mean (d,) and sums of squared deviations (d,) of a block, in float64 on the host."""
+    return _moments(block, _sum_squares)
 
 
-def _squares(centered: Any) -> Any:
-    """Sums of squares of columns."""
+def _sum_squares(centered: Any) -> Any:
+    """Sum of squares (d,) of each column."""
     if isinstance(centered, np.ndarray):
         return np.einsum("ij,ij->j", centered, centered)
     return (centered * centered).sum(0)  # on a device
 
 
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
-    """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
+    """Number, mean and scatter of a block of rows, piece by piece so that they stay in cache.
+
+    ``scatter`` is a function of the centred rows.
+    """
     if not isinstance(block, np.ndarray):  # on a device, with memory for thrice its rows
         origin = widen(block[:1, :])
         shifted = widen(block) - origin
@@ -75,6 +78,7 @@ def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
     def of_piece(start: int) -> Parts:
+        """Moments of one piece."""
         rows = block[start : start + size]
         # From the first row: equal rows differ by exactly zero.
         origin = rows[0].astype(np.float64)
@@ -87,7 +91,7 @@ def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
 
 
 def merge_moments(a: Parts, b: Parts) -> Parts:
-    """Moments of two sets of rows together, without cancellation."""
+    """Number, mean and scatter of two sets of rows together, without cancellation."""
     (n_a, mean_a, scatter_a), (n_b, mean_b, scatter_b) = a, b
     n, apart = n_a + n_b, mean_b - mean_a
     square = np.multiply.outer(apart, apart) if scatter_a.ndim == 2 else apart**2
@@ -96,12 +100,12 @@ def merge_moments(a: Parts, b: Parts) -> Parts:
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
-    """At most so many of the numbers from 0 to n - 1, first and last included, evenly spaced."""
+    """Evenly spaced numbers from 0 to n − 1, both included; at most ``most`` of them."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
 class RemoteRows(ABC):
-    """Rows in files larger than memory, or on other machines.
+    """Protocol of rows in files larger than memory, or on other machines.
 
     ``numbers`` are those of the rows that can be taken, None for all. ``device`` is where functions
     of blocks find them, None for NumPy arrays on the host.
@@ -116,23 +120,26 @@ class RemoteRows(ABC):
 
     @abstractmethod
     def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Some rows by their numbers, in that order."""
+        """Rows (k, d) by their numbers, in that order."""
 
     @abstractmethod
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """``function`` of each block of rows and aligned entries, combined in their order.
+        """Apply ``function`` to each block of rows and aligned entries; combine results in order.
 
         ``function`` gives a tuple of arrays; ``combine``, associative, makes one of two of these.
         """
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """The same rows after a function of blocks of them, which is called when they are read."""
+        """The rows after a function of blocks, which is called when they are read.
+
+        ``names`` are those of the resulting columns.
+        """
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d) and covariance (d, d), divided by the number of rows."""
+        """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""
         n, mean, scatter = self.reduced(block_moments, combine=merge_moments)
         return mean, scatter / n
 
@@ -162,17 +169,17 @@ class RemoteRows(ABC):
 
 
 class RememberingRows(RemoteRows):
-    """Rows that remember those that were taken, up to 64 MB; :meth:`_read_rows` gets the others."""
+    """Rows that cache those taken by number, up to 64 MB; :meth:`_read_rows` gets the others."""
 
     _source: str
     _remembered: tuple[NDArray[np.int64], Floats] | None = None
 
     @abstractmethod
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
-        """Rows by their numbers, which increase and exist."""
+        """Rows (k, d) by their numbers, which are sorted, distinct and exist."""
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Some rows by their numbers, in that order."""
+        """Rows (k, d) by their numbers, in that order."""
         rows = np.asarray(rows)
         if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
             raise InputTypeError(
@@ -214,7 +221,7 @@ _dispatch_forced: ContextVar[bool] = ContextVar("dispatch_forced", default=False
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is an array of torch or CuPy, and scikit-learn's dispatch (or ours) is on."""
+    """Whether X is a torch or CuPy array that its own library works on (array API dispatch)."""
     if isinstance(X, np.ndarray) or library(X) is None:
         return False
     return _dispatch_forced.get() or bool(get_config()["array_api_dispatch"])
@@ -235,12 +242,12 @@ def force_dispatch() -> Iterator[None]:
 
 
 def is_remote(X: Any) -> bool:
-    """Whether X is in a file or on other machines."""
+    """Whether the rows X are in files or on other machines."""
     return isinstance(X, RemoteRows)
 
 
 def library(X: Any) -> str | None:
-    """``"torch"``, ``"cupy"``, or None for everything else."""
+    """Library of a device array, ``"torch"`` or ``"cupy"``; None for everything else."""
     if not (hasattr(X, "dtype") and hasattr(X, "device")):
         return None
     names = [base.__module__.partition(".")[0] for base in type(X).__mro__]  # of subclasses too
@@ -248,7 +255,7 @@ def library(X: Any) -> str | None:
 
 
 def namespace(X: Any) -> Any:
-    """Functions of the array standard for X: NumPy's, unless X is an array of torch or CuPy."""
+    """Array API namespace of X: NumPy, unless X is an array of torch or CuPy."""
     if isinstance(X, np.ndarray) or library(X) is None:
         return np
     if array_api_compat is None:
@@ -280,7 +287,7 @@ def refuse_stranded(X: Any, name: str = "X") -> None:
 
 
 def float_dtypes(X: Any) -> list[Any]:
-    """Types of floating-point numbers that are kept, in X's own words; the first is the default."""
+    """Float types that X may keep, of its own library; the first is the one other types become."""
     if not is_foreign(X):
         return [np.float64, np.float32]
     xp = namespace(X)
@@ -288,12 +295,12 @@ def float_dtypes(X: Any) -> list[Any]:
 
 
 def dtype_name(X: Array) -> str:
-    """``"float32"``, whatever the library calls it."""
+    """Name of an array's type, such as ``"float32"``, whatever the library."""
     return str(X.dtype).rpartition(".")[2]
 
 
 def to_numpy(X: Any) -> NDArray[Any]:
-    """A small array on the host; arrays of NumPy, and what it can read, as they are."""
+    """Copy a small device array to the host; arrays that NumPy can read stay as they are."""
     refuse_stranded(X, "the array")
     return _copy_to_host(X)
 
@@ -306,9 +313,9 @@ def _copy_to_host(X: Any) -> NDArray[Any]:
 
 
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
-    """Copy a small array of the host to where ``like`` is.
+    """Copy a small NumPy array to the library and device of ``like``.
 
-    By default floating-point numbers get the type of ``like``, and whole ones int64.
+    By default floats get the type of ``like``, and integers int64.
     """
     xp = namespace(like)
     values = np.asarray(values)
@@ -322,16 +329,13 @@ def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
 
 
 def to_host(X: Any) -> NDArray[Any]:
-    """Copy an array that a fitted learner keeps to the host, whether dispatch is on or not."""
+    """Copy a fitted array to the host, whether dispatch is on or not."""
     found: NDArray[Any] = X if library(X) is None else _copy_to_host(X)
     return found
 
 
 def move_kept(kept: Any, X: Any) -> Array:
-    """Copy an array that a fitted learner keeps to where the rows X are, in its own type.
-
-    Whether dispatch is on or not.
-    """
+    """Copy a fitted array to the device of the rows X, in its own type, also without dispatch."""
     if library(kept) == library(X) and (library(X) is None or kept.device == X.device):
         return kept
     kept = to_host(kept)
@@ -339,7 +343,7 @@ def move_kept(kept: Any, X: Any) -> Array:
 
 
 def widen(X: Any) -> Array:
-    """X in float64, if its device knows that; X itself if it is that already."""
+    """X in float64, or X itself where its device does not know that type."""
     xp = namespace(X)
     if xp is np:  # sparse too
         return X.astype(np.float64, copy=False)
@@ -347,14 +351,14 @@ def widen(X: Any) -> Array:
 
 
 def as_type(X: Any, dtype: Any) -> Array:
-    """X in another type, X itself if it is that already."""
+    """X converted to another type; X itself if it has that already."""
     if hasattr(X, "astype"):
         return X.astype(dtype, copy=False)
     return namespace(X).astype(X, dtype, copy=False)
 
 
 def empty(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Array:
-    """An array to be filled, where ``like`` is and by default of its type."""
+    """An uninitialised array on the device of ``like``, by default of its type."""
     xp, dtype = namespace(like), like.dtype if dtype is None else dtype
     if xp is np:  # like may be sparse
         return np.empty(shape, dtype=dtype)
@@ -362,12 +366,12 @@ def empty(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Array:
 
 
 def on_host(X: Any) -> bool:
-    """Whether X is in the host's memory, of whatever library."""
+    """Whether X is in the host's memory, whatever its library."""
     return library(X) is None or (library(X) == "torch" and X.device.type == "cpu")
 
 
 def has_float64(X: Array) -> bool:
-    """Whether X's device knows double precision."""
+    """Whether X's device has double precision."""
     return not (library(X) == "torch" and X.device.type == "mps")
 
 

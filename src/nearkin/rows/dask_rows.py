@@ -26,7 +26,7 @@ from nearkin.rows.validation import check_dtype, require_finite_block
 
 
 def find_client(client: Any = None) -> Any:
-    """The client that is given, or the one that dask would use; None for its local schedulers."""
+    """Client of dask to use: the given one, or dask's default; None for local schedulers."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, "dask.distributed", "distributed"):
             return None
@@ -100,10 +100,10 @@ _SOURCE = "X"
 
 @dataclass(frozen=True)
 class _Work:
-    """Everything that the tasks of one pass share, sent once rather than with every task.
+    """What all tasks of one pass share: sent once rather than with every task.
 
-    ``starts`` are numbers of the first rows of all chunks, and of all rows, None if not known;
-    ``function`` is of a block of rows and what is aligned with it.
+    ``starts`` are the numbers of each chunk's first row, and at the end that of all rows; None if
+    not known. ``function`` is called with a block of rows and aligned entries.
     """
 
     dtype: np.dtype[Any]
@@ -113,7 +113,7 @@ class _Work:
     function: Callable[..., Any] | None = None
 
     def check_chunk(self, chunk: Any, number: int) -> Floats:
-        """Rows of a chunk as learners take them, or an error that says what is wrong where."""
+        """Rows (k, d) of a chunk, checked, in float32 or float64."""
         where = f"chunk {number} of {_SOURCE}"
         rows = np.asarray(chunk)
         found = check_dtype(rows.dtype, where)
@@ -140,7 +140,7 @@ class _Work:
 def _reduce_chunk(
     work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]
 ) -> Parts:
-    """Apply the function to a chunk and to entries aligned with its rows."""
+    """Task: apply the function to a chunk and to entries aligned with its rows."""
     assert work.function is not None
     with one_core():
         rows = work.check_chunk(chunk, number)
@@ -149,18 +149,18 @@ def _reduce_chunk(
 
 
 def _combine_parts(combine: Combine, *parts: Parts) -> Parts:
-    """Combine some results in their order."""
+    """Task: combine some results in their order."""
     with one_core():
         return functools.reduce(combine, parts)
 
 
 def _take_of_chunk(work: _Work, chunk: Any, number: int, positions: NDArray[np.int64]) -> Floats:
-    """Take rows of a chunk by their positions in it."""
+    """Task: take rows of a chunk by their positions in it."""
     return work.check_chunk(chunk, number)[positions]
 
 
 def _map_chunk(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]) -> Floats:
-    """Apply the function to the rows of a chunk."""
+    """Task: apply the function to the rows of a chunk."""
     assert work.function is not None
     rows = work.check_chunk(chunk, block_id[0])
     if len(rows) == 0:
@@ -169,8 +169,8 @@ def _map_chunk(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]
         return np.asarray(work.function(rows), dtype=work.dtype)
 
 
-def _partition_rows(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A partition of a data frame as an array, gaps as NaN."""
+def _convert_partition(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Task: a partition of a data frame as an array, missing cells as NaN."""
     return np.asarray(part.to_numpy(dtype=dtype, na_value=np.nan))
 
 
@@ -243,7 +243,10 @@ class DaskRows(RememberingRows):
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """Numbers of the first rows of all chunks, and of all rows."""
+        """Numbers of each chunk's first row, and at the end the number of all rows.
+
+        Computed once.
+        """
         if self._work.starts is None and not isinstance(self._given, da.Array):
             lengths = self._compute(self._given.map_partitions(len, enforce_metadata=False))[0]
             self._array, self._work = _open_collection(self._given, lengths)
@@ -258,7 +261,7 @@ class DaskRows(RememberingRows):
 
     @cached_property
     def _chunks(self) -> list[Any]:
-        """The chunks, as tasks of their own."""
+        """The chunks, one delayed object for each."""
         return list(self._array.to_delayed().ravel())
 
     def __repr__(self) -> str:
@@ -266,7 +269,10 @@ class DaskRows(RememberingRows):
         return f"<DaskRows of {n} × {self.n_columns} {self.dtype} in {len(self._chunks)} chunks>"
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
-        """Rows by their numbers, which increase, in as many graphs as their numbers need."""
+        """Rows (k, d) by their numbers, which increase.
+
+        Tasks are sent in graphs of limited size.
+        """
         ends = np.searchsorted(wanted, self._starts)
         work = _share_work(self._work, self._client)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
@@ -284,7 +290,7 @@ class DaskRows(RememberingRows):
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """``function`` of each chunk on the workers, all results combined there in their order."""
+        """Apply ``function`` to each chunk on the workers, and combine results there in order."""
         starts = self._starts
         work = _share_work(replace(self._work, function=function), self._client)
         narrow = [(_narrow_integers(array), array.dtype) for array in aligned]
@@ -302,7 +308,7 @@ class DaskRows(RememberingRows):
         return found
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """A lazy dask array of the rows after a function of blocks of them."""
+        """Lazy dask array of the rows after a function of blocks."""
         work = replace(self._work, function=function)
         # In the graph if it fits, so that the result needs nothing but itself.
         client = self._client if _pickled_bytes(work) > _GRAPH_BYTES else None
@@ -317,7 +323,7 @@ class DaskRows(RememberingRows):
         )
 
     def _group_chunks(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:
-        """Group chunks with rows so that the entries aligned with a group fit into one graph."""
+        """Numbers of chunks, in groups whose aligned entries fit into one graph."""
         group: list[int] = []
         size = 0
         per_row = sum(array[:1].nbytes for array in aligned)
@@ -332,7 +338,7 @@ class DaskRows(RememberingRows):
             yield group
 
     def _compute(self, *tasks: Any) -> tuple[Any, ...]:
-        """Compute tasks, and bring their results to this process."""
+        """Compute tasks on the workers; returns their results."""
         with explain_failures(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
@@ -365,13 +371,16 @@ def check_frame(X: Any) -> None:
 
 
 def _number_type(dtype: Any) -> np.dtype[Any] | None:
-    """NumPy's type of a column, None if it has no numbers."""
+    """NumPy's type of a numeric column, None for others."""
     found = getattr(dtype, "numpy_dtype", dtype)  # of columns that can have missing entries
     return found if isinstance(found, np.dtype) and found.kind in "biuf" else None
 
 
 def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
-    """An array in chunks of rows, and how they are read; the lengths are those of partitions."""
+    """The collection as a dask array in chunks of rows, and the work shared by its tasks.
+
+    ``lengths`` are those of a data frame's partitions, None if not known.
+    """
     names = None
     if isinstance(X, da.Array):
         if X.ndim != 2 or X.shape[1] == 0:
@@ -394,7 +403,7 @@ def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]
         if isinstance(X.columns[0], str):
             names = list(X.columns)
         meta = np.empty((0, len(types)), dtype=dtype)
-        X = X.map_partitions(_partition_rows, dtype, meta=meta)
+        X = X.map_partitions(_convert_partition, dtype, meta=meta)
         n_rows = (np.nan,) * X.npartitions if lengths is None else tuple(map(int, lengths))
         X._chunks = (n_rows, (len(types),))
     starts = None
@@ -404,7 +413,7 @@ def _open_collection(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]
 
 
 def _share_work(work: _Work, client: Any) -> Any:
-    """Make the one task that hands the work to all others.
+    """One delayed task that hands the work to all others.
 
     With a client it is sent to the scheduler now, which keeps it: data scattered to workers would
     be gone with a worker that is lost.
@@ -417,12 +426,12 @@ def _share_work(work: _Work, client: Any) -> Any:
 
 
 def _make_task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Make a task that calls a function."""
+    """Delayed call of a function."""
     return dask.delayed(function, pure=False)(*arguments)
 
 
 def _combine_all(combine: Combine, parts: list[Any]) -> Any:
-    """Combine results in their order, a few in each task."""
+    """Tree of delayed tasks that combine results in order, a few in each."""
     while len(parts) > 1:
         parts = [
             _make_task(_combine_parts, combine, *parts[i : i + _FAN_IN])
@@ -432,7 +441,7 @@ def _combine_all(combine: Combine, parts: list[Any]) -> Any:
 
 
 def _narrow_integers(array: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in as few bytes as they need; other arrays as they are."""
+    """An integer array in the smallest type that holds it; other arrays as they are."""
     if array.dtype.kind != "i" or array.size == 0:
         return array
     for dtype in (np.int8, np.int16, np.int32):
@@ -443,7 +452,7 @@ def _narrow_integers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _pickled_bytes(what: Any) -> int:
-    """Bytes of something once it is pickled, as it is for workers."""
+    """Size in bytes of an object once pickled for workers."""
     buffers: list[Any] = []
     head = cloudpickle.dumps(what, protocol=5, buffer_callback=buffers.append)
     return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)

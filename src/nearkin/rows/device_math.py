@@ -41,27 +41,27 @@ _state = SimpleNamespace(broken=False)
 
 
 def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
-    """Whether kernels can be tried on an array: foreign, of that type, on a CUDA device."""
+    """Whether to try Triton kernels on X: a foreign array of that type on a CUDA device."""
     if not backends.is_foreign(X) or backends.dtype_name(X) != dtype or _state.broken:
         return False
-    if backends.library(X) not in ("torch", "cupy") or not _is_there():
+    if backends.library(X) not in ("torch", "cupy") or not _has_triton():
         return False
     return is_interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
 
 def is_interpreted() -> bool:
-    """Whether Triton runs kernels as Python on the host, as tests do without a device."""
+    """Whether Triton interprets kernels on the host, as tests do without a device."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 @cache
-def _is_there() -> bool:
+def _has_triton() -> bool:
     """Whether torch and Triton are installed."""
     return find_spec("torch") is not None and find_spec("triton") is not None
 
 
 def to_tensor(X: Any) -> Any:
-    """The array as a tensor of torch, in the same memory."""
+    """A device array as a tensor of torch that shares its memory."""
     if backends.library(X) == "torch":
         return X
     import torch
@@ -70,7 +70,7 @@ def to_tensor(X: Any) -> Any:
 
 
 def from_tensor(found: Any, like: Any) -> Any:
-    """A tensor as an array of ``like``'s library, in the same memory."""
+    """A tensor as an array of the library of ``like`` that shares its memory."""
     if backends.library(like) == "torch":
         return found
     import cupy
@@ -79,27 +79,27 @@ def from_tensor(found: Any, like: Any) -> Any:
 
 
 def make_marks(like: Any) -> Any:
-    """A tensor for a mark of each row, to be filled."""
+    """An uninitialised int8 tensor (n,) on the device of ``like``, for a mark of each row."""
     import torch
 
     return torch.empty(like.shape[0], dtype=torch.int8, device=to_tensor(like[:0, :]).device)
 
 
 def find_marked(marks: Any, like: Any) -> Any:
-    """Numbers of the rows that have a mark, as an array of ``like``'s library."""
+    """Numbers of the rows whose mark is not 0, as an array of ``like``'s library."""
     return from_tensor(marks.nonzero().ravel(), like)
 
 
 def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
-    """Run Triton kernels on X's device and stream; None if one cannot be compiled there.
+    """Call ``work``, which runs Triton kernels on X's device; None if they do not compile.
 
-    That is said once, and not tried again in this process.
+    Failure is noted once, and kernels are not tried again in this process.
     """
     from triton.compiler.errors import CompilationError
     from triton.runtime.errors import OutOfResources, PTXASError
 
     try:
-        with _on_its_stream(X):
+        with _use_stream_of(X):
             return work()
     except (CompilationError, OutOfResources, PTXASError, ImportError) as error:
         _state.broken = True
@@ -111,8 +111,8 @@ def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
 
 
 @contextmanager
-def _on_its_stream(X: Any) -> Iterator[None]:
-    """Launch on the device and stream that X's library works on."""
+def _use_stream_of(X: Any) -> Iterator[None]:
+    """Make torch launch on the device and stream of X."""
     if backends.on_host(X):
         yield
         return
@@ -145,7 +145,7 @@ _ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
 
 def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
-    """Labels of class numbers, on the device of ``like`` if they are numbers."""
+    """Class labels of class numbers; on the device of ``like`` if labels are numbers."""
     if not is_foreign(like) or classes.dtype.kind not in "biuf":
         return classes[to_numpy(numbers)]
     numbers = move_to(numbers, like) if isinstance(numbers, np.ndarray) else numbers
@@ -153,9 +153,9 @@ def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
 
 
 def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
-    """Squared Euclidean distances through a product, in float64 around an origin near B.
+    """Squared distances (n_A, n_B) by products around ``origin``, and their rounding (n_A,).
 
-    With them, for each row of A, the size below which they are rounding.
+    Distances of a row of A that are no larger than its rounding error may be 0.
     """
     xp = namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
@@ -168,7 +168,7 @@ def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, 
 
 
 def products(A: Any, B: Any) -> Array:
-    """Inner products of all rows of A and all rows of B, dense also if these are sparse."""
+    """Inner products (n_A, n_B) of the rows of A and B, dense also if these are sparse."""
     found = A @ B.T
     return found.toarray() if is_sparse(found) else found
 
@@ -181,7 +181,7 @@ def rowwise_products(A: Array, B: Array) -> Array:
 
 
 def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
-    """Distances from differences, without cancellation: O(n_A n_B) memory beside a block.
+    """Distances (n_A, n_B) from differences, without cancellation, Euclidean or city block.
 
     In float64 on the host, where rows may be sparse.
     """
@@ -206,15 +206,16 @@ def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
 
 
 def clip(X: Array, least: float, most: float | None = None) -> Array:
-    """X with entries raised to ``least`` and lowered to ``most``, in the library's own words.
+    """X clipped to ``least`` and ``most``.
 
-    The clip of array_api_compat goes by masks, for each of which an accelerator waits.
+    By the library's own method where it has one: that of array_api_compat goes by masks, for each
+    of which an accelerator waits.
     """
     return X.clip(least, most) if hasattr(X, "clip") else namespace(X).clip(X, least, most)
 
 
 def product_plus(A: Array, B: Array, row: Array) -> Array:
-    """``A @ B + row``, in one pass over the result where the library has that."""
+    """``A @ B + row``, in one pass where the library has that."""
     if library(A) == "torch":
         import torch
 
@@ -223,7 +224,7 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
 
 
 def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest of each row (n, k) and their positions, in increasing order.
+    """The k smallest values of each row in increasing order, and their positions, (n, k) each.
 
     ``values`` (n, m) may be overwritten.
     """
@@ -247,7 +248,7 @@ def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
 
 
 def leave_out(values: Array, positions: Array) -> Array:
-    """``values`` (n, m) with ∞ at one position of each row; it may be overwritten."""
+    """``values`` (n, m) with ∞ at one position of each row; may be overwritten."""
     xp = namespace(values)
     if library(values) in _ASSIGN_BY_NUMBERS:
         values[xp.arange(values.shape[0], device=values.device), positions] = xp.inf
@@ -256,13 +257,13 @@ def leave_out(values: Array, positions: Array) -> Array:
     return xp.where(each[None, :] == positions[:, None], xp.inf, values)
 
 
-def replace_rows(X: Array, places: Array, values: Array) -> Array:
-    """``X`` (n, ...) with other values at some places of its first axis; it may be overwritten."""
+def replace_rows(X: Array, numbers: Array, values: Array) -> Array:
+    """``X`` (n, ...) with other values for the rows of these numbers; may be overwritten."""
     if library(X) in _ASSIGN_BY_NUMBERS:
-        X[places] = values
+        X[numbers] = values
         return X
     number = np.arange(X.shape[0])
-    number[to_numpy(places)] = X.shape[0] + np.arange(values.shape[0])
+    number[to_numpy(numbers)] = X.shape[0] + np.arange(values.shape[0])
     xp = namespace(X)
     return xp.take(xp.concat([X, values]), move_to(number, X), axis=0)
 
@@ -270,7 +271,7 @@ def replace_rows(X: Array, places: Array, values: Array) -> Array:
 def find_nearest_rows(
     A: Array, B: Array, k: int, *, skip_self: bool = False
 ) -> tuple[Array, Array]:
-    """Squared distances to, and numbers of, the k nearest rows of B for each row of A, both (n, k).
+    """Squared distances and numbers, (n, k) each, of the k nearest rows of B for each row of A.
 
     With ``skip_self``, A is B, and a row is not its own neighbour. Distances of the nearest are
     computed again from differences, in float64. O(n m q) time; memory for a block of distances.
@@ -285,6 +286,7 @@ def find_nearest_rows(
     origin = column_medians(B)
 
     def work(rows: slice) -> None:
+        """Write the nearest rows for a block of A."""
         found, _ = squared_distances_around(A[rows, :], B, origin)
         if skip_self:
             found = leave_out(found, xp.arange(rows.start, rows.stop, device=A.device))
@@ -297,7 +299,7 @@ def find_nearest_rows(
 
 
 def _find_nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
-    """As :func:`find_nearest_rows`, by Triton: one more where a row is its own neighbour."""
+    """As :func:`find_nearest_rows`, by Triton kernels."""
     from nearkin.rows.triton_search import PRECISIONS, Search
 
     xp, wanted = namespace(A), k + skip_self
@@ -309,6 +311,7 @@ def _find_nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tup
     places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
 
     def among(block: Array, part: Array, search: Search) -> tuple[Array, Array]:
+        """Squared distances and positions of a block's nearest points in one part of B."""
         least = min(wanted, len(search))
         found, is_open = search.nearest(to_tensor(block), least, PRECISIONS[-1])
         found, left = from_tensor(found, A), find_marked(is_open, A)
@@ -318,6 +321,7 @@ def _find_nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tup
         return _sort_by_distance(block, part, found)
 
     def work(rows: slice) -> None:
+        """Write the nearest rows for a block of A, over all parts of B."""
         block = A[rows, :]
         near, place = among(block, parts[0], searches[0])
         for start, part, search in zip(starts[1:], parts[1:], searches[1:], strict=True):
@@ -336,7 +340,7 @@ def _find_nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tup
 
 
 def _sort_by_distance(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
-    """Exact squared distances of proposed rows, the least first, and the rows."""
+    """Sort candidate rows of B (n, k) by exact distance: squared distances and row numbers."""
     xp = namespace(A)
     found = xp.sort(found, axis=1)  # of equals the first comes first
     difference = widen(A)[:, None, :] - widen(gather(B, found))
@@ -346,14 +350,14 @@ def _sort_by_distance(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
 
 
 def gather(B: Array, positions: Array) -> Array:
-    """``B[positions]`` for positions of any shape."""
+    """``B[positions]`` for an array of positions of any shape."""
     xp = namespace(B)
     flat = xp.take(B, xp.reshape(positions, (-1,)), axis=0)
     return xp.reshape(flat, (*positions.shape, *B.shape[1:]))
 
 
 def solve_small_systems(matrices: Array, right: Array, least_pivot: float) -> Array:
-    """Solutions (k, n) of n positive definite systems (k, k, n), by Cholesky's factorisation.
+    """Solve n positive definite systems (k, k, n) by Cholesky's factorisation; solutions (k, n).
 
     Only lower triangles are read. Pivots are raised to ``least_pivot``, against rounding.
     """

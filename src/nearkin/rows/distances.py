@@ -21,22 +21,22 @@ FAR = 1e15
 
 
 def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Euclidean distance between the two rows of Z that each link names."""
+    """Euclidean distance (n,) between the two rows of Z that each of n links (n, 2) names."""
     found: NDArray[np.float64] = rowwise_distances(Z, Z, links[:, 0], links[:, 1])
     return found
 
 
 def rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
-    """Euclidean distance (n,) between A and B row by row; see :func:`squared_rowwise_distances`."""
+    """Euclidean distance (n,) of A and B row by row; see :func:`squared_rowwise_distances`."""
     squared = squared_rowwise_distances(A, B, rows_A, rows_B)
     return backends.namespace(squared).sqrt(squared)
 
 
 def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
-    """Squared Euclidean distance (n,) between A and B row by row, from differences, by blocks.
+    """Squared Euclidean distance (n,) of A and B row by row, from differences, in blocks.
 
-    Arrays or sparse matrices of one kind, in one place; ``rows_A`` and ``rows_B`` number the rows,
-    all of them by default. In float64 where that is known.
+    Arrays or sparse matrices of one kind on one device; ``rows_A`` and ``rows_B`` select rows by
+    number, all by default. In float64 where the device has that.
     """
     if sparse_rows.is_sparse(A):
         rows_A = np.arange(A.shape[0]) if rows_A is None else rows_A
@@ -61,11 +61,12 @@ _FAR = 16.0
 
 
 def middle(X: Any, *, if_far: bool = False) -> Doubles:
-    """Median (d) of each column over 101 evenly spaced rows, to centre rows by.
+    """Median (d,) of each column over 101 evenly spaced rows, to centre rows by.
 
-    Entries of X, so that rows less it are exact where they are near; a few rows far out do not move
-    it, as they would move a mean. With ``if_far`` 0 for columns that are not far from it, beside
-    how wide they are, which spares a copy; sparse rows in any case, which moving fills up.
+    These are entries of X, so that differences to near rows are exact, and outliers do not move
+    them, as they would a mean. With ``if_far``, and for sparse rows always, 0 for columns whose
+    median is near 0 beside their width: there centring gains nothing, but would take a copy or fill
+    zeros.
     """
     n, d = X.shape
     if n == 0:
@@ -85,7 +86,7 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
 
 
 def _compute_medians(rows: Floats, if_far: bool) -> Doubles:
-    """Medians of the columns of a few rows."""
+    """Medians (d,) of columns of dense rows; with ``if_far``, 0 for those near 0."""
     ordered = np.sort(rows, axis=0).astype(np.float64)
     found = ordered[len(rows) // 2]
     if not if_far:
@@ -97,9 +98,9 @@ def _compute_medians(rows: Floats, if_far: bool) -> Doubles:
 
 
 def centre(X: Any, middle: Floats) -> Any:
-    """Rows less their middle, in their own type; sparse ones stay sparse.
+    """Subtract ``middle`` (d,) from rows, in their own type; sparse rows stay sparse.
 
-    A sparse matrix gets an entry in each row for the columns whose middle is not 0.
+    A sparse matrix gets an entry in each row for columns whose middle is not 0.
     """
     if not middle.any():
         return X
@@ -114,10 +115,11 @@ def centre(X: Any, middle: Floats) -> Any:
 
 
 def mean_row(X: Any) -> Doubles:
-    """Mean of the rows, dense or sparse, in float64; of equal rows, exactly that row."""
+    """Mean (d,) of the rows, dense or sparse, in float64; of equal rows, exactly that row."""
     origin = middle(X)
 
     def sums(rows: Any) -> tuple[Doubles]:
+        """Sum of a block of rows, less the origin."""
         moved = centre(rows, origin)
         return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
 
@@ -132,10 +134,10 @@ def squared_distances(A: Any, B: Any) -> Any:
 
 
 def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
-    """Squared distances, and for each row of A the size below which one is rounding.
+    """Squared distances (n_a, n_b), and the size (n_a,) below which they are rounding.
 
-    On the host distances that are rounding are 0 already, each by its own two rows: one row far
-    out does not hide the differences of others.
+    On the host distances that are rounding are 0 already, each by its own two rows: one row far out
+    does not hide the differences of others.
     """
     if backends.is_foreign(A):
         return device_math.squared_distances_around(A, B, access.column_medians(B))
@@ -146,7 +148,7 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
 
 
 def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Doubles]:
-    """Squared distances on the host, and squared lengths of the rows around B's middle."""
+    """Squared distances (n_a, n_b) on the host, and squared lengths of rows around B's middle."""
     origin = middle(B)
     A, B = centre(A, origin), centre(B, origin)
     own, others = squared_lengths(A), squared_lengths(B)
@@ -163,7 +165,7 @@ def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Double
 
 
 def squared_lengths(X: Any) -> Doubles:
-    """Squared length of each row, in float64."""
+    """Squared length (n,) of each row, in float64."""
     if backends.is_foreign(X):
         X = backends.widen(X)
         found: Doubles = backends.namespace(X).sum(X * X, axis=1)
@@ -180,13 +182,14 @@ def class_sums(
     coordinates: Callable[[Any], Any] = lambda rows: rows,
     origins: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Sums (n_classes, q) of the coordinates of the rows of each class, and of their squares.
+    """Sums, and sums of squares, (n_classes, q) each, of the coordinates of each class's rows.
 
-    Negative class numbers leave a row out. ``origins`` (n_classes, q) is subtracted from the rows
-    of each class first.
+    ``coordinates`` maps a block of rows X to these. Rows of negative class are left out.
+    ``origins`` (n_classes, q) is subtracted from the rows of each class first.
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
+        """Sums of one block of rows."""
         z, own = _select_known(block, number, coordinates)
         sums: Any = 0.0
         squares: Any = 0.0
@@ -210,13 +213,14 @@ def within_scatters(
     weight: Floats,
     coordinates: Callable[[Any], Any] = lambda rows: rows,
 ) -> Floats:
-    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class, (k, q, q).
+    """Scatters (k, q, q) around class means: ``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ``.
 
     ``means`` is of shape (c, q) and ``weight`` (c, k): k weights for the rows of each class. All
     else as for :func:`class_sums`.
     """
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
+        """Scatters of one block of rows."""
         z, own = _select_known(block, number, coordinates)
         totals: list[Any] = [0.0 for _ in weight.T]
         for rows in _split_on_device(z, 40 * z.shape[1]):
@@ -233,7 +237,7 @@ def within_scatters(
 def _select_known(
     block: Any, number: Integers, coordinates: Callable[[Any], Any]
 ) -> tuple[Any, Integers]:
-    """Coordinates of the rows whose class is known, and its number."""
+    """Coordinates of the block's rows of known class, and their class numbers."""
     known = np.flatnonzero(number >= 0)
     return coordinates(access.take(block, known)), number[known]
 
@@ -248,13 +252,13 @@ def _split_on_device(z: Any, bytes_per_row: int) -> Iterable[slice]:
 
 
 def _values_of_class(values: Floats, own: Integers, like: Any) -> Any:
-    """Values of the class of each row, where the rows are."""
+    """Each row's class's entry of ``values``, on the device of ``like``."""
     there = backends.move_to(values, like)
     return backends.namespace(like).take(there, backends.move_to(own, like), axis=0)
 
 
 def _class_indicator(own: Integers, n_classes: int, like: Any) -> Any:
-    """1 where a row is of a class, of shape (n_classes, n); sparse on the host."""
+    """Matrix (n_classes, n) of 1 where a row is of a class, else 0; sparse on the host."""
     if not backends.is_foreign(like):
         n = len(own)
         return sp.csr_array((np.ones(n), (own, np.arange(n))), shape=(n_classes, n))

@@ -30,7 +30,7 @@ _made: list[Any] = []
 
 
 def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Make Numba's dispatcher of a function, with the cache of its compiled code."""
+    """Compile a function with Numba, lazily, with a cache on disk; returns Numba's dispatcher."""
     made: Any = njit(**options)(function)
     if made is not function:  # as where Numba is switched off
         with suppress(RuntimeError):  # no folder to keep it in
@@ -40,18 +40,18 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
 
 
 def count_compiled() -> int:
-    """Number of loops this process compiled, one for each combination of types."""
+    """Number of compilations in this process, one for each loop and combination of types."""
     return sum(sum(loop.stats.cache_misses.values()) for loop in _made)
 
 
 def find_cache_folder() -> Path | None:
-    """The folder below which the loops of this process are kept; None if one of them is not."""
+    """Folder that holds the compiled loops of this process; None if some have none."""
     folders = [loop.stats.cache_path for loop in _made]
     return Path(os.path.commonpath(folders)) if folders and all(folders) else None
 
 
 def load_numba() -> None:
-    """Initialise Numba's runtime, which the first load from the cache would wait for."""
+    """Initialise Numba's runtime ahead, so that the first load of a compiled loop need not wait."""
     with global_compiler_lock:
         rtsys.initialize(cpu_target.target_context)
 
@@ -60,12 +60,12 @@ class _CheckedFile(IndexDataCacheFile):
     """A cache file with a digest, so that damage is noticed."""
 
     def _dump(self, obj: Any) -> bytes:
-        """Bytes of an object, with their digest at the end."""
+        """Serialise an object, with a digest of the bytes at the end."""
         data = super()._dump(obj)
         return bytes(data + _digest(data))  # pickle reads to its own end
 
     def _load_data(self, name: str) -> Any:
-        """Compiled code from the file, unless it is damaged."""
+        """Read compiled code from the file; an UnpicklingError if its digest is wrong."""
         with open(self._data_path(name), "rb") as file:
             data = file.read()
         if data[-_DIGEST_BYTES:] != _digest(data[:-_DIGEST_BYTES]):
@@ -74,7 +74,7 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 def _digest(data: bytes) -> bytes:
-    """Digest of the content of a cache file."""
+    """BLAKE2 digest of bytes."""
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -86,7 +86,7 @@ class _RepairedCache(FunctionCache):
         self._cache_file.__class__ = _CheckedFile
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Numba's object for these types, or None."""
+        """Compiled code for a signature, or None; a damaged cache is emptied."""
         try:
             # All of what Numba knows to compile, which it would import here, is not needed to run.
             rtsys.initialize(target_context)
@@ -98,19 +98,19 @@ class _RepairedCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep it, unless the disk is full."""
+        """Store compiled code, unless the disk is full."""
         with suppress(OSError):
             super().save_overload(sig, data)
 
 
 class Announcer(event.Listener):
-    """Says that something is being compiled: once, and only if it was not kept."""
+    """Tells the user, once, that compiling takes some seconds."""
 
     def __init__(self) -> None:
         self.said = False
 
     def on_start(self, event: Any) -> None:
-        """What Numba calls before it compiles a function."""
+        """Called by Numba before it compiles a function."""
         dispatcher = event.data["dispatcher"]
         package = (dispatcher.py_func.__module__ or "").partition(".")[0]
         if self.said or package != "nearkin":
@@ -127,7 +127,7 @@ class Announcer(event.Listener):
             )
 
     def on_end(self, event: Any) -> None:
-        """What Numba calls when it is done."""
+        """Called by Numba after it compiled a function."""
 
 
 _listen: Any = event.register  # which has no types

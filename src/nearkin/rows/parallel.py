@@ -22,7 +22,10 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 class _CountedLimit:
-    """Counts who wants BLAS in one thread; the last to leave restores its threads."""
+    """Limit of BLAS to one thread that several users hold.
+
+    The last to leave restores its threads.
+    """
 
     def __init__(self) -> None:
         """Count from 0, also in a process that is forked."""
@@ -37,7 +40,7 @@ class _CountedLimit:
         )
 
     def enter(self) -> None:
-        """Set the limit, unless it is there already."""
+        """Set the limit, unless another user holds it already."""
         with self._lock:
             if self._wanted_by == 0:
                 self._before = [library.num_threads for library in _find_blas().lib_controllers]
@@ -45,7 +48,7 @@ class _CountedLimit:
             self._wanted_by += 1
 
     def leave(self) -> None:
-        """Take the limit away, unless somebody else wants it still."""
+        """Lift the limit, unless another user holds it still."""
         with self._lock:
             self._wanted_by -= 1
             if self._wanted_by == 0:
@@ -54,18 +57,18 @@ class _CountedLimit:
 
 @cache
 def _find_blas() -> ThreadpoolController:
-    """BLAS of NumPy and SciPy: looking for it takes longer than many a use of it."""
+    """BLAS libraries of NumPy and SciPy; cached, since looking for them takes long."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @cache
 def _select_no_library() -> ThreadpoolController:
-    """An empty selection of threadpoolctl's, whose limit resets what it has kept of a thread."""
+    """An empty selection of threadpoolctl's; a limit on it resets what that stores per thread."""
     return _find_blas().select(user_api="openmp")
 
 
 def _set_blas_threads(counts: Iterable[int]) -> None:
-    """Give each BLAS its number of threads, and let any thread change that, not only this one.
+    """Set the number of threads of each BLAS, such that any thread of the process may change it.
 
     threadpoolctl (3.8) ignores other threads until the one that set a limit has left it; but here
     the thread that leaves last is the one to put things back. A limit of nothing is left at once.
@@ -82,9 +85,9 @@ _blas_limit = _CountedLimit()
 
 @contextmanager
 def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Keep BLAS to one thread, in the whole process, while this or another such block lasts.
+    """Limit BLAS to one thread, in the whole process, during a ``with`` block.
 
-    Unless it is not ``wanted``, as where products gain by threads from some size on.
+    No limit if not ``wanted``, for products so large that they gain by threads.
     """
     if not wanted:
         yield
@@ -98,7 +101,7 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep BLAS and OpenMP to one thread each: sums in one order, always.
+    """Limit BLAS and OpenMP to one thread each, so that sums always have one order.
 
     OpenMP has a number for each thread that calls it, so that there is nothing to count. Several
     libraries may bring an OpenMP, at any time.
@@ -115,7 +118,7 @@ _on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
 
 
 def rows_per_block(bytes_per_row: int) -> int:
-    """How many rows make a block when each needs so many bytes of working memory."""
+    """Number of rows in a block when each needs ``bytes_per_row`` of working memory."""
     return max(_LEAST_ROWS, min(_MOST_ROWS, _BLOCK_BYTES // max(1, bytes_per_row)))
 
 
@@ -126,7 +129,7 @@ def split_range(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None:
-    """Call ``work`` on every block of rows, in as many threads as there are cores.
+    """Call ``work`` on every block of at most ``size`` rows, in as many threads as there are cores.
 
     ``work`` must write to its own rows only, so that the result does not depend on the order. BLAS
     has one thread meanwhile. Within :func:`one_core` all is done in the caller's thread.
@@ -142,7 +145,7 @@ def run_in_blocks(work: Callable[[slice], None], n_rows: int, size: int) -> None
 
 
 class _SharedBlocks:
-    """Blocks that several threads take one after the other, the first ones first."""
+    """Blocks of rows that several threads take in turn."""
 
     def __init__(self, work: Callable[[slice], None], slices: list[slice]) -> None:
         self._work = work
@@ -150,7 +153,7 @@ class _SharedBlocks:
         self._errors: dict[int, BaseException] = {}
 
     def _take_blocks(self) -> None:
-        """Work on blocks until none is left, or one has failed."""
+        """Work on blocks until none is left, or one has raised an error."""
         for number, rows in self._left:
             try:
                 self._work(rows)
@@ -160,7 +163,10 @@ class _SharedBlocks:
                 return
 
     def work_with(self, helpers: int) -> None:
-        """Work with so many threads beside the caller's; of several errors raise the first."""
+        """Work with ``helpers`` threads beside the caller's.
+
+        Raise the error of the first failed block.
+        """
         pool = _thread_pool(helpers)
         started = [pool.submit(self._take_blocks) for _ in range(helpers)]
         self._take_blocks()
@@ -173,7 +179,7 @@ class _SharedBlocks:
 
 @cache
 def _thread_pool(count: int) -> ThreadPoolExecutor:
-    """Threads that wait for work as long as the program runs: to start one takes a millisecond."""
+    """A pool of threads, cached since starting a thread takes a millisecond."""
     return ThreadPoolExecutor(count, "nearkin")
 
 
@@ -182,7 +188,7 @@ os.register_at_fork(after_in_child=_thread_pool.cache_clear)  # where they are n
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Keep what this thread does to one core: for tasks of which every core has one already."""
+    """Keep what the calling thread does to one core, for tasks that run once per core."""
     before = _on_one_core.set(True)
     try:
         with one_blas_thread():
@@ -197,18 +203,20 @@ _END: Any = object()
 
 
 def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
-    """Make items in a thread of its own, up to ``most`` before they are asked for.
+    """Iterate in a separate thread, up to ``most`` items ahead of the consumer.
 
-    An error comes where its item would have been. Once the result is closed, as at an error of who
-    uses it, the thread finishes the item that it is at, closes the items, and is gone.
+    An error is raised where its item would have been. Once the result is closed, the thread
+    finishes its current item, closes the items, and ends.
     """
     iterator, context = iter(items), copy_context()
     with ThreadPoolExecutor(1) as thread:
 
         def made() -> Item:
+            """The next item, or the end mark."""
             return next(iterator, _END)
 
         def another() -> Future[Item]:
+            """Submit the making of the next item."""
             return thread.submit(context.run, made)
 
         waiting = deque(another() for _ in range(most))
@@ -224,10 +232,10 @@ def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
 def map_ahead(
     function: Callable[[Item], Made], items: Iterable[Item], n_threads: int
 ) -> Iterator[Made]:
-    """Apply a function to items in some threads at a time; results come in their order.
+    """Results, in order, of a function applied to items in ``n_threads`` threads.
 
-    Items are made in the thread of who asks for the results; as many as there are threads, and one
-    more, are in memory. Of several errors the one of the first item is raised.
+    Items are made in the consumer's thread; one more than there are threads is in memory. Of
+    several errors that of the first item is raised.
     """
     iterator = iter(items)
     waiting: deque[Future[Made]] = deque()
@@ -254,14 +262,14 @@ def map_ahead(
 
 
 def _cancel(waiting: Iterable[Future[Any]]) -> None:
-    """Cancel what has not begun."""
+    """Cancel futures that have not begun."""
     for future in waiting:
         future.cancel()
 
 
 @contextmanager
 def close_after(items: Any) -> Iterator[None]:
-    """Close items after a block, if they are a generator's, rather than when nobody holds them."""
+    """Close a generator at the end of a ``with`` block; other iterables are left alone."""
     try:
         yield
     finally:
@@ -269,7 +277,7 @@ def close_after(items: Any) -> Iterator[None]:
 
 
 def _close(items: Any) -> None:
-    """Close items if they are a generator's."""
+    """Close a generator; other iterables are left alone."""
     if hasattr(items, "close"):
         items.close()
 
@@ -282,14 +290,14 @@ _LOCK = threading.RLock()
 
 
 def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Function]:
-    """Decorate a function so that Numba compiles it at its first call, and keeps that on disk.
+    """Decorator of functions that Numba compiles at their first call, cached on disk.
 
-    ``fastmath`` are liberties with floating-point numbers, by LLVM's names; such as
-    :data:`REORDER`. The function does not hold Python's lock. Where no folder can be written,
-    nothing is kept, and every process compiles anew.
+    ``fastmath`` are LLVM's flags of floating-point liberties, such as :data:`REORDER`. The function
+    releases Python's lock. Where no folder can be written, every process compiles anew.
     """
 
     def decorate(function: _Function) -> _Function:
+        """Wrap the function."""
         return cast(_Function, _Loop(function, {"nogil": True, "fastmath": set(fastmath)}))
 
     return decorate
@@ -309,14 +317,14 @@ class _Loop:
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba asks for, where one loop calls another."""
+        """Type of the loop in Numba's code, where another loop calls it."""
         return self.dispatcher()._numba_type_
 
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
 
     def dispatcher(self) -> Any:
-        """Numba's object for the function, made at the first call."""
+        """Numba's dispatcher of the function, made at the first call."""
         from nearkin.rows.numba_loops import make_dispatcher
 
         with _LOCK:
@@ -326,9 +334,10 @@ class _Loop:
 
 
 def start_loading_numba() -> threading.Thread:
-    """Import Numba in a thread, with all that loops need at first: half a second of a core."""
+    """Import and initialise Numba in a thread: half a second of a core."""
 
     def load() -> None:
+        """Import and initialise Numba."""
         from nearkin.rows.numba_loops import load_numba
 
         load_numba()

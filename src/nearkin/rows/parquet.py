@@ -26,7 +26,7 @@ from nearkin.rows.validation import (
 
 
 def import_pyarrow() -> Any:
-    """The library that reads and writes Parquet files, or an error that says how to get it."""
+    """Import pyarrow; an error says how to install it."""
     with explain_missing_package("Parquet files need pyarrow", "parquet"):
         import pyarrow
         import pyarrow.dataset
@@ -36,7 +36,7 @@ def import_pyarrow() -> Any:
 
 @contextmanager
 def explain_unreadable(form: str, name: str) -> Iterator[None]:
-    """Say which file it is that pyarrow cannot read, and what it was to be."""
+    """Turn pyarrow's errors in a block into an InputError that names file and format."""
     pa = import_pyarrow()
     try:
         yield
@@ -49,7 +49,7 @@ def explain_unreadable(form: str, name: str) -> Iterator[None]:
 def choose_features(
     schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
 ) -> list[str]:
-    """Columns that are features: those asked for, or all but those carried along and an index."""
+    """Names of the feature columns: those asked for, or all but carried ones and an index."""
     for argument, value in (("columns", columns), ("carry", carry)):
         if isinstance(value, str):
             raise InputTypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
@@ -73,7 +73,10 @@ def choose_features(
 
 
 def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
-    """float32 if all columns are, else float64; what is no number is refused."""
+    """Type of rows from the types of columns: float32 if all are, else float64.
+
+    Errors for words.
+    """
     vectors = [column for column, kind in types.items() if is_list(pa, kind)]
     if vectors:
         raise InputTypeError(
@@ -92,21 +95,21 @@ def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]
 
 
 def is_list(pa: Any, kind: Any) -> bool:
-    """Whether a column of this type holds vectors."""
+    """Whether a type of Arrow is that of vectors."""
     return bool(
         pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
     )
 
 
 def _is_number(pa: Any, kind: Any) -> bool:
-    """Whether values of a type of Arrow are numbers."""
+    """Whether a type of Arrow is numeric or boolean."""
     return bool(
         pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     )
 
 
 def number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
-    """float32 or float64 for numbers of a type; what is no number is refused."""
+    """float32 or float64 for a numeric type of Arrow; an error for others."""
     where = f"column {column!r} of {name}"
     if not _is_number(pa, kind):
         raise InputTypeError(f"{where} holds vectors of {kind}, not of numbers.")
@@ -123,7 +126,7 @@ _BUFFER_BYTES = 2**16
 
 
 class ParquetFiles:
-    """Rows of numbers in Parquet files: a file, a folder of files, or a pyarrow dataset.
+    """Reader of rows from a Parquet file, a folder of such files, or a pyarrow dataset.
 
     ``columns`` are used in this order, by default all but those of ``carry``, which go along with
     the rows. ``empty(n_rows, n_columns, dtype)`` makes room for a block whose columns are put one
@@ -165,20 +168,20 @@ class ParquetFiles:
         self._has_one_type = set(types) == {pa.from_numpy_dtype(self.dtype)}
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
-        """Blocks in order; without row groups that have none of the wanted rows, if given."""
+        """Iterate over blocks in order, skipping row groups without any of the wanted rows."""
         batches = self._number_batches(wanted)
         if self._empty is None:
             return map(self._make_block, batches)
         return map_ahead(self._make_block, batches, _FILLING_THREADS)
 
     def _make_block(self, numbered: tuple[int, Any]) -> Block:
-        """The numbers of a batch of Arrow, and what goes along with them."""
+        """Block of rows and carried columns from a numbered batch of Arrow."""
         start, batch = numbered
         carried = batch.select(self._carry) if self._carry else None
         return Block(start, self._read_matrix(batch, start), carried)
 
     def _number_batches(self, wanted: NDArray[np.int64] | None) -> Iterator[tuple[int, Any]]:
-        """Batches in order, with the number of the first row of each."""
+        """Batches in order, each after the number of its first row."""
         unchecked = set(self._stamps)
         for start, stop, fragment in self._pieces:
             if wanted is not None and not np.diff(np.searchsorted(wanted, [start, stop]))[0]:
@@ -194,7 +197,7 @@ class ParquetFiles:
                 start += len(batch)
 
     def _check_batches(self, fragment: Any) -> Iterator[Any]:
-        """Batches of a row group, or an error that names the file."""
+        """Batches of a row group, validated; errors name the file."""
         with explain_unreadable("Parquet", fragment.path):
             for batch in self._read_batches(fragment):
                 if self._carry:  # of which text may be no UTF-8
@@ -202,7 +205,7 @@ class ParquetFiles:
                 yield batch
 
     def _read_batches(self, fragment: Any) -> Iterator[Any]:
-        """The columns in use of a row group, some rows at a time."""
+        """Batches of a row group, with the columns in use, of bounded size."""
         pa = import_pyarrow()
         size = rows_per_read(self.n_columns, self.dtype)
         schema, own = self._dataset.schema, fragment.physical_schema
@@ -232,7 +235,7 @@ class ParquetFiles:
         )
 
     def _read_matrix(self, batch: Any, start: int) -> Floats:
-        """The numbers of a batch, of which the first row has the number ``start``."""
+        """Rows (n, d) of a batch, whose first row has the number ``start``; errors for nulls."""
         for name in self._columns:
             column = batch.column(name)
             if column.null_count:
@@ -248,7 +251,7 @@ class ParquetFiles:
         return require_finite_block(rows, start, self.name, self.names)
 
     def _fill_columns(self, batch: Any) -> Floats:
-        """The numbers of a batch in room for a device."""
+        """Rows of a batch, column by column, in memory laid out for a device."""
         assert self._empty is not None
         rows = self._empty(len(batch), self.n_columns, self.dtype)
         for j, name in enumerate(self._columns):
@@ -256,7 +259,7 @@ class ParquetFiles:
         return rows
 
     def _fill_rows(self, batch: Any) -> Floats:
-        """The numbers of a batch row by row, in pieces that stay in a core's cache."""
+        """Rows of a batch, row-major, filled in pieces that stay in a core's cache."""
         rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
         if self._has_one_type:
             chosen = batch.select(self._columns)
@@ -272,7 +275,7 @@ class ParquetFiles:
         return rows
 
     def _read_vectors(self, column: Any, start: int) -> Floats:
-        """The numbers of a column of vectors."""
+        """Rows (n, d) from a column of vectors."""
         where = f"column {self._columns[0]!r} of {self.name}"
         if hasattr(column, "value_lengths"):  # lists of any length
             lengths = column.value_lengths().to_numpy(zero_copy_only=False)
@@ -293,7 +296,7 @@ class ParquetFiles:
         return np.asarray(numbers.reshape(-1, self.n_columns))
 
     def _find_row_groups(self) -> list[tuple[int, int, Any]]:
-        """First row, row after the last, and fragment of each row group."""
+        """First row number, number after the last, and fragment, of each row group."""
         try:
             fragments = list(self._dataset.get_fragments())
         except ValueError as error:
@@ -312,7 +315,7 @@ class ParquetFiles:
         return pieces
 
     def _refuse_other_types(self, fragment: Any) -> None:
-        """Raise if a file has another type than the first: numbers would be rounded to that."""
+        """Raise if a file's columns have other types than the first file's."""
         schema = fragment.physical_schema
         for column in self._columns:
             expected = self._dataset.schema.field(column).type
@@ -323,7 +326,7 @@ class ParquetFiles:
                 )
 
     def _find_width(self) -> int:
-        """How many numbers the vectors have."""
+        """Length of the vectors."""
         kind = self._dataset.schema.field(self._columns[0]).type
         if import_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)
@@ -337,7 +340,7 @@ class ParquetFiles:
 
 
 def _open_dataset(pa: Any, source: Any, name: str) -> Any:
-    """A dataset of Parquet files, from that or a path."""
+    """Dataset of Parquet files, from one or from a path."""
     if isinstance(source, str | os.PathLike):
         if not Path(source).exists():
             raise FileNotFoundError(f"there is no file {name!r}.")
@@ -358,13 +361,13 @@ def _open_dataset(pa: Any, source: Any, name: str) -> Any:
 
 
 def _stamp(fragment: Any) -> tuple[Any, ...]:
-    """What differs once a file has been written anew."""
+    """Type, size and time of a file, which differ once it is written anew."""
     info = fragment.filesystem.get_file_info(fragment.path)
     return info.type, info.size, info.mtime_ns
 
 
 def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:
-    """Write blocks, with a column for each of theirs after those carried along.
+    """Write blocks to a Parquet file: carried columns first, then one column for each name.
 
     Blocks of few rows share a row group: a file of many small ones is slow to read.
     """
@@ -397,7 +400,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
 
 
 def _make_batch(pa: Any, names: Sequence[str], block: Block) -> Any:
-    """A block as a batch of Arrow, with what goes along with it."""
+    """A block as a batch of Arrow, carried columns first."""
     fields: list[Any] = []
     arrays: list[Any] = []
     if block.carried is not None:

@@ -57,12 +57,11 @@ _ORDER = -0.9
 
 
 def column_spreads(X: Any) -> Doubles:
-    """Standard deviations (d) of columns whose outliers are cut back, in float64.
+    """Standard deviations (d,) of columns after outliers are clipped, in float64.
 
-    First the 5 % largest and smallest entries are, and then those that lie more than twenty such
-    deviations from the median; where all but outliers are equal, none is. 0 for columns whose
-    entries differ by rounding at most, as those do whose spread is below 1e-12 of the median of
-    all.
+    The 5 % largest and smallest entries are clipped for a first deviation, and then those that lie
+    more than twenty of these from the median; none where all others are equal. 0 for columns whose
+    entries differ by rounding at most: whose spread is below 1e-12 of the median spread.
 
     At most 10 000 evenly spaced rows are looked at. Time O(min(n, 10 000) d), less for sparse rows;
     beside the rows looked at, memory for four million numbers.
@@ -83,7 +82,7 @@ def column_spreads(X: Any) -> Doubles:
 
 
 def drop_rounding(spreads: Doubles) -> Doubles:
-    """Spreads of columns, 0 where one is below 1e-12 of the median of those that are not 0."""
+    """Spreads (d,) with 0 where one is below 1e-12 of the median of those that are not 0."""
     wide = spreads[spreads > 0]
     # Of an even number the wider one in the middle: of two columns, one may be left of a constant.
     middle = np.sort(wide)[len(wide) // 2] if len(wide) else 0.0
@@ -91,13 +90,13 @@ def drop_rounding(spreads: Doubles) -> Doubles:
 
 
 def column_scales(X: Any) -> Doubles:
-    """What columns are divided by to be equally wide: their spreads, and 1 for constant ones."""
+    """Divisors (d,) that give columns equal width: their spreads, and 1 for constant columns."""
     spreads = column_spreads(X)
     return np.where(spreads > 0, spreads, 1.0)
 
 
 def ratio_of_spreads(spreads: Doubles) -> float:
-    """How many times the widest column is as wide as the narrowest that is not constant."""
+    """Largest spread divided by the smallest that is not 0; 1 if all are 0."""
     wide = spreads[spreads > 0]
     with np.errstate(over="ignore"):
         return float(wide.max() / wide.min()) if len(wide) else 1.0
@@ -105,14 +104,14 @@ def ratio_of_spreads(spreads: Doubles) -> float:
 
 @dataclass(frozen=True)
 class UnitsDiffer:
-    """The columns of the largest and of the smallest unit, and how many times it is as large."""
+    """The columns of the largest and the smallest unit, and the ratio of the two."""
 
     widest: int
     narrowest: int
     ratio: float
 
     def describe(self, names: Sequence[str] | None) -> str:
-        """Which columns differ, and by how much."""
+        """Sentence part: which columns' units differ, and by how much."""
         widest, narrowest = (
             f"column {column if names is None else repr(str(names[column]))}"
             for column in (self.widest, self.narrowest)
@@ -121,14 +120,13 @@ class UnitsDiffer:
 
 
 def find_differing_units(X: Any) -> UnitsDiffer | None:
-    """Find the columns whose units differ most, if these differ by more than 100.
+    """The columns whose units differ most, if the ratio exceeds 100; else None.
 
-    None for pixels, counts, embeddings and all else that has one unit, for columns that are equally
-    wide, and for eight or more that grow narrower from first to last as principal components do. At
-    most 2000 evenly spaced rows are looked at.
+    None too for columns that are equally wide, and for eight or more that grow narrower from first
+    to last as principal components do. At most 2000 evenly spaced rows are looked at.
     """
     X = _sample_rows(X, ROWS_FOR_UNITS)
-    if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
+    if isinstance(X, np.ndarray) and _have_one_unit(X):
         return None
     units = drop_rounding(column_units(X))
     known = np.flatnonzero(units)
@@ -144,8 +142,8 @@ def find_differing_units(X: Any) -> UnitsDiffer | None:
     return UnitsDiffer(int(widest), int(narrowest), ratio)
 
 
-def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
-    """Whether no two columns have units that differ by more than 100, seen without any sorting.
+def _have_one_unit(X: NDArray[Any]) -> bool:
+    """Whether no two columns have units that differ by more than 100, by a test without sorting.
 
     No unit is larger than the range of the widest column. Of a column with a unit below a hundredth
     of that, nine tenths of the entries lie within a hundredth from the middle; so of n / 2 pairs of
@@ -164,7 +162,7 @@ def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
 
 
 def column_units(X: Any) -> Doubles:
-    """Distance (d) from each column's median within which nine tenths of its other entries lie.
+    """Units (d,) of columns: nine tenths of entries off the median are within one unit of it.
 
     1 for columns of zeros and ones, whichever is the rarer; 0 where fewer than five entries differ
     from the median. At most 2000 evenly spaced rows are looked at.
@@ -187,8 +185,8 @@ def column_units(X: Any) -> Doubles:
 
 
 def _sample_rows(X: Any, most: int) -> Any:
-    """Evenly spaced rows of those that can be taken, where X is."""
-    numbers = access.drawable_numbers(X)
+    """At most ``most`` evenly spaced rows of X, of those available, on X's device."""
+    numbers = access.takeable_numbers(X)
     if len(numbers) <= most and not backends.is_remote(X):
         return X
     if len(numbers) > most:
@@ -197,7 +195,7 @@ def _sample_rows(X: Any, most: int) -> Any:
 
 
 def _apply_by_blocks(X: Any, function: Any) -> Doubles:
-    """What a function of dense columns gives, for some columns at a time."""
+    """Results (d,) of a function of dense columns, some columns at a time."""
     n, d = X.shape
     width = max(1, _BLOCK_NUMBERS // max(1, n))
     found = np.zeros(d)
@@ -209,7 +207,7 @@ def _apply_by_blocks(X: Any, function: Any) -> Doubles:
 
 
 def _centre_columns(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
-    """Columns less their medians, the exponents they were divided by, and what is rounding.
+    """Columns less their medians, divided by powers of two; their exponents; and rounding errors.
 
     Powers of two change no digit, and bring the largest number to about 1: nothing overflows.
     """
@@ -223,12 +221,12 @@ def _centre_columns(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def _count_tail(n: int) -> int:
-    """How many of n sorted entries are cut back at either end."""
+    """Number of entries to clip at either end of n sorted ones."""
     return int(_TAIL * (n - 1))
 
 
 def _spreads(columns: NDArray[Any]) -> Doubles:
-    """As :func:`column_spreads`, of dense columns."""
+    """Spreads (d,) of dense columns; see :func:`column_spreads`."""
     centred, exponents, rounding = _centre_columns(columns)
     n = len(centred)
     low, high = _count_tail(n), n - 1 - _count_tail(n)
@@ -244,7 +242,7 @@ def _spreads(columns: NDArray[Any]) -> Doubles:
 
 
 def _sparse_deviations(X: Any) -> Doubles:
-    """Standard deviations of sparse columns: those of the entries, and of the zeros beside them."""
+    """Standard deviations (d,) of sparse columns, zeros included."""
     n, d = X.shape
     exponents = np.frexp(abs(X).max(axis=0).toarray().ravel() if X.nnz else np.zeros(d))[1]
     column = np.repeat(np.arange(d), np.diff(X.indptr))
@@ -257,7 +255,7 @@ def _sparse_deviations(X: Any) -> Doubles:
 
 
 def _units(columns: NDArray[Any]) -> Doubles:
-    """As :func:`column_units`, of dense columns."""
+    """Units (d,) of dense columns; see :func:`column_units`."""
     centred, exponents, rounding = _centre_columns(columns)
     distances = np.abs(centred)
     distances[distances <= rounding] = 0.0
@@ -271,17 +269,17 @@ def _units(columns: NDArray[Any]) -> Doubles:
 
 
 def _place_of_unit(differing: Any) -> Any:
-    """Place, in sorted order, of the entry within whose distance nine tenths of so many lie."""
+    """Position, among ``differing`` sorted distances, of the one within which nine tenths lie."""
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
 def _to_doubles(found: Any) -> Doubles:
-    """Numbers of a device on the host, in float64."""
+    """Copy a device array to the host in float64."""
     return backends.to_numpy(found).astype(np.float64)
 
 
 def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:
-    """Columns less their medians, what they were divided by, and what is rounding."""
+    """Columns less their medians, divided by factors; the factors; and rounding errors."""
     xp = backends.namespace(X)
     eps = float(xp.finfo(X.dtype).eps)
     X = backends.widen(X)
@@ -293,7 +291,7 @@ def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _foreign_spreads(X: Any) -> Any:
-    """As :func:`_spreads`, of rows on a device."""
+    """Spreads (d,) of columns on a device; see :func:`column_spreads`."""
     xp = backends.namespace(X)
     centred, factor, rounding = _centre_foreign_columns(X)
     n = centred.shape[0]
@@ -308,7 +306,7 @@ def _foreign_spreads(X: Any) -> Any:
 
 
 def _foreign_units(X: Any) -> Any:
-    """As :func:`_units`, of rows on a device."""
+    """Units (d,) of columns on a device; see :func:`column_units`."""
     xp = backends.namespace(X)
     centred, factor, rounding = _centre_foreign_columns(X)
     distances = xp.abs(centred)
@@ -341,9 +339,9 @@ class ScaleWarning(UserWarning):
 
 
 def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
-    """Checked rows as a learner sees them, their columns divided by its ``column_scale_``.
+    """Rows divided by the learner's ``column_scale_``, as all its methods see them.
 
-    With ``reset``, as in ``fit``, this is found first, or units that differ are warned of.
+    With ``reset``, as in ``fit``, that is set first; or differing units are warned of.
     """
     if reset:
         learner.column_scale_ = _find_scale(learner, X)
@@ -351,7 +349,10 @@ def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
 
 
 def divide_columns(X: Any, scale: Floats | None) -> Any:
-    """Rows whose columns are divided, in the type of X; sparse rows stay sparse."""
+    """Divide columns by ``scale`` (d,), in the type of X; sparse rows stay sparse.
+
+    None divides nothing.
+    """
     if scale is None:
         return X
     if backends.is_remote(X):
@@ -366,7 +367,7 @@ def divide_columns(X: Any, scale: Floats | None) -> Any:
 
 
 def fit_scaler(X: Any) -> StandardScaler:
-    """Fit a step of scikit-learn's that takes means away and divides by :func:`column_scales`."""
+    """Fit a StandardScaler that divides by :func:`column_scales` instead of deviations."""
     scaler = StandardScaler()
     for block in X if backends.is_remote(X) else [X]:
         scaler.partial_fit(block)
@@ -375,7 +376,7 @@ def fit_scaler(X: Any) -> StandardScaler:
 
 
 def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
-    """Warn if the columns of checked rows have units that differ by more than 100."""
+    """Warn, with ``remedy``, if units of columns differ by more than 100."""
     if not is_heard(ScaleWarning):
         return
     found = find_differing_units(X)
@@ -385,12 +386,12 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
 
 
 def describe_units(found: UnitsDiffer, names: Sequence[str] | None) -> str:
-    """Which columns differ, by how much, and what that does to distances."""
+    """Sentence that says which columns' units differ, and what that does to distances."""
     return f"{found.describe(names)}, so that distances hardly see the latter"
 
 
 def _find_scale(learner: Any, X: Any) -> Floats | None:
-    """The scale that a learner's ``fit`` finds; None where columns are not divided."""
+    """Scales (d,) of columns for a learner's ``fit``, or None where columns are not divided."""
     if hasattr(learner, "table_"):  # whose columns have one width
         return None
     if getattr(learner, "kernel", None) == "precomputed":
@@ -410,7 +411,7 @@ def _find_scale(learner: Any, X: Any) -> Floats | None:
 def _call_with_divided(
     function: Callable[..., Any], scale: Floats, rows: Floats, *aligned: NDArray[Any]
 ) -> Any:
-    """What a function makes of a block of rows, its columns divided."""
+    """Call a function with a block of rows, their columns divided, and aligned entries."""
     return function(divide_columns(rows, scale), *aligned)
 
 
@@ -424,37 +425,37 @@ class DividedRows(RemoteRows):
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
-        """Numbers of rows and columns; rows are counted when this is first asked for."""
+        """Numbers of rows and columns; remote rows may be counted when this is first read."""
         return self._rows.shape
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Some rows by their numbers, in that order."""
+        """Rows (k, d) by their numbers, in that order."""
         return np.asarray(divide_columns(self._rows.take(rows), self._scale))
 
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """``function`` of each block of rows, all results combined."""
+        """Apply ``function`` to each block of divided rows, and combine all results."""
         return self._rows.reduced(
             partial(_call_with_divided, function, self._scale), *aligned, combine=combine
         )
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """The same rows after a function of blocks of them, which is called when they are read."""
+        """The rows after a function of blocks, which is called when they are read."""
         return self._rows.mapped(partial(_call_with_divided, function, self._scale), names)
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d) and covariance (d, d), not corrected for the mean."""
+        """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""
         mean, covariance = self._rows.moments()
         return mean / self._scale, covariance / np.multiply.outer(self._scale, self._scale)
 
     def squared_deviations(self) -> float:
-        """Sum of squared distances from the mean, by the moments where the rows have passed."""
+        """Sum of squared distances from the mean."""
         if self.numbers is None:
             return super().squared_deviations()
         return float(self.shape[0] * np.trace(self.moments()[1]))
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, which is known even where that of rows is not yet."""
+        """Number of columns."""
         return self._rows.n_columns

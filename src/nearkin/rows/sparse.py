@@ -37,11 +37,10 @@ def is_sparse(X: Any) -> bool:
 
 
 def to_canonical(X: Any) -> Any:
-    """Sparse rows in the form in which equal matrices are equal: CSR, each entry once, in order.
+    """Sparse rows in canonical form: CSR, each entry stored once, in order, no zeros stored.
 
-    Entries that are stored in parts are added up, which squares of the parts are not; zeros are not
-    stored. Indices have 32 bits where these can hold them, since some routines know no longer ones.
-    X itself, never changed, if it has that form.
+    Indices have 32 bits where these can hold them, since some routines know no longer ones. X
+    itself, never changed, if it has that form.
     """
     X = X.tocsr()
     if not (X.has_canonical_format and X.data.all()):
@@ -55,17 +54,17 @@ def to_canonical(X: Any) -> Any:
 
 
 def to_plain(Z: Any) -> Any:
-    """An embedding as an array, whatever ``set_output`` made of it; sparse where it is that."""
+    """An embedding as NumPy or canonical sparse array, whatever ``set_output`` made of it."""
     return to_canonical(sparse.csr_array(Z)) if is_sparse(Z) else np.asarray(Z)
 
 
 def to_dense(rows: Any) -> Any:
-    """Some rows, few enough for that, as an array."""
+    """A few rows as NumPy array."""
     return rows.toarray() if is_sparse(rows) else rows
 
 
 def project_if_wide(Z: Any, rng: np.random.RandomState) -> Any:
-    """An embedding as an array; distances of wide sparse rows about kept by a random projection."""
+    """An embedding (n, q) as dense array; wide sparse rows by a random projection, q = 200."""
     Z = to_plain(Z)
     if not is_sparse(Z) or Z.shape[1] <= _PROJECTED:
         return to_dense(Z)
@@ -73,7 +72,7 @@ def project_if_wide(Z: Any, rng: np.random.RandomState) -> Any:
 
 
 def leading_axes(X: Any, random_state: Any) -> Floats | None:
-    """Leading right singular vectors (r, d) of sparse rows, r <= 300; None for d <= 300 columns.
+    """Leading right singular vectors (r, d) of sparse rows, r ≤ 300; None for d ≤ 300 columns.
 
     Of at most 20 000 evenly spaced rows. Time O(n r k) for k entries a row, and O((n + d) r²);
     memory for O((n + d) r) numbers.
@@ -94,25 +93,25 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
 
 
 def project_along(X: Any, axes: Floats | None) -> Doubles:
-    """Sparse rows as an array in float64: their coordinates along axes, or all their columns."""
+    """Coordinates (n, r) of sparse rows along axes (r, d), or all their columns if axes is None."""
     if axes is None:
         return np.asarray(X.toarray(), dtype=np.float64)
     return np.asarray(X.astype(np.float64) @ axes.T)
 
 
 def are_all_equal(X: Any) -> bool:
-    """Whether all rows are the same."""
+    """Whether all rows of a sparse matrix are the same."""
     low, high = X.min(axis=0), X.max(axis=0)
     return bool((low != high).nnz == 0)
 
 
 def column_means(X: Any) -> Doubles:
-    """Mean of each column, in float64."""
+    """Mean (d,) of each column, in float64."""
     return np.asarray(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / X.shape[0])
 
 
 def variances(X: Any) -> Floats:
-    """Variance of each column: that of its entries, and of the zeros beside them."""
+    """Variance (d,) of each sparse column, zeros included."""
     X = sparse.csc_array(X).astype(np.float64)
     (n, d), means, filled = X.shape, column_means(X), np.diff(X.indptr)
     column = np.repeat(np.arange(d), filled)
@@ -121,13 +120,13 @@ def variances(X: Any) -> Floats:
 
 
 def squared_norms(X: Any) -> Floats:
-    """Squared length of each row."""
+    """Squared length (n,) of each row."""
     X = X.astype(np.float64)
     return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def sparse_distances(A: Any, B: Any) -> Floats:
-    """Euclidean distance between all rows of A and all rows of B, (n_a, n_b) in float64.
+    """Euclidean distances (n_a, n_b) between all rows of A and all rows of B, in float64.
 
     By products, and by differences for near rows, whose digits products would lose: rows that are
     equal have distance 0.
@@ -151,7 +150,7 @@ def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Float
 
 
 def squared_pair_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
-    """Squared Euclidean distance between some rows of A and as many of B, one by one."""
+    """Squared distances (k,) between row ``rows_A[t]`` of A and row ``rows_B[t]`` of B."""
     out = np.empty(len(rows_A))
     A, B = sparse.csr_array(A), sparse.csr_array(B)
     for start in range(0, len(out), _PAIRS):
@@ -173,7 +172,7 @@ _LEAST_SPREAD = 1e-10
 def axes_of_wide_rows(
     X: Any, mean: Doubles, random_state: Any, most_directions: int = MOST_COLUMNS
 ) -> Doubles | None:
-    """Orthonormal axes (r, d) along which rows of very many columns are seen; None for d <= 1000.
+    """Orthonormal axes (r, d) to project very wide rows onto; None for d ≤ 1000 columns.
 
     Up to ``most_directions`` rows, all directions in which they differ; beyond, the leading ones of
     2000 of them, 300 at most, with a notice of what is lost. O(n² d) time and O(n d) memory for all

@@ -46,9 +46,9 @@ SAMPLE_ROWS = 50_000
 
 
 class GatheredRows(RemoteRows):
-    """Some rows of many, and the moments of all: what one pass leaves to learn from.
+    """A sample of a stream's rows and the moments of all, which one pass has gathered.
 
-    ``numbers`` (k) are those of the rows that were kept.
+    ``numbers`` (k,) are the row numbers of the sample.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class GatheredRows(RemoteRows):
         self._moments = moments
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Some of the rows that were kept."""
+        """Rows (k, d) of the sample by their numbers."""
         assert self.numbers is not None
         places = np.searchsorted(self.numbers, rows)
         places = np.minimum(places, len(self.numbers) - 1)
@@ -81,65 +81,65 @@ class GatheredRows(RemoteRows):
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """Not possible: the rows have passed."""
+        """Raise: the stream cannot be read again."""
         raise InputError(
             "this needs a second pass over the rows, as labels do, but they could be read only "
             "once. Give a list of blocks, or a function that returns a new iterable of them."
         )
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """Not possible: the rows have passed."""
+        """Raise: the stream cannot be read again."""
         return self.reduced(lambda rows: (function(rows),))
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean and covariance of all rows."""
+        """Mean (d,) and covariance (d, d) of all rows of the stream."""
         n, mean, scatter = self._moments
         return mean, scatter / n
 
     def squared_deviations(self) -> float:
-        """Sum of squared distances from the mean, of all rows."""
+        """Sum of squared distances of all rows of the stream from their mean."""
         return float(np.trace(self._moments[2]))
 
 
 class UniformSample:
-    """A uniform sample without replacement of rows that pass by: those of the smallest lots."""
+    """Uniform sample of rows from a stream, without replacement: those of the smallest keys."""
 
     def __init__(self, size: int, rng: np.random.RandomState) -> None:
         self._size, self._rng = size, rng
-        self._lots = np.empty(0)
+        self._keys = np.empty(0)
         self._parts: list[tuple[NDArray[np.int64], Floats]] = []
-        self._limit = np.inf
+        self._largest_key = np.inf
 
     def add(self, block: Block) -> None:
-        """Draw lots for further rows."""
-        lots = self._rng.uniform(size=len(block.rows))
-        drawn = np.flatnonzero(lots < self._limit)
+        """Draw a random key for each row of a block, and keep rows of small keys."""
+        keys = self._rng.uniform(size=len(block.rows))
+        drawn = np.flatnonzero(keys < self._largest_key)
         if not len(drawn):
             return
-        self._lots = np.concatenate([self._lots, lots[drawn]])
+        self._keys = np.concatenate([self._keys, keys[drawn]])
         self._parts.append((block.start + drawn, block.rows[drawn]))
-        if len(self._lots) > 2 * self._size:
+        if len(self._keys) > 2 * self._size:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Keep the rows of the smallest lots."""
+        """Keep the ``size`` rows of the smallest keys."""
         numbers = np.concatenate([numbers for numbers, _ in self._parts])
         rows = np.concatenate([rows for _, rows in self._parts])
         if len(numbers) > self._size:
-            kept = np.sort(np.argpartition(self._lots, self._size)[: self._size])
-            self._lots, numbers, rows = self._lots[kept], numbers[kept], rows[kept]
-            self._limit = float(self._lots.max(initial=0.0))
+            kept = np.sort(np.argpartition(self._keys, self._size)[: self._size])
+            self._keys, numbers, rows = self._keys[kept], numbers[kept], rows[kept]
+            self._largest_key = float(self._keys.max(initial=0.0))
         self._parts = [(numbers, rows)]
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Row numbers of the sample, increasing."""
+        """Row numbers (k,) of the sample, increasing."""
         self._shrink()
         return self._parts[0][0]
 
     @property
     def rows(self) -> Floats:
-        """The sample, in the order of its numbers."""
+        """Rows (k, d) of the sample, in the order of their numbers."""
         self._shrink()
         return self._parts[0][1]
 
@@ -148,10 +148,10 @@ Tensor = Any
 
 
 class Feed:
-    """A device of torch, ``"cuda"``, ``"cuda:1"`` or ``"cpu"``, that blocks of rows are sent to.
+    """Transfer of blocks of rows to a device of torch and back, beside the computation.
 
-    Three blocks at most are on the device at a time, beside what a function makes of them, and four
-    in pinned memory, with as many results.
+    The device is ``"cuda"``, ``"cuda:1"`` or ``"cpu"``. At most three blocks are on it at a time,
+    beside results, and four blocks and as many results in pinned memory.
     """
 
     def __init__(self, device: str) -> None:
@@ -160,7 +160,7 @@ class Feed:
         self._is_cuda = self.device.type == "cuda"
 
     def empty(self, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
-        """Room for rows on the host: columns one after the other, pinned if that is of use.
+        """Uninitialised column-major array (n_rows, n_columns) on the host, pinned for CUDA.
 
         Pinned memory is used again once nobody holds it any more: torch keeps it.
         """
@@ -169,20 +169,18 @@ class Feed:
         found: Floats = columns.numpy().T
         return found
 
-    def mapped(
-        self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]
-    ) -> Iterator[Block]:
-        """Apply a function on the device to rows of blocks, and bring results back to the host."""
+    def map(self, blocks: Iterable[Block], function: Callable[[Tensor], Tensor]) -> Iterator[Block]:
+        """Apply a function to blocks on the device; yields blocks of results on the host."""
         outward = self._new_stream()
-        with closing(self.sent(blocks)) as all_sent:
+        with closing(self.send(blocks)) as all_sent:
             leaving = (
                 (block, *self._start_fetching(self.call(function, rows), outward))
                 for block, rows in all_sent
             )
             yield from starmap(self._finish_fetching, _lag(leaving))
 
-    def sent(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
-        """Bring blocks of rows to the device; the next one is on its way meanwhile."""
+    def send(self, blocks: Iterable[Block]) -> Generator[tuple[Block, Tensor]]:
+        """Yield blocks with their rows on the device, each sent while the one before is used."""
         inward = self._new_stream()
         with close_after(blocks):
             laid_out = (replace(block, rows=self._lay_out(block.rows)) for block in blocks)
@@ -190,19 +188,19 @@ class Feed:
             yield from starmap(self._finish_sending, _lag(coming))
 
     def call(self, function: Callable[..., Any], rows: Tensor, *aligned: NDArray[Any]) -> Any:
-        """Call a function with rows on the device, which are foreign to it, and aligned entries."""
+        """Call a function with rows on the device and aligned entries, with dispatch on."""
         here = self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
         with force_dispatch(), here:
             return function(rows, *aligned)
 
     def call_once(self, function: Callable[[Tensor], Tensor], rows: Floats) -> Floats:
-        """Apply a function on the device to a few rows of the host, and bring the result back."""
+        """Result, on the host, of a function applied on the device to a few rows of the host."""
         with force_dispatch():
-            (_, there), *_ = self.sent([Block(0, rows)])
+            (_, there), *_ = self.send([Block(0, rows)])
             return to_numpy(self.call(function, there))
 
     def _lay_out(self, rows: Floats) -> Floats:
-        """Rows as :meth:`empty` makes room for them, copied unless they are."""
+        """Rows in column-major, writable memory; copied unless they are."""
         if rows.flags.f_contiguous and rows.flags.writeable:
             return rows
         copied = self.empty(len(rows), rows.shape[1], rows.dtype)
@@ -210,7 +208,7 @@ class Feed:
         return copied
 
     def _start_sending(self, rows: Floats, inward: Any) -> tuple[Tensor, Any]:
-        """Start copying columns to the device; with them, what says that they are there."""
+        """Start to copy rows to the device: columns there, and an event for the end, or None."""
         columns = self._torch.from_numpy(rows.T)
         if inward is None:
             return columns, None
@@ -218,7 +216,7 @@ class Feed:
             return columns.to(self.device, non_blocking=True), inward.record_event()
 
     def _finish_sending(self, block: Block, columns: Tensor, there: Any) -> tuple[Block, Tensor]:
-        """Wait on the device for the columns of a block, and turn them into rows."""
+        """Wait until the columns of a block are on the device; the block, and rows of these."""
         if there is not None:
             current = self._torch.cuda.current_stream(self.device)
             current.wait_event(there)
@@ -227,7 +225,7 @@ class Feed:
         return block, columns.T.clone(memory_format=self._torch.contiguous_format)
 
     def _start_fetching(self, result: Tensor, outward: Any) -> tuple[Tensor, Any]:
-        """Start copying a result to the host; with it, an event that says when it is there."""
+        """Start to copy a result to the host: columns there, and an event for the end, or None."""
         columns = result.T.contiguous()
         if outward is None:
             return columns, None
@@ -239,13 +237,13 @@ class Feed:
             return home, outward.record_event()
 
     def _finish_fetching(self, block: Block, columns: Tensor, home: Any) -> Block:
-        """Wait for a result on the host, and put it into its block."""
+        """Wait until a result is on the host; the block with it as its rows."""
         if home is not None:
             home.synchronize()
         return replace(block, rows=columns.numpy().T)
 
     def _new_stream(self) -> Any:
-        """A CUDA stream for copies beside the computation; None on the host."""
+        """A CUDA stream for copies beside the computation, or None on the host."""
         return self._torch.cuda.Stream(self.device) if self._is_cuda else None
 
 
@@ -253,7 +251,7 @@ Item = TypeVar("Item")
 
 
 def _lag(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, each only once the next one has been made."""
+    """The same items, each yielded only once the next one has been made."""
     waiting: deque[Item] = deque()
     for item in items:
         waiting.append(item)
@@ -263,13 +261,13 @@ def _lag(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def copy_to_device(rows: Any, device: str) -> Any:
-    """A copy of an array of the host on a device of torch."""
+    """Copy a NumPy array to a device of torch, as a tensor."""
     torch = _import_torch()
     return torch.tensor(rows, device=_find_device(torch, device))
 
 
 def _import_torch() -> Any:
-    """The library, or an error that says how to get it."""
+    """Import torch; an error says how to install it."""
     with explain_missing_package("rows on a device need torch", "torch"):
         import torch
     namespace(torch.empty(0))  # or what it needs besides
@@ -277,7 +275,7 @@ def _import_torch() -> Any:
 
 
 def _find_device(torch: Any, device: str) -> Any:
-    """A device by its name, or an error that says what there is."""
+    """A device of torch by its name; an error says which there are."""
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):
@@ -309,7 +307,7 @@ _BLOCKS_AHEAD = 2
 
 
 class RowStream(RememberingRows):
-    """Rows that are read block by block; :func:`nearkin.open_rows` makes one.
+    """Rows that are read block by block; made by :func:`nearkin.open_rows`.
 
     Learners pass over them as often as they need, and hold a block at a time beside the rows they
     learn from. ``transform`` gives another stream, which is computed as it is read: iterate over it
@@ -358,7 +356,7 @@ class RowStream(RememberingRows):
         return self._n_rows
 
     def _explain_unknown_length(self) -> str:
-        """Why the number of rows is not known."""
+        """Message of the error that the number of rows is not known."""
         return (
             f"{self._source} can be read only once, so that the number of rows is not known "
             "before. Give a list of blocks, or a function that returns a new iterable of them."
@@ -382,7 +380,7 @@ class RowStream(RememberingRows):
         return (block.rows for block in self.blocks())
 
     def blocks(self, wanted: NDArray[np.int64] | None = None) -> Generator[Block]:
-        """All blocks in order, or those with wanted rows and perhaps others."""
+        """Iterate over blocks in order; those without ``wanted`` row numbers may be left out."""
         n_seen = 0
         for block in self._read(wanted):
             if len(block.rows):
@@ -396,7 +394,7 @@ class RowStream(RememberingRows):
             )
 
     def on(self, feed: Feed) -> RowStream:
-        """The same rows, whose blocks are worked on on a device."""
+        """The same stream, with its blocks worked on on a device."""
         return self._with_changes(feed=feed)
 
     def read_by(
@@ -405,11 +403,11 @@ class RowStream(RememberingRows):
         n_rows: int,
         source: str | None = None,
     ) -> RowStream:
-        """Rows of the same columns, which another function reads."""
+        """A stream of the same columns, read by another function."""
         return self._with_changes(read=read, n_rows=n_rows, source=source or self._source)
 
     def _with_changes(self, **changes: Any) -> RowStream:
-        """A stream with some arguments of the constructor changed."""
+        """A copy of the stream with other arguments of the constructor."""
         now = {
             "read": self._read,
             "n_rows": self._n_rows,
@@ -422,7 +420,7 @@ class RowStream(RememberingRows):
         return RowStream(**(now | changes))
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
-        """Rows by their numbers, which increase."""
+        """Rows (k, d) by their numbers, which increase."""
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
         n_found = 0
         if len(wanted):
@@ -437,9 +435,9 @@ class RowStream(RememberingRows):
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """``function`` of each block of rows, all results combined in their order.
+        """Apply ``function`` to each block of rows, and combine all results in order.
 
-        On a device blocks are read ahead, and come one while the one before is summed up.
+        On a device, the next block is read and sent while the one before is worked on.
         """
         total: Parts | None = None
         with closing(self._call_on_blocks(function, aligned)) as parts:
@@ -452,36 +450,39 @@ class RowStream(RememberingRows):
     def _call_on_blocks(
         self, function: OfBlock, aligned: Sequence[NDArray[Any]]
     ) -> Generator[Parts]:
-        """Call the function on each block and its aligned entries."""
+        """Results of the function for each block of rows and their aligned entries."""
 
         def entries(block: Block) -> list[NDArray[Any]]:
+            """Entries of the aligned arrays for a block's rows."""
             return [array[block.start : block.start + len(block.rows)] for array in aligned]
 
         if self._feed is None:
             for block in self.blocks():
                 yield function(block.rows, *entries(block))
             return
-        with closing(self._feed.sent(prefetch(self.blocks(), _BLOCKS_AHEAD))) as blocks:
+        with closing(self._feed.send(prefetch(self.blocks(), _BLOCKS_AHEAD))) as blocks:
             for block, rows in blocks:
                 yield self._feed.call(function, rows, *entries(block))
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> RowStream:
-        """The same rows after a function of blocks of them, which is called when they are read.
+        """Stream of the rows after a function of blocks, which is called when they are read.
 
         On a device blocks are read in one thread and computed in another, ahead of their use.
         """
         feed = self._feed
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            """Blocks of mapped rows."""
             if wanted is not None:
                 return some(wanted)
             if feed is None:
                 return (replace(block, rows=function(block.rows)) for block in self.blocks())
             return prefetch(
-                feed.mapped(prefetch(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD
+                feed.map(prefetch(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD
             )
 
         def some(wanted: NDArray[np.int64]) -> Iterator[Block]:
+            """Mapped rows of the wanted numbers only, one to a block."""
             for block in self.blocks(wanted):
                 first, last = np.searchsorted(wanted, [block.start, block.start + len(block.rows)])
                 if first < last:  # of a block that may be large, only these
@@ -500,7 +501,7 @@ class RowStream(RememberingRows):
         size: int = SAMPLE_ROWS,
         random_state: Any = None,
     ) -> GatheredRows:
-        """What a learner needs of blocks that can be read only once, in one pass.
+        """Draw a sample and sum up moments in one pass, for streams that can be read only once.
 
         ``keep`` are numbers of rows that are kept in any case, such as those in pairs; ``size``
         rows beside them are drawn, each with the same chance. Learners find landmarks among what
@@ -534,7 +535,7 @@ class RowStream(RememberingRows):
         return GatheredRows((n_rows, self.n_columns), self.names, numbers, rows, total)
 
     def write(self, path: StrPath, *, verbose: bool = False) -> Path:
-        """Write all rows to a file, whole or not at all.
+        """Write all rows to a .parquet or .npy file, whole or not at all.
 
         ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array of
         the rows alone. Rows go to a file of another name, which is renamed in the end: an error or
@@ -563,7 +564,7 @@ class RowStream(RememberingRows):
         return path
 
     def to_numpy(self) -> Floats:
-        """All rows in one array, in memory."""
+        """All rows (n, d) in memory."""
         blocks = list(self)
         if not blocks:
             raise InputError(f"{self._source} has no rows.")
@@ -653,7 +654,7 @@ def open_stream(
     carry: Sequence[str] = (),
     device: str | None = None,
 ) -> RowStream:
-    """What :func:`open_rows` gives for all but dask collections."""
+    """As :func:`open_rows`, for all sources but dask collections."""
     feed = None if device is None else Feed(device)
     rows = _open_on_host(source, columns, carry, feed)
     return rows if feed is None else rows.on(feed)
@@ -662,7 +663,7 @@ def open_stream(
 def _open_on_host(
     source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
 ) -> RowStream:
-    """A stream that works on the host, whose blocks suit the feed of a device, if there is one."""
+    """A stream that works on the host; its blocks are laid out for ``feed`` if there is one."""
     if isinstance(source, RowStream):
         _refuse_choice(columns, carry)
         return source
@@ -700,19 +701,19 @@ def _open_on_host(
 
 
 def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
-    """Raise if columns are chosen where they have no names."""
+    """Raise if ``columns`` or ``carry`` are given for a source without column names."""
     if columns is not None or carry:
         raise InputError("columns and carry choose columns of Parquet files only.")
 
 
 def open_npy(path: StrPath) -> RowStream:
-    """Rows of an array in a file, whatever its name ends in."""
+    """Stream of the rows of an array file, whatever the file's suffix."""
     name = os.fspath(path)
     X = map_array_file(path, name)
     found = _stamp(name)
 
     def refuse_changed() -> None:
-        # A map of a file that became shorter would end the process.
+        """Raise if the file was changed: a map of a shortened file would end the process."""
         if _stamp(name) != found:
             raise InputError(f"{name} has changed since it was opened: open it again.")
 
@@ -720,7 +721,7 @@ def open_npy(path: StrPath) -> RowStream:
 
 
 def map_array_file(path: StrPath, name: str) -> NDArray[Any]:
-    """An array in a file, of which nothing is read yet; its name is for errors."""
+    """Map an array file to memory; ``name`` is for errors."""
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except (ValueError, SyntaxError, TokenError, TypeError, OverflowError) as error:
@@ -728,13 +729,13 @@ def map_array_file(path: StrPath, name: str) -> NDArray[Any]:
 
 
 def _stamp(name: str) -> tuple[int, int, int]:
-    """What differs once a file has been written anew."""
+    """Size, time and inode of a file, which differ once it is written anew."""
     status = os.stat(name)
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _call_for_blocks(function: Callable[[], Any]) -> Iterable[Any]:
-    """Blocks that a function of the user's returns."""
+    """Call the user's function; an error unless it returns an iterable of blocks."""
     made = function()
     if not isinstance(made, Iterable) or hasattr(made, "shape"):
         raise InputTypeError(
@@ -746,7 +747,7 @@ def _call_for_blocks(function: Callable[[], Any]) -> Iterable[Any]:
 def _stream_array(
     X: NDArray[Any], source: str = "the array", check: Callable[[], None] = lambda: None
 ) -> RowStream:
-    """Rows of an array in memory or in a file, which ``check`` looks at before each pass."""
+    """Stream of the rows of an array; ``check`` is called before each pass."""
     if X.ndim != 2 or X.shape[1] == 0:
         raise InputError(f"{source} must have shape (n, d), got {X.shape}.")
     if len(X) == 0:
@@ -754,6 +755,7 @@ def _stream_array(
     dtype = check_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        """Blocks of rows, or the wanted rows one by one."""
         check()
         size = rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
@@ -771,9 +773,9 @@ def _stream_array(
 
 
 def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
-    """Blocks that can be gone through again: once now, to count the rows and check them."""
+    """Stream of blocks that can be iterated over again; one pass checks and counts the rows now."""
     last = None
-    for last in _checked_blocks(make(), source):  # noqa: B007
+    for last in _check_blocks(make(), source):  # noqa: B007
         pass
     n_rows = 0 if last is None else last.start + len(last.rows)
     if last is None or n_rows == 0:
@@ -781,21 +783,23 @@ def _stream_blocks(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
     width, dtype = last.rows.shape[1], last.rows.dtype
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        return _checked_blocks(make(), source, width, dtype)
+        """All blocks, checked anew."""
+        return _check_blocks(make(), source, width, dtype)
 
     return RowStream(read, n_rows=n_rows, n_columns=width, dtype=dtype, source=source)
 
 
 def _stream_once(given: Iterator[Any]) -> RowStream:
-    """Blocks that can be gone through only once."""
+    """Stream of blocks from an iterator, which can be read only once."""
     source = "the iterator of blocks"
-    blocks = _checked_blocks(given, source)
+    blocks = _check_blocks(given, source)
     first = next(blocks, None)
     if first is None:
         raise InputError(f"{source} has no rows.")
     left = [chain([first], blocks)]
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        """All blocks, the first time; then an error."""
         if not left:
             raise InputError(
                 f"{source} has been read already, and can be read only once. Give a list of "
@@ -807,10 +811,10 @@ def _stream_once(given: Iterator[Any]) -> RowStream:
     return RowStream(read, n_rows=None, n_columns=width, dtype=dtype, source=source)
 
 
-def _checked_blocks(
+def _check_blocks(
     blocks: Iterable[Any], source: str, width: int | None = None, dtype: Any = None
 ) -> Iterator[Block]:
-    """Blocks in float32 or float64, all as wide and of one type as said, or as the first."""
+    """Iterate over blocks in float32 or float64; an error unless widths and types are equal."""
     start = 0
     for number, block in enumerate(blocks):
         given = np.asarray(block)

@@ -82,7 +82,7 @@ class Points(NamedTuple):
 
     @property
     def tile_bits(self) -> int:
-        """Bits that number the tiles."""
+        """Number of low bits of a distance in which its tile's number is stored."""
         return int((self.tiles.shape[0] // self.plan.tile - 1).bit_length())
 
 
@@ -98,7 +98,7 @@ class Nearest(NamedTuple):
 
 
 def plan_search(d: int, precision: str) -> Plan:
-    """Sizes by the number of columns."""
+    """Block sizes by the number of columns and the precision."""
     half = precision == "half"
     columns = max(16, triton.next_power_of_2(d))
     if columns < _WHOLE_ROWS:
@@ -125,23 +125,23 @@ class Search:
         return len(self.rows)
 
     def bytes_per_row(self, k: int) -> int:
-        """Memory that the search for k points takes for each row."""
+        """Bytes of working memory that the search for k points takes for each row."""
         d = self.rows.shape[1]
         columns = max(plan_search(d, precision).columns for precision in PRECISIONS)
         return 4 * columns + 32 * (k + SPARE) + 32
 
     def lists(self, X: torch.Tensor, k: int, precision: str) -> Nearest:
-        """The nearest points of each row, some more than k, with their distances."""
-        return _listed(X, self.points(precision), min(k + SPARE, len(self)))
+        """Shortlists of candidates for each row, a few more than k, with their distances."""
+        return _find_candidates(X, self.points(precision), min(k + SPARE, len(self)))
 
     def points(self, precision: str) -> Points:
-        """The points as kernels read them."""
+        """The points laid out for kernels, computed once for each precision."""
         if precision not in self._points:
             self._points[precision] = lay_out_points(self.rows, self.center, self.scale, precision)
         return self._points[precision]
 
     def nearest(self, X: torch.Tensor, k: int, precision: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """The k nearest points of each row in order, and 1 for rows that are open.
+        """Numbers (n, k) of the nearest points in order, and 1 for rows where that is not certain.
 
         Of points that are equally far in single precision, the first come first.
         """
@@ -156,7 +156,7 @@ class Search:
 def lay_out_points(
     rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str
 ) -> Points:
-    """Points in tiles for a search; see :class:`Points`."""
+    """Arrange points in tiles for a search; see :class:`Points`."""
     m, d = rows.shape
     plan = plan_search(d, precision)
     # Points that are near one another may be neighbours in the table too: they would share slots.
@@ -193,8 +193,8 @@ def lay_out_points(
     )
 
 
-def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
-    """Lists of the ``size`` nearest points of each row, with their distances.
+def _find_candidates(X: torch.Tensor, points: Points, size: int) -> Nearest:
+    """The ``size`` nearest points of each row, as far as the product tells, with exact distances.
 
     Memory: a copy of the rows, with columns filled up to a power of two.
     """
@@ -223,7 +223,7 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
 def lay_out_rows(
     X: torch.Tensor, points: Points
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Rows as kernels compare them, with zeros around them, their squared lengths and moves."""
+    """Rows as kernels read them, their squared lengths, and how far rounding moves each."""
     (n, d), plan = X.shape, points.plan
     height = -(-n // plan.rows) * plan.rows
     rows = torch.empty((height, plan.columns), dtype=points.tiles.dtype, device=X.device)
@@ -243,7 +243,7 @@ def _prepare(
     X, center, out, lengths, moved, n, d, scale, by_row, by_column, far, most,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr, HALF: tl.constexpr,
 ):  # fmt: skip
-    """Rows moved, scaled, held within numbers that can be squared, and rounded if asked."""
+    """Write rows moved, scaled, clipped, and rounded to half precision if asked."""
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     total = tl.zeros((ROWS,), dtype=tl.float32)
     change = tl.zeros((ROWS,), dtype=tl.float32)
@@ -271,7 +271,7 @@ def _shortlist(
     ROWS: tl.constexpr, TILE: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
     SIZE: tl.constexpr, LOW: tl.constexpr, KEPT: tl.constexpr,
 ):  # fmt: skip
-    """The least distances of each row, by slots that keep some each."""
+    """Write each row's nearest points by a product, and a limit no other is nearer than."""
     most: tl.constexpr = 0x7FFFFFFF
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     slot = tl.arange(0, TILE)
@@ -322,7 +322,7 @@ def _measure(
     X, points, found, squared, n, d, scale, by_row, by_column, far,
     ROWS: tl.constexpr, PART: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Squared distances of what is listed, from differences."""
+    """Write squared distances of the listed points, from differences."""
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     there = row < n
     which = ()

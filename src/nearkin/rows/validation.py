@@ -38,15 +38,12 @@ _FEW_NUMBERS = 10_000
 
 
 def count_rows(X: Any) -> int:
-    """Number of rows of an X that is not checked yet."""
+    """Number of rows of X, before it is validated."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def refuse_non_tables(X: Any, name: str = "X") -> None:
-    """Refuse paths, dicts, generators and others that hold rows but are no table.
-
-    Nor may an array hide some of its cells.
-    """
+    """Raise if X is no table, as paths, dicts and generators are not, or hides cells by a mask."""
     if isinstance(X, np.ndarray) or is_sparse(X):
         if np.ma.is_masked(X):
             raise InputError(
@@ -63,7 +60,7 @@ def refuse_non_tables(X: Any, name: str = "X") -> None:
 
 
 def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool = False) -> None:
-    """Refuse a data frame with columns that are not numbers, with code that encodes them.
+    """Raise if columns of a data frame are not numbers, with code that encodes them.
 
     scikit-learn would name the first value that it cannot read, and take dates, categories that
     are numbers and texts such as "7" for numbers without a word. ``fitted`` is whether the learner
@@ -81,7 +78,7 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
             f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
             "to. A nearkin.Chain with a transformer as its first step does so by itself."
         )
-    code = _indented(
+    code = _indent(
         [
             "from nearkin import TableEncoder",
             "encoder = TableEncoder()",
@@ -89,12 +86,12 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
         ]
     )
     raise InputError(
-        f"{found}Turn them into numbers first:\n\n{code}\n\n{_transform_alike(learner, 'encoder')}"
+        f"{found}Turn them into numbers first:\n\n{code}\n\n{_explain_new_rows(learner, 'encoder')}"
     )
 
 
 def find_word_columns(X: Any) -> dict[Any, str]:
-    """Columns of a data frame that are not numbers, with the names of their types."""
+    """Names of a data frame's columns that are not numbers, and of their types."""
     frame = to_frame(X)
     if frame is None:
         return {}
@@ -108,10 +105,10 @@ def find_word_columns(X: Any) -> dict[Any, str]:
 def refuse_gaps(
     X: Any, given: Any, name: str = "X", *, learner: Any = None, fitted: bool = False
 ) -> None:
-    """Refuse missing or infinite numbers of X, with their places and code that fills them in.
+    """Raise if numbers are missing, infinite or too large, with their places and code that mends X.
 
-    Numbers whose squares would be infinite are refused, too. ``given`` is X as it came, perhaps
-    with names of columns; ``fitted`` whether the learner was fitted already.
+    Numbers are too large if their squares overflow. ``given`` is X before validation, perhaps with
+    names of columns; ``fitted`` whether the learner was fitted already.
     """
     values: Any = X.data if is_sparse(X) else X
     if values.dtype.kind != "f":
@@ -127,11 +124,11 @@ def refuse_gaps(
     if not bad.any():
         _refuse_overflow(X, given, name)
         return
-    cells = _cells(X, bad)
+    cells = _locate_bad_cells(X, bad)
     nan = bool(np.isnan(values[bad]).any())
     first_row, first_column = cells[0]
     columns, counts = np.unique(cells[:, 1], return_counts=True)
-    names = _names(given, X.shape[1])
+    names = _column_names(given, X.shape[1])
     row_value = X[first_row, first_column]
     kind = "NaN" if np.isnan(row_value) else "infinity"
     found = (
@@ -153,26 +150,27 @@ def refuse_gaps(
     )
     raise InputError(
         f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
-        f"columns:\n\n{code}\n\n{_transform_alike(learner, 'imputer')}{as_table}"
+        f"columns:\n\n{code}\n\n{_explain_new_rows(learner, 'imputer')}{as_table}"
     )
 
 
 def _refuse_overflow(X: Any, given: Any, name: str) -> None:
-    """Refuse finite numbers whose squares are infinite."""
+    """Raise if squares of finite numbers overflow."""
     low, high = (
         to_dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0))
     )
     largest = np.maximum(-low, high)
     column, limit = int(largest.argmax()), _LARGEST.get(X.dtype.name, np.inf)
     if largest[column] > limit:
+        shown = _column_names(given, X.shape[1])[column]
         raise InputError(
-            f"column {_names(given, X.shape[1])[column]} of {name} reaches {largest[column]:.3g}, "
+            f"column {shown} of {name} reaches {largest[column]:.3g}, "
             f"whose square overflows: divide it, so that no value is beyond {limit:g}."
         )
 
 
 def to_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a frame of narwhals, or None if it is no data frame that is in memory."""
+    """X as a narwhals data frame, or None if it is no data frame in memory."""
     if isinstance(X, np.ndarray):
         return None
     try:
@@ -186,10 +184,7 @@ def to_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def reorder_columns(learner: Any, X: Any) -> Any:
-    """A data frame with the columns of ``fit`` in its order, if it has them all; else X as it is.
-
-    Columns of a frame are known by their names: they may be in another order, with others beside.
-    """
+    """Select the columns of ``fit`` from a data frame, in its order, if it has them all; else X."""
     names = getattr(learner, "feature_names_in_", None)
     frame = None if names is None else to_frame(X)
     if frame is None or names is None:
@@ -201,7 +196,7 @@ def reorder_columns(learner: Any, X: Any) -> Any:
 
 
 def refuse_duplicate_names(X: Any) -> None:
-    """Raise if two columns of a frame have one name."""
+    """Raise if two columns of a data frame have the same name."""
     given: Any = ()
     if nw.dependencies.is_pandas_dataframe(X):
         given = X.columns
@@ -214,7 +209,7 @@ def refuse_duplicate_names(X: Any) -> None:
 
 
 def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
-    """What X is, and what to do instead; two empty texts if it may be a table."""
+    """Description of X if it is no table, and the remedy; two empty strings if it may be one."""
     kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
     if isinstance(X, str | bytes | PathLike):
         return (
@@ -259,7 +254,10 @@ def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
 
 
 def _may_be_numbers(column: nw.Series[Any]) -> bool:
-    """Whether a column has numbers or gaps only; of objects, if NumPy reads them as numbers."""
+    """Whether a column has only numbers or missing cells.
+
+    For objects, if NumPy reads them as numbers.
+    """
     if (
         column.dtype.is_numeric()
         or column.dtype == nw.Boolean
@@ -278,7 +276,7 @@ def _may_be_numbers(column: nw.Series[Any]) -> bool:
 
 
 def _imputer_code(given: Any, *, infinite: bool, empty: bool) -> str:
-    """Code that fills in missing and infinite cells."""
+    """Code that fills missing and infinite cells, for a message."""
     lines = ["from sklearn.impute import SimpleImputer"]
     if infinite and hasattr(given, "iloc"):
         lines += ["X = X.replace([float('inf'), -float('inf')], float('nan'))"]
@@ -291,11 +289,11 @@ def _imputer_code(given: Any, *, infinite: bool, empty: bool) -> str:
         f'imputer = SimpleImputer(strategy="median"{options})',
         "X = imputer.fit_transform(X)",
     ]
-    return _indented(lines)
+    return _indent(lines)
 
 
-def _transform_alike(learner: Any, transformer: str) -> str:
-    """The end of a message: how new rows are transformed alike."""
+def _explain_new_rows(learner: Any, transformer: str) -> str:
+    """End of a message: how to transform new rows in the same way."""
     if learner is None:
         return f"and new rows by {transformer}.transform(X_new)."
     whole = "nearkin.Chain" if hasattr(learner, "pair_distance") else "scikit-learn Pipeline"
@@ -306,7 +304,7 @@ def _transform_alike(learner: Any, transformer: str) -> str:
 
 
 def _suggest_table(learner: Any) -> str:
-    """The end of a message: which learner takes a data frame with its gaps."""
+    """End of a message: which learner takes a data frame with missing cells."""
     if not hasattr(learner, "pair_distance"):
         return ""
     name = type(learner).__name__
@@ -315,13 +313,13 @@ def _suggest_table(learner: Any) -> str:
     return f" To learn from a table with its gaps as they are, fit {whole}."
 
 
-def _indented(lines: list[str]) -> str:
-    """Code as a message shows it."""
+def _indent(lines: list[str]) -> str:
+    """Lines of code, indented for a message."""
     return "\n".join(f"    {line}" for line in lines)
 
 
-def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Row and column (k, 2) of bad cells, row by row."""
+def _locate_bad_cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Row and column numbers (k, 2) of cells that are not finite, row by row."""
     if not is_sparse(X):
         return np.argwhere(bad)
     whole = X.tocsr()
@@ -331,8 +329,8 @@ def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(cells[np.lexsort(cells.T[::-1])])
 
 
-def _names(given: Any, n_columns: int) -> list[str]:
-    """Columns as messages name them: by name where there are names, otherwise by number."""
+def _column_names(given: Any, n_columns: int) -> list[str]:
+    """Columns as messages name them: quoted names, or numbers."""
     frame = to_frame(given)
     columns = range(n_columns) if frame is None else frame.columns
     return [str(column) if isinstance(column, int) else repr(column) for column in columns]
@@ -347,7 +345,7 @@ TAKE_SPARSE = (
 
 
 def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, wherever it is.
+    """Validate X for a learner: numbers in float32 or float64, host, device or remote.
 
     ``reset`` is whether this is ``fit``. The learner has ``_array_api = True`` if it takes foreign
     arrays, ``_remote = True`` if remote rows, and ``_encode_table(X, reset)`` if it encodes
@@ -382,7 +380,7 @@ def validate_rows(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
 
 
 def check_input(X: Any, name: str = "X", **options: Any) -> Any:
-    """X as scikit-learn's ``check_array`` gives it, with errors as of :func:`validate_rows`."""
+    """Validate X without a learner: ``check_array`` with errors of :func:`validate_rows`."""
     refuse_stranded(X, name)
     refuse_non_tables(X, name)
     refuse_words(X, name)
@@ -396,13 +394,13 @@ def check_input(X: Any, name: str = "X", **options: Any) -> Any:
 
 
 def _refuse_unseen_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
-    """Refuse gaps, unless scikit-learn has looked for them or is told that there are none."""
+    """:func:`refuse_gaps`, unless scikit-learn has checked or is told to assume finite numbers."""
     if not (is_foreign(X) or get_config()["assume_finite"]):
         refuse_gaps(X, given, name, **context)
 
 
 def _refuse_unknown(X: Any) -> None:
-    """Refuse arrays of other libraries, which scikit-learn would pass on under dispatch."""
+    """Raise for arrays of unknown libraries, which scikit-learn would pass on under dispatch."""
     unknown = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
     if unknown and not is_foreign(X) and get_config()["array_api_dispatch"]:
         raise InputTypeError(
@@ -412,7 +410,7 @@ def _refuse_unknown(X: Any) -> None:
 
 
 def _refuse_sparse(learner: Any) -> None:
-    """Refuse sparse rows, and say what takes them."""
+    """Raise that a learner takes no sparse rows, with the remedy."""
     kernel = getattr(learner, "kernel", None)
     if kernel == "precomputed":
         raise InputTypeError(
@@ -426,7 +424,7 @@ def _refuse_sparse(learner: Any) -> None:
 
 
 def _check_foreign(learner: Any, X: Array) -> Array:
-    """An array of torch or CuPy without its gradient, or an error if the learner takes no such."""
+    """A torch or CuPy array without its gradient; an error if the learner takes none."""
     if not getattr(learner, "_array_api", False):
         raise InputTypeError(
             f"{type(learner).__name__} takes NumPy arrays only, got one of {describe_place(X)}: "
@@ -441,7 +439,7 @@ def _check_foreign(learner: Any, X: Array) -> Array:
 
 
 def _check_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
-    """Check shape and names of remote rows; their numbers are checked as they are read."""
+    """Check shape and names of remote rows for a learner; their numbers are checked when read."""
     name = type(learner).__name__
     if not getattr(learner, "_remote", False):
         raise InputTypeError(
@@ -483,12 +481,15 @@ BLOCK_BYTES = 2**25
 
 
 def rows_per_read(n_columns: int, dtype: np.dtype[Any]) -> int:
-    """How many rows are read at a time."""
+    """Number of rows to read at a time: 65 536, or fewer if wide."""
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (n_columns * dtype.itemsize)))
 
 
 def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
-    """float32 for float32, float64 for other numbers, or an error."""
+    """Type to read numbers in: float32 for float32, else float64.
+
+    An error for words and float16.
+    """
     if dtype == np.float16:
         raise InputTypeError(
             f"{where} is of type float16, which is too coarse for distances: give float32."
@@ -501,7 +502,10 @@ def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
 def require_finite_block(
     rows: Floats, start: int, where: str, names: Sequence[str] | None = None
 ) -> Floats:
-    """The rows themselves, or an error that says where a number is missing or infinite."""
+    """A block of rows; an error that names row and column if a number is missing or infinite.
+
+    ``start`` is the number of the first row.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(rows.sum())
     if suspicious and not np.isfinite(rows).all():
@@ -518,13 +522,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def matrix_of_rows(method: Method) -> Method:
-    """Let ``method(X_a, X_b=None)``, which gives a matrix, take single rows.
+    """Decorator: let a method ``(X_a, X_b=None)`` that returns a matrix take single rows, too.
 
     Of a row x, ``method(x, X)`` is of shape (n,), and of two rows it is a number.
     """
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
+        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         found = method(self, rows_a, rows_b)
         one_a = rows_a is not X_a
@@ -537,13 +542,14 @@ def matrix_of_rows(method: Method) -> Method:
 
 
 def row_by_row(method: Method) -> Method:
-    """Let ``method(X_a, X_b)``, which gives a distance for each row, take single rows.
+    """Decorator: let a method ``(X_a, X_b)`` that compares rows pairwise take single rows, too.
 
     A row x is compared with all of the other's rows, and of two rows it is a number.
     """
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any) -> Any:
+        """Call the method with matrices, and drop axes of single rows."""
         rows_a, rows_b = to_rows(self, X_a), to_rows(self, X_b)
         one_a, one_b = rows_a is not X_a, rows_b is not X_b
         if one_a != one_b:
@@ -555,9 +561,9 @@ def row_by_row(method: Method) -> Method:
 
 
 def to_rows(learner: Any, x: Any) -> Any:
-    """A single row as an array or frame of one; everything else as it is.
+    """A single row as an array or frame of one row; everything else as it is.
 
-    Where rows are texts, which have no columns, one axis is that of rows.
+    For learners whose rows are texts, a one-dimensional array is several rows.
     """
     if not hasattr(learner, "n_features_in_"):
         return x
@@ -578,7 +584,7 @@ Ids = NDArray[Any]  # int64, or object with str in it
 
 
 def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
-    """Ids of new rows: all int64, or all str in an object array, as those of ``earlier`` rows are.
+    """Check ids (n,) of new rows: all int64, or all str as objects, like ``earlier`` ones.
 
     None stands for row numbers, which go on from ``n_before``.
     """
@@ -587,7 +593,7 @@ def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
         if strings:
             raise InputError("ids are needed: those of earlier rows are strings.")
         return np.arange(n_before, n_before + n_rows, dtype=np.int64)
-    array = _id_array(ids)
+    array = _convert_ids(ids)
     if array.shape != (n_rows,):
         raise InputError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
     if earlier is not None and strings != (array.dtype.kind == "O"):
@@ -598,8 +604,8 @@ def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
     return array
 
 
-def _id_array(ids: Any) -> Ids:
-    """Ids as int64, or as str in an object array, where nothing is cut off."""
+def _convert_ids(ids: Any) -> Ids:
+    """Ids as int64 array, or as object array of str; errors for anything else."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return ids.astype(np.int64)
     names = list_values(ids)
@@ -617,7 +623,7 @@ def _id_array(ids: Any) -> Ids:
 
 
 def list_values(values: Any) -> list[Any]:
-    """Values of a list, an array or a data frame's column, as plain Python has them."""
+    """List of plain Python values from a list, array or data frame column."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return series.to_list()
@@ -637,9 +643,9 @@ def are_distinct(ids: Ids) -> bool:
 
 
 def add_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
-    """Add ids to those known, a set that is changed in place; an error if one of them is not new.
+    """Union of known ids and new ones; an error if a new one is known already or occurs twice.
 
-    Row numbers, as long as there is nothing else, are a range, which takes no memory.
+    The set is changed in place. With only row numbers (``numbered``) it is a range, for memory.
     """
     if numbered and isinstance(known, range):
         return range(len(known) + len(new))

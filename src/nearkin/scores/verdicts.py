@@ -331,7 +331,7 @@ class LateVerdicts:
     """What a learner keeps of known pairs, found when it is first asked for: many never are."""
 
     X: Any  # as the learner saw it, which nobody else may change
-    drawable: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
+    takeable_rows: int | NDArray[np.integer]  # how many rows X has, or those that can be drawn
     evidence: Evidence
     random_state: dict[str, Any]  # of the generator that draws examples
     # Learned coordinates of some rows of X by their numbers.
@@ -341,25 +341,25 @@ class LateVerdicts:
         """Compute threshold and other attributes of a learner; every call returns the same."""
         rng = np.random.RandomState(0)
         rng.set_state(self.random_state)
-        examples = draw_examples(self.drawable, self.evidence, rng)
+        examples = draw_examples(self.takeable_rows, self.evidence, rng)
         return examples.verdicts(self.embedded(self.X, examples.rows))
 
 
 def draw_examples(
-    drawable: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
+    takeable_rows: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
 ) -> Examples:
     """Draw the pairs from which a threshold is found: all given ones, and some by labels.
 
     Without cannot-links, random pairs of rows stand for them. Where only triplets are known, the
-    nearer row of each stands for the same and the farther for a different one. ``drawable`` is the
-    number of rows of X, or the numbers of those that can be drawn.
+    nearer row of each stands for the same and the farther for a different one. ``takeable_rows``
+    is the number of rows of X, or the numbers of those that can be drawn.
     """
     pairs = draw_example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
         pairs = pairs.as_weak_pairs()
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
-        background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))
+        background = rng.choice(takeable_rows, size=(_BACKGROUND_PAIRS, 2))
         background = background[background[:, 0] != background[:, 1]]
     links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
     rows, positions = np.unique(links, return_inverse=True)

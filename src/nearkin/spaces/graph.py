@@ -1,7 +1,7 @@
-r"""Neighbour graphs as sparse symmetric matrices of weights, and their Laplacians.
+r"""Neighbour graphs, their Laplacians, and the functions of rows that are smooth on them.
 
-W has :math:`w_{ij} > 0` where rows i and j are joined. Its Laplacian measures how much a function
-on the rows changes along the edges,
+A graph is a sparse symmetric matrix of weights W, :math:`w_{ij} > 0` where rows i and j are joined.
+Its Laplacian measures how much a function on the rows changes along the edges,
 
 .. math:: f^\top L f = \sum_{i<j} w_{ij} (f_i - f_j)^2, \qquad L = D - W, \quad d_i = \sum_j w_{ij},
 
@@ -11,22 +11,36 @@ and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.optimize import nnls
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.manifold import Isomap
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 
 from nearkin._types import DOUBLE_BYTES, Floats, Integers
 from nearkin.errors import InputError
-from nearkin.messages import notice
+from nearkin.messages import mute_third_party, notice
 from nearkin.rows import validation
 from nearkin.rows.distances import centre, middle
-from nearkin.rows.parallel import one_blas_thread, rows_per_block, split_range
+from nearkin.rows.parallel import (
+    REORDER,
+    compiled,
+    one_blas_thread,
+    rows_per_block,
+    run_in_blocks,
+    split_range,
+)
 from nearkin.rows.sparse import is_sparse
 from nearkin.spaces.kernels import Rows, normalize_rows
+from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 from nearkin.spaces.neighbors import SEARCH_MEMORY, SEARCH_MODES, SearchMode, find_nearest_others
 
 Metric: TypeAlias = Literal["euclidean", "cosine"]
@@ -56,7 +70,7 @@ def neighbor_graph(
     search: SearchMode = "exact",
     random_state: Any = None,
 ) -> sp.csr_array:
-    """Join every row with its nearest others: weights (n, n), symmetric with zero diagonal.
+    """Symmetric weights (n, n) of the graph that joins every row with its nearest others.
 
     With k > n − 1 neighbours the complete graph; a row is never its own neighbour. ``"cosine"``
     compares rows of unit length; rows of zeros stay isolated, with a warning. Edges weigh 1, or
@@ -79,7 +93,9 @@ def neighbor_graph(
 def ball_graph(
     X: Rows, radius: float, *, metric: Metric = "euclidean", weight: Weight = "binary"
 ) -> sp.csr_array:
-    """Join all pairs of rows no further apart than ``radius``; weights as :func:`neighbor_graph`.
+    """Weights (n, n) of the graph of all rows no further apart than ``radius``.
+
+    Weights are those of :func:`neighbor_graph`.
 
     With ``metric="cosine"`` an angle φ is a distance of ``2 sin(φ/2)``. Warns of rows without any
     other in their ball. O(n² d) time, and some 50 bytes of memory for each edge.
@@ -117,7 +133,7 @@ def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
 
 
 def check_weights(W: Any) -> sp.csr_array:
-    """Check weights of a graph, and return them without diagonal, symmetric to the last bit."""
+    """Check weights (n, n), and return them without diagonal, symmetric to the last bit."""
     W = sp.csr_array(W, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
         raise InputError(f"W must be square, got shape {W.shape}.")
@@ -135,7 +151,7 @@ def check_weights(W: Any) -> sp.csr_array:
 def find_neighbor_rows(
     X: Rows, n_neighbors: int, *, search: SearchMode = "exact", random_state: Any = None
 ) -> Integers:
-    """Find each row's nearest others in Euclidean distance, n×k row numbers with k below n."""
+    """Row numbers (n, k) of each row's nearest others in Euclidean distance; k is below n."""
     if n_neighbors < 1:
         raise InputError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n = X.shape[0]
@@ -148,14 +164,17 @@ def find_neighbor_rows(
 def deduplicate_pairs(
     first: Integers, second: Integers, n: int
 ) -> tuple[Integers, Integers, Integers]:
-    """Sort pairs of rows, each once, lower row first; and count how often each was named."""
+    """Distinct pairs of row numbers, sorted: lower rows, higher rows, and how often each occurs."""
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
     number, named = np.unique(low * n + high, return_counts=True)  # counting sorts: no hashing
     return number // n, number % n, named
 
 
 def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
-    """Check rows, and scale them for the cosine metric; return which of them are not zero."""
+    """Check rows, and divide them by their lengths for the cosine metric.
+
+    Returns them, and the numbers of the rows that are not zero.
+    """
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
     X = validation.check_input(X, accept_sparse="csr")
@@ -185,7 +204,10 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
-    """Build a graph of the named pairs (i, j), or only of those named from both ends."""
+    """Weights (n, n) of the graph whose edges are the pairs ``(first[t], second[t])`` of rows.
+
+    With ``both`` only of pairs that occur in both directions.
+    """
     n = X.shape[0]
     low, high, named = deduplicate_pairs(first, second, n)
     if both:
@@ -198,7 +220,7 @@ def _build_graph(
 
 
 def _compact(W: sp.csr_array) -> sp.csr_array:
-    """Sort indices, and store them in 32 bits if these can hold them, as some routines need."""
+    """Sort indices of a sparse matrix, and store them in 32 bits if possible, as routines need."""
     W.sort_indices()
     if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
@@ -206,7 +228,7 @@ def _compact(W: sp.csr_array) -> sp.csr_array:
 
 
 def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats:
-    """Weights of edges, by the rows that they join."""
+    """Weights of the edges between rows ``low[t]`` and ``high[t]``: 1, heat kernel or cosine."""
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":
@@ -260,7 +282,7 @@ def average_equal_rows(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
 
 
 def _number_equal_rows(X: Any) -> NDArray[np.integer]:
-    """Number rows from 0, equal rows alike; sparse rows are in canonical form."""
+    """Number (n,) of each distinct row, counted from 0; sparse rows are in canonical form."""
     if not is_sparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
@@ -269,3 +291,583 @@ def _number_equal_rows(X: Any) -> NDArray[np.integer]:
     entries = [slice(*ends) for ends in pairwise(rows.indptr)]
     keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
     return np.array([seen.setdefault(key, len(seen)) for key in keys])
+
+
+# ---- Smooth functions on a graph: its eigenvectors, by LAPACK or multigrid, and kernels of these
+
+# Residuals cannot fall below this share of the largest eigenvalue, by rounding.
+ROUNDING = 1e-13
+# Eigenvalues below this share of the largest are zero.
+NUMERICAL_RANK = 1e-10
+# Multigrid ends with a matrix of this size. Chosen by hand: it is decomposed in a fraction of a
+# second.
+_COARSEST_ROWS = 500
+# Aggregates may overlap, which helps, unless a row would belong to more than this many. Chosen by
+# hand: levels would no longer grow much smaller.
+_MOST_OVERLAP = 5
+# How far aggregates are smoothed, relative to the largest eigenvalue: Vanek, Mandel, Brezina
+# (1996).
+_SMOOTHING = 4 / 3
+# Aggregates that do not overlap correct too little: Braess (1995).
+_OVERCORRECTION = 1.5
+# Steps of the power method, and the margin on the eigenvalue that they find. Chosen by hand.
+_POWER_STEPS, _POWER_MARGIN = 12, 1.1
+# Relaxation works on eigenvalues between the largest and this share of it, with so many products.
+# Chosen by hand.
+_RELAXED_SHARE = 0.125
+_RELAXATIONS = 2
+# Rows that a thread multiplies, and rows whose weights it solves for, at a time.
+_BLOCK, _SOLVED_ROWS = 8192, 256
+# Up to this size a full decomposition is fast. Chosen by hand, as for kernel matrices.
+FULL_EIGH_ROWS = 1500
+# With fewer rows for each vector, a basis of three blocks would nearly fill the space.
+ROWS_PER_VECTOR = 8
+# Vectors beyond those asked for, since the last ones of a block converge last. Chosen by hand; so
+# is the number of iterations, of which 5 to 40 are needed as a rule.
+_GUARD_VECTORS = 5
+_MOST_ITERATIONS = 300
+# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace: that of
+# scikit-learn's locally linear embedding.
+_WEIGHT_RIDGE = 1e-3
+# Steps of non-negative least squares for each coefficient: ten times SciPy's own limit.
+_STEPS_EACH = 30
+
+
+# ---- Algebraic multigrid for Laplacians
+
+
+class Level(NamedTuple):
+    """One level of multigrid: its matrix A, and matrices to and from the next coarser level."""
+
+    A: Any
+    inverse_diagonal: Floats
+    largest: float  # eigenvalue of inverse_diagonal × A, or a little more
+    prolong: Any
+    restrict: Any
+    correction: float
+
+
+class Grid(NamedTuple):
+    """All levels, and the eigenpairs of the coarsest matrix, null vectors left out."""
+
+    levels: list[Level]
+    values: Floats
+    vectors: Floats
+
+
+def coarsen(L: Any, null: Any) -> Grid:
+    """Build the levels of multigrid for a Laplacian L, whose null space has the basis ``null``.
+
+    By aggregation, down to a matrix small enough to be decomposed.
+    """
+    A = L
+    # What must be exact on every level: the null vectors of all components in one.
+    smooth = np.asarray(null.sum(axis=1)).ravel()
+    levels: list[Level] = []
+    while A.shape[0] > _COARSEST_ROWS:
+        n = A.shape[0]
+        diagonal = A.diagonal()
+        group, n_groups = _aggregate(A.indptr, A.indices, A.data)
+        inverse = 1 / diagonal[:, None]
+        lengths = np.sqrt(np.bincount(group, smooth**2))
+        T: Any = sp.csr_array(
+            (smooth / lengths[group], group, np.arange(n + 1)), shape=(n, n_groups)
+        )
+        largest = _largest_eigenvalue(A, inverse)
+        AT = A @ T
+        prolong, correction = T, _OVERCORRECTION
+        if AT.nnz <= _MOST_OVERLAP * n:
+            prolong = sp.csr_array(T - sp.diags_array(_SMOOTHING / largest * inverse.ravel()) @ AT)
+            correction = 1.0
+        coarse = sp.csr_array(prolong.T @ (A @ prolong))
+        # An aggregate that is a whole component has no part in any function that is left.
+        joined = np.flatnonzero(coarse.diagonal() > ROUNDING * diagonal.max())
+        prolong = sp.csr_array(prolong[:, joined])
+        restrict = sp.csr_array(prolong.T)
+        levels.append(Level(A, inverse, largest, prolong, restrict, correction))
+        A, smooth = sp.csr_array(coarse[joined][:, joined]), lengths[joined]
+    values, vectors = np.linalg.eigh(symmetrize(A.toarray()))
+    kept = values > NUMERICAL_RANK * values.max(initial=0.0)
+    return Grid(levels, values[kept], vectors[:, kept])
+
+
+@compiled()
+def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
+    """Group rows around roots that share no neighbour, and other rows with the nearest root.
+
+    Returns the group of each row, and the number of groups.
+
+    Every row has neighbours, so that an aggregate has at least two rows.
+    """
+    n = len(starts) - 1
+    group = np.full(n, -1, dtype=np.int32)
+    count = 0
+    for i in range(n):
+        free = group[i] < 0
+        for s in range(starts[i], starts[i + 1]):
+            free = free and group[others[s]] < 0
+        if free:
+            for s in range(starts[i], starts[i + 1]):
+                group[others[s]] = count
+            group[i] = count
+            count += 1
+    roots = group.copy()
+    for i in range(n):
+        if group[i] < 0:
+            strongest, nearest = 0.0, -1
+            for s in range(starts[i], starts[i + 1]):
+                if roots[others[s]] >= 0 and abs(entries[s]) > strongest:
+                    strongest, nearest = abs(entries[s]), roots[others[s]]
+            group[i] = nearest
+    return group, count
+
+
+def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
+    """Bound the largest eigenvalue of ``inverse_diagonal × A`` by power method and row sums."""
+    row_sums = np.asarray(abs(A).sum(axis=1)).ravel() * inverse_diagonal.ravel()
+    v = np.random.RandomState(0).standard_normal((A.shape[0], 1))
+    length = 1.0
+    for _ in range(_POWER_STEPS):
+        v = inverse_diagonal * (A @ (v / length))
+        length = float(np.linalg.norm(v)) or 1.0
+    return min(float(row_sums.max()) or 1.0, _POWER_MARGIN * length)
+
+
+def run_cycle(grid: Grid, B: Floats, depth: int = 0) -> Floats:
+    """Solve ``A Z = B`` roughly by one multigrid cycle: relax, correct on the next level, relax."""
+    if depth == len(grid.levels):
+        return np.asarray(grid.vectors @ ((grid.vectors.T @ B) / grid.values[:, None]))
+    level = grid.levels[depth]
+    Z = _relax(level, B)
+    coarse = level.restrict @ (B - multiply_sparse(level.A, Z))
+    Z += level.correction * (level.prolong @ run_cycle(grid, coarse, depth + 1))
+    return Z + _relax(level, B - multiply_sparse(level.A, Z))
+
+
+def _relax(level: Level, R: Floats) -> Floats:
+    """Approximate solution of ``A Z = R`` by Chebyshev steps for the upper eigenvalues."""
+    high, low = level.largest, _RELAXED_SHARE * level.largest
+    middle, half = (high + low) / 2, (high - low) / 2
+    ratio = half / middle
+    step = level.inverse_diagonal * R / middle
+    Z = step.copy()
+    for _ in range(_RELAXATIONS - 1):
+        R = R - multiply_sparse(level.A, step)
+        previous, ratio = ratio, 1 / (2 * middle / half - ratio)
+        step = ratio * previous * step + (2 * ratio / half) * (level.inverse_diagonal * R)
+        Z += step
+    return Z
+
+
+def multiply_sparse(A: Any, X: Floats) -> Floats:
+    """Multiply a sparse matrix with a block of vectors, on all cores."""
+    X = np.ascontiguousarray(X)
+    out = np.empty_like(X)
+
+    parts = A.indptr, A.indices, A.data
+    run_in_blocks(lambda rows: _rows_times(rows.start, rows.stop, *parts, X, out), len(X), _BLOCK)
+    return out
+
+
+@compiled(fastmath=REORDER)
+def _rows_times(
+    start: int, stop: int, starts: Any, others: Any, entries: Any, X: Any, out: Any
+) -> None:
+    """Write rows ``start`` to ``stop`` of the product of a sparse matrix and X to ``out``."""
+    for i in range(start, stop):
+        for t in range(X.shape[1]):
+            out[i, t] = 0.0
+        for s in range(starts[i], starts[i + 1]):
+            entry, j = entries[s], others[s]
+            for t in range(X.shape[1]):
+                out[i, t] += entry * X[j, t]
+
+
+def symmetrize(A: Floats) -> Floats:
+    """Average a matrix, symmetric but for rounding, with its transpose."""
+    return np.asarray((A + A.T) / 2)
+
+
+# ---- Eigenvectors of a Laplacian
+
+
+def null_vectors(W: Any, normalized: bool) -> Any:
+    """Orthonormal sparse basis (n, c) of the Laplacian's null space, largest component first."""
+    n = W.shape[0]
+    n_components, component = connected_components(W, directed=False)
+    sizes = np.bincount(component)
+    _, first_row = np.unique(component, return_index=True)
+    rank = np.empty(n_components, dtype=np.int64)
+    rank[np.lexsort([first_row, -sizes])] = np.arange(n_components)
+    entries = np.ones(n)
+    if normalized:
+        degree = np.asarray(W.sum(axis=1)).ravel()
+        entries = np.sqrt(np.where(degree > 0, degree, 1.0))
+    entries /= np.sqrt(np.bincount(component, entries**2))[component]
+    return sp.csr_array((entries, rank[component], np.arange(n + 1)), shape=(n, n_components))
+
+
+def decompose_laplacian(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
+    """First ``wanted`` eigenvalues and vectors of L, orthogonal to null vectors, by LAPACK."""
+    if not wanted:
+        return np.empty(0), np.empty((L.shape[0], 0))
+
+    def lifted() -> Floats:
+        """L as an array, plus a term that moves its null vectors to the largest eigenvalues."""
+        found = np.asarray(L.toarray())
+        bound = 2 * np.abs(found).sum(axis=1).max() or 1.0
+        known = null.toarray()
+        found += bound * (known @ known.T)
+        return found
+
+    with one_blas_thread(L.shape[0] <= FULL_EIGH_ROWS):
+        values, vectors = some_eigenpairs(lifted, 0, wanted - 1)
+    return np.maximum(values, 0.0), vectors
+
+
+def iterate_eigenvectors(
+    L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
+) -> tuple[Floats, Floats]:
+    """First ``wanted`` eigenvalues and vectors of L, orthogonal to null vectors, by LOBPCG."""
+    n = L.shape[0]
+    grid = coarsen(L, null)
+    bound = 2 * float(L.diagonal().max())
+    X = _start_vectors(grid, null, wanted + _GUARD_VECTORS, random)
+    values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
+    X = X @ rotation
+    LX = multiply_sparse(L, X)
+    size = X.shape[1]
+    P, LP = np.empty((n, 0)), np.empty((n, 0))
+    converged = False
+    for _ in range(_MOST_ITERATIONS):
+        R = LX - X * values
+        too_large = np.linalg.norm(R, axis=0) > max(tol * values[wanted - 1], ROUNDING * bound)
+        converged = not too_large[:wanted].any()
+        if converged:
+            break
+        active = np.flatnonzero(too_large)
+        Z = _orthonormalize(run_cycle(grid, R[:, active]), [X, P], null)
+        if not Z.shape[1]:  # all that is left is rounding
+            break
+        LZ = multiply_sparse(L, Z)
+        basis, images = (X, P, Z), (LX, LP, LZ)
+        gram = np.block([[B.T @ image for image in images] for B in basis])
+        values, C = eigh(symmetrize(gram), subset_by_index=[0, size - 1])
+        # The new step: the part of it outside X, made orthogonal to the new vectors.
+        outside = C[:, active].copy()
+        outside[:size] = 0.0
+        outside -= C @ (C.T @ outside)
+        outside, triangle = np.linalg.qr(outside)
+        outside = outside[:, np.abs(np.diag(triangle)) > NUMERICAL_RANK]
+        both = np.column_stack([C, outside])
+        XP, LXP = _combine(basis, both), _combine(images, both)
+        X, P, LX, LP = XP[:, :size], XP[:, size:], LXP[:, :size], LXP[:, size:]
+    if not converged:
+        worst = float(np.linalg.norm((LX - X * values)[:, :wanted], axis=0).max())
+        notice(
+            f"Eigenvectors of the graph have residuals up to {worst:.1e} after "
+            f"{_MOST_ITERATIONS} iterations, {tol * values[wanted - 1]:.1e} were asked for. "
+            "A larger tol accepts them, more neighbours make an easier graph.",
+            ConvergenceWarning,
+        )
+    # Roundings add up over the iterations.
+    X, _ = np.linalg.qr(_project_out(X[:, :wanted], null))
+    values, rotation = np.linalg.eigh(symmetrize(X.T @ multiply_sparse(L, X)))
+    return np.maximum(values, 0.0), X @ rotation
+
+
+def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
+    """``np.column_stack(parts) @ C`` without the copy."""
+    starts = np.cumsum([0] + [part.shape[1] for part in parts])
+    total = parts[0] @ C[: starts[1]]
+    for part, start, stop in zip(parts[1:], starts[1:-1], starts[2:], strict=True):
+        total += part @ C[start:stop]
+    return np.asarray(total)
+
+
+def _project_out(Z: Floats, null: Any) -> Floats:
+    """Vectors less their components along null vectors."""
+    return np.asarray(Z - null @ (null.T @ Z))
+
+
+def _orthonormalize(Z: Floats, others: list[Floats], null: Any) -> Floats:
+    """Orthonormal basis of what Z adds to the span of others, by Gram–Schmidt, twice."""
+    for _ in range(2):
+        Z = _project_out(Z, null)
+        for other in others:
+            Z = Z - other @ (other.T @ Z)
+        lengths = np.linalg.norm(Z, axis=0)
+        Z = Z[:, lengths > 0] / lengths[lengths > 0]
+        values, rotation = np.linalg.eigh(symmetrize(Z.T @ Z))
+        kept = values > NUMERICAL_RANK
+        Z = Z @ (rotation[:, kept] / np.sqrt(values[kept]))
+    return Z
+
+
+def _start_vectors(grid: Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
+    """Start vectors (n, size): the coarsest level's eigenvectors interpolated, and random ones."""
+    X = grid.vectors[:, : size - _GUARD_VECTORS]
+    for level in reversed(grid.levels):
+        X = level.prolong @ X
+    unknown = random.standard_normal((null.shape[0], size - X.shape[1]))
+    return _orthonormalize(np.column_stack([X, unknown]), [], null)
+
+
+# ---- Coordinates that follow the shape of the data
+
+
+def smoothest_functions(
+    W: Any, n_vectors: int, *, normalized: bool = False, random_state: Any = None, tol: float = 1e-4
+) -> tuple[Floats, Floats]:
+    """The smoothest functions on a graph: first eigenvalues and eigenvectors of its Laplacian.
+
+    Increasing, min(n_vectors, n) of them; columns are orthonormal with the signs of
+    :func:`nearkin.spaces.linalg.fix_signs`. First, with eigenvalue zero, come the indicators of
+    connected components, isolated points among them, from the largest to the smallest, or the
+    largest of them. The iteration ends when no residual ‖Lv − λv‖ is larger than ``tol`` times the
+    last eigenvalue asked for, or with a ConvergenceWarning.
+
+    With e edges, O(e r + n r²) time an iteration, of which it takes 5 to 40; about 8 arrays of n ×
+    r and three times W in memory. Up to n = 1500 rows, and where ``n_vectors`` is more than an
+    eighth of n, O(n³) time and 4 n² numbers.
+    """
+    if n_vectors < 1:
+        raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
+    W = check_weights(W)
+    n = W.shape[0]
+    n_vectors = min(n_vectors, n)
+    null = null_vectors(W, normalized)
+    n_known = min(null.shape[1], n_vectors)
+    values, vectors = np.zeros(n_vectors), np.empty((n, n_vectors))
+    vectors[:, :n_known] = null[:, :n_known].toarray()
+    if n_vectors > n_known:
+        # Isolated points are done with. Neighbours close together in memory are read faster.
+        joined = np.flatnonzero(np.diff(W.indptr))
+        order = joined[reverse_cuthill_mckee(W[joined][:, joined], symmetric_mode=True)]
+        L = laplacian(W[order][:, order], normalized=normalized)
+        null = null[order]
+        null = sp.csr_array(null[:, np.diff(null.tocsc().indptr) > 0])
+        wanted = n_vectors - n_known
+        if len(order) <= max(FULL_EIGH_ROWS, ROWS_PER_VECTOR * wanted):
+            found = decompose_laplacian(L, null, wanted)
+        else:
+            found = iterate_eigenvectors(L, null, wanted, check_random_state(random_state), tol)
+        values[n_known:] = found[0]
+        vectors[:, n_known:] = 0.0
+        vectors[order, n_known:] = found[1]
+    return values, fix_signs(vectors)
+
+
+def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
+    r"""Coordinates of locally linear embedding, the constant vector first, and their residuals.
+
+    Each row is written as a sum of its nearest others, with weights that add up to one; then
+
+    .. math:: \min_{V^\top V = I} \|V - W V\|^2 , \qquad
+              \min_W \|X - W X\|^2 \ \text{row by row}.
+
+    Returns :math:`\|v - W v\|^2` of each (r,), increasing, and V (n, r). Warns if the graph of
+    neighbours falls into parts. Neighbours are drawn a little towards equal weights, as in
+    scikit-learn.
+
+    Dense: O(n³) time and 3 n² numbers, for some thousands of rows at most.
+    """
+    X, n_vectors = _check_rows(X, n_vectors)
+    n = len(X)
+    neighbors = find_neighbor_rows(X, n_neighbors)
+    k = neighbors.shape[1]
+    weights = _barycentric_weights(X, neighbors)
+    W = sp.csr_array((weights.ravel(), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
+    _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
+    difference = sp.eye_array(n, format="csr") - W
+    constant = sp.csr_array(np.full((n, 1), n**-0.5))
+    values, vectors = decompose_laplacian(difference.T @ difference, constant, n_vectors - 1)
+    vectors = np.column_stack([constant.toarray(), vectors])
+    return np.concatenate([[0.0], values]), fix_signs(vectors)
+
+
+def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, Floats]:
+    """Roughness (r,) and coordinates (n, r) of Isomap, the constant vector first.
+
+    The coordinates are orthonormal columns: the directions in which rows differ most, by distances
+    along the graph of neighbours.
+
+    Orthonormal columns (n, r), the constant vector first; times the root of their variances they
+    are Isomap's own. Roughness increases as a Laplacian's
+    eigenvalues: 0 for the constant vector, then the largest variance over that of each direction.
+    Fewer than ``n_vectors`` if fewer have any variance. Warns if the graph falls into parts, which
+    are linked where they are closest.
+
+    Dense: O(n² (log n + r)) time and 4 n² numbers, for some thousands of rows at most.
+    """
+    X, n_vectors = _check_rows(X, n_vectors)
+    n = len(X)
+    neighbors = find_neighbor_rows(X, n_neighbors)
+    constant = np.full((n, 1), n**-0.5)
+    if neighbors.shape[1] == 0 or n_vectors == 1:
+        return np.zeros(1), constant
+    edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
+    named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
+    _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
+    with mute_third_party(), one_blas_thread():  # scikit-learn says the same in its words
+        geodesics = Isomap(
+            n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
+        )
+        squared = np.asarray(geodesics.fit(X).dist_matrix_, dtype=np.float64) ** 2
+    means = squared.mean(axis=0)
+
+    def inner_products() -> Floats:
+        """Inner products (n, n) whose distances are the geodesic ones."""
+        return np.asarray(-(squared - means - means[:, None] + means.mean()) / 2)
+
+    wanted = min(n_vectors - 1, n - 1)
+    with one_blas_thread(n <= FULL_EIGH_ROWS):
+        values, vectors = some_eigenpairs(inner_products, n - wanted, n - 1)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > NUMERICAL_RANK * max(values[0], np.finfo(float).tiny)
+    values, vectors = values[kept], vectors[:, kept]
+    vectors = np.linalg.qr(np.column_stack([constant, vectors]))[0]
+    return np.concatenate([[0.0], values[:1] / values]), fix_signs(vectors)
+
+
+def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
+    """Check rows and the number of vectors; returns centred rows, and that number, at most n."""
+    if n_vectors < 1:
+        raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
+    X = validation.check_input(X)
+    return centre(X, middle(X)), min(n_vectors, len(X))
+
+
+def _warn_of_parts(n_parts: int, method: str) -> None:
+    """Warn if a neighbour graph has several connected components."""
+    if n_parts > 1:
+        notice(
+            f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
+            "where they lie relative to each other. More neighbours may join them."
+        )
+
+
+def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
+    """Weights (n, k) of neighbours that reproduce each row best and add up to one."""
+    n, k = neighbors.shape
+    weights = np.empty((n, k))
+
+    def solve_block(rows: slice) -> None:
+        """Write the weights of some rows."""
+        offsets = X[neighbors[rows]].astype(np.float64) - X[rows][:, None]
+        gram = offsets @ offsets.transpose(0, 2, 1)
+        trace = np.trace(gram, axis1=1, axis2=2)
+        ridge = _WEIGHT_RIDGE * np.where(trace > 0, trace, 1.0)
+        gram[:, np.arange(k), np.arange(k)] += ridge[:, None]
+        solved = np.linalg.solve(gram, np.ones((len(gram), k, 1)))[:, :, 0]
+        weights[rows] = solved / solved.sum(axis=1, keepdims=True)
+
+    if k:
+        run_in_blocks(solve_block, n, _SOLVED_ROWS)
+    return weights
+
+
+# ---- Weights of smooth functions in a kernel
+
+
+class WeightRule(Protocol):
+    """How much each smooth function weighs in a kernel; unknown ``classes`` (n,) are negative."""
+
+    def __call__(
+        self, eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
+    ) -> Floats:
+        """Weights (r,), none negative, of functions (n, r) with increasing eigenvalues."""
+
+
+def diffusion(
+    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
+) -> Floats:
+    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads along the graph.
+
+    Ignores classes.
+    """
+    return np.asarray(np.exp(-time * eigenvalues))
+
+
+def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+    """Weight 1 for functions that vary within some component of the graph, 0 for constant ones."""
+    return np.asarray(~_mark_constant(eigenvalues), dtype=np.float64)
+
+
+def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+    r"""Decreasing weights of smooth functions whose kernel agrees best with the known classes.
+
+    .. math::
+
+        \max_\mu \frac{\langle K, T \rangle}{\|K\| \, \|T\|}, \quad
+        K = \sum_i \mu_i v_i v_i^\top, \quad \mu_1 \ge \mu_2 \ge \dots \ge 0
+
+    on the known points, where T is 1 for equal classes and −1/(c−1) for different ones of c. Over a
+    cone the best direction is that of the projection of T: least squares, with the differences of
+    successive weights as unknowns, none negative.
+    """
+    increments = _best_combination(np.cumsum(_rank_one_terms(vectors, classes), axis=0), classes)
+    return np.asarray(increments[::-1].cumsum()[::-1])
+
+
+def improved_order_alignment(
+    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
+) -> Floats:
+    """Decreasing weights of smooth functions, but for those that are constant on each component.
+
+    In plain order these come first, and no other can have more weight, though they tell no points
+    of a part from each other: the improved order of Zhu et al.
+    """
+    free = _mark_constant(eigenvalues)
+    terms = _rank_one_terms(vectors, classes)
+    n_free = int(free.sum())
+    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
+    found = _best_combination(combined, classes)
+    weights = np.empty(len(eigenvalues))
+    weights[free], increments = found[:n_free], found[n_free:]
+    weights[~free] = increments[::-1].cumsum()[::-1]
+    return weights
+
+
+def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+    """Non-negative weights, in any order, of the kernel that agrees best with the known classes."""
+    return _best_combination(_rank_one_terms(vectors, classes), classes)
+
+
+SPECTRAL_KERNELS: dict[str, WeightRule] = {
+    "diffusion": diffusion,
+    "eigenmaps": eigenmaps,
+    "ordered alignment": ordered_alignment,
+    "improved order alignment": improved_order_alignment,
+    "maximal alignment": maximal_alignment,
+}
+
+
+def _mark_constant(eigenvalues: Floats) -> NDArray[np.bool_]:
+    """Mark eigenvalues of functions that are constant on each connected component."""
+    return np.asarray(eigenvalues <= NUMERICAL_RANK * eigenvalues[-1])
+
+
+def _rank_one_terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
+    """Matrices ``v_i v_iᵀ`` of functions at the k rows of known class, of shape (r, k, k)."""
+    known = vectors[classes >= 0].T
+    return np.asarray(known[:, :, None] * known[:, None, :])
+
+
+def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
+    """Non-negative coefficients (r,) of terms whose sum is nearest to the kernel of the classes."""
+    known = classes[classes >= 0]
+    n_classes = len(np.unique(known))
+    if n_classes < 2:
+        raise InputError("two known classes at least are needed to align a kernel with them.")
+    target = np.where(known[:, None] == known, 1.0, -1.0 / (n_classes - 1))
+    # Both are symmetric: the upper half says all, once its off-diagonal counts twice.
+    upper = np.triu_indices(len(known))
+    double = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
+    columns = (terms[:, *upper] * double).T
+    sizes = np.linalg.norm(columns, axis=0)
+    sizes[sizes == 0] = 1.0
+    coefficients, _ = nnls(
+        columns / sizes, target[upper] * double, maxiter=_STEPS_EACH * len(terms)
+    )
+    return np.asarray(coefficients / sizes)

@@ -303,7 +303,7 @@ def resolve_gamma(
     else:
         n = X.shape[0]
         if n > _BANDWIDTH_ROWS:
-            rng, numbers = check_random_state(random_state), access.drawable_numbers(X)
+            rng, numbers = check_random_state(random_state), access.takeable_numbers(X)
             rows = rng.choice(numbers, min(_BANDWIDTH_ROWS, len(numbers)), replace=False)
             X = access.take_to_host(X, np.sort(rows))
         elif backends.is_foreign(X) or backends.is_remote(X):

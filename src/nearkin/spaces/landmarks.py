@@ -78,7 +78,7 @@ def choose_landmarks(
     missing = min(n_landmarks, n) - len(include)
     if missing <= 0:
         return np.sort(include).astype(np.int64)
-    available = access.drawable_numbers(X)
+    available = access.takeable_numbers(X)
     others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
         return np.asarray(available)

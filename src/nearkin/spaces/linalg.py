@@ -93,7 +93,7 @@ def leading_components(B: Floats, covariance: Floats, n_components: int | None) 
 
 
 def along_principal_axes(L: Floats, X: Floats) -> Floats:
-    """Rotate rows of L onto the principal axes of the mapped rows of X; the metric is the same."""
+    """Rotate the rows of L onto the principal axes of the mapped rows of X; the metric stays."""
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)
     return np.ascontiguousarray(principal_axes(Z.T @ Z).T @ L)
@@ -136,7 +136,7 @@ def leading_eigenpairs(
 
 
 def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, Floats]:
-    """Eigenpairs above ``rank_tol`` of the largest, and perhaps more, in any order."""
+    """Eigenvalues above ``rank_tol`` of the largest, perhaps more, unsorted, and eigenvectors."""
     n = len(matrix)
     if n > _FULL_EIGH_ROWS:
         factor = low_rank_factor(matrix, _LOW_RANK, noise)

@@ -87,7 +87,7 @@ _SHARE_LEFT = 0.6
 
 @compiled(fastmath={"nnan", "nsz"})
 def _least_of_eight(values: Any, minima: Any) -> None:
-    """Write the minima of eight numbers each, which stand as far apart as there are minima."""
+    """Write to ``minima`` (m,) the minima of eight numbers each: ``values[j::m]`` for number j."""
     n = minima.shape[0]
     a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
     values = values[4 * n :]
@@ -99,7 +99,7 @@ def _least_of_eight(values: Any, minima: Any) -> None:
 
 @compiled(fastmath={"nnan", "nsz"})
 def _least_of_four(values: Any, minima: Any) -> None:
-    """Write the minima of four numbers each."""
+    """Write to ``minima`` (m,) the minima of four numbers each: ``values[j::m]`` for number j."""
     n = minima.shape[0]
     a, b, c, d = values[:n], values[n : 2 * n], values[2 * n : 3 * n], values[3 * n : 4 * n]
     for j in range(n):
@@ -107,8 +107,8 @@ def _least_of_four(values: Any, minima: Any) -> None:
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def _put_in_order(low: Any, high: Any) -> None:
-    """Swap the entries of two arrays where they are in the wrong order."""
+def _order_entrywise(low: Any, high: Any) -> None:
+    """Swap entries of two arrays where that of ``low`` is larger than that of ``high``."""
     for i in range(low.shape[0]):
         less, more = min(low[i], high[i]), max(low[i], high[i])
         low[i], high[i] = less, more
@@ -136,7 +136,7 @@ def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
     lowest[:] = np.inf
     for c in range(n_groups):
         for a in range(k):
-            _put_in_order(lowest[a], groups[c])
+            _order_entrywise(lowest[a], groups[c])
 
 
 @compiled()
@@ -165,7 +165,7 @@ def find_below(values: Any, minima: Any, bound: Any, chunks: Any, found: Any) ->
 
 @compiled(fastmath={"nnan", "nsz"})
 def _chunk_minima(values: Any, minima: Any) -> None:
-    """Write the minimum of each chunk of a row."""
+    """Write the minimum of each chunk of eight consecutive numbers of a row."""
     for c in range(minima.shape[0]):
         lowest = values[c * CHUNK]
         for t in range(1, CHUNK):
@@ -175,7 +175,7 @@ def _chunk_minima(values: Any, minima: Any) -> None:
 
 @compiled()
 def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
-    """Merge a value below the last into the sorted list of the K smallest, behind equal ones."""
+    """Insert a value and its position into the sorted K smallest, behind equal ones."""
     place = smallest.shape[0] - 1
     while place > 0 and smallest[place - 1] > value:
         smallest[place] = smallest[place - 1]
@@ -187,7 +187,7 @@ def insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
 
 @compiled()
 def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
-    """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
+    """Insert values of ``values[start:stop]`` into the sorted K smallest seen so far."""
     last = smallest.shape[0] - 1
     for j in range(start, stop):
         if values[j] < smallest[last]:
@@ -196,7 +196,7 @@ def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest
 
 @compiled()
 def find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
-    """Find the positions of the K smallest values, in increasing order, ties by position.
+    """Write the K smallest values and their positions, in increasing order, ties by position.
 
     The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K chunks
     need a closer look; the minima themselves vectorise.
@@ -257,7 +257,7 @@ def _find_nearest(
     smallest: Any,
     minima: Any,
 ) -> None:
-    """Find the K nearest landmarks of one row, in increasing order, ties by position.
+    """Write the positions of the K nearest landmarks of one row to ``places``, the nearest first.
 
     ``ranking`` only says which distances are worth taking from differences. These are compared in
     single precision, so that landmarks that are equally far up to rounding are equally far.
@@ -302,7 +302,9 @@ def _sort_few(numbers: Any) -> None:
 def _find_all_nearest(
     rows: Any, landmarks: Any, ranking: Any, lengths: Any, slack: Any, neighbors: Any
 ) -> None:
-    """Find the positions of the K nearest landmarks of every row, sorted by position.
+    """Write the positions of the K nearest landmarks of every row to ``neighbors``, sorted.
+
+    ``ranking`` (n, m) are approximate squared distances; they decide where they leave no doubt.
 
     Where the ranking leaves no doubt it is taken at its word.
     """
@@ -346,29 +348,36 @@ def _find_all_nearest(
 
 
 @compiled()
-def _entry(a: Any, b: Any) -> Any:
-    """Place of the entry (a, b), b ≤ a, in the lower triangle stored row by row."""
+def _triangle_index(a: Any, b: Any) -> Any:
+    """Index of the entry (a, b), b ≤ a, in a lower triangle that is stored row by row."""
     return a * (a + 1) // 2 + b
 
 
 @compiled()
-def _take_angles(half: Any, root: Any, ratio: Any) -> None:
-    """Replace distances by cosines between differences, and find ratios to the nearest."""
+def _replace_by_cosines(half: Any, root: Any, ratio: Any) -> None:
+    """Replace half squared distances by cosines of angles at the point, in place.
+
+    Written beside: distances to neighbours, ``root``, and the least divided by them, ``ratio``.
+    """
     k, n = root.shape
     nearest = half[0].copy()
     for a in range(1, k):
-        e = half[_entry(a, a)]
+        e = half[_triangle_index(a, a)]
         for i in range(n):
             nearest[i] = min(nearest[i], e[i])
     for a in range(k):
-        e, own_root, own_ratio = half[_entry(a, a)], root[a], ratio[a]
+        e, own_root, own_ratio = half[_triangle_index(a, a)], root[a], ratio[a]
         for i in range(n):
             own_root[i] = np.sqrt(e[i])
             farther = e[i] > nearest[i]
             own_ratio[i] = np.sqrt(nearest[i] / e[i] if farther else 1.0)
     for a in range(k):
         for b in range(a):
-            one, other, between = (half[_entry(a, a)], half[_entry(b, b)], half[_entry(a, b)])
+            one, other, between = (
+                half[_triangle_index(a, a)],
+                half[_triangle_index(b, b)],
+                half[_triangle_index(a, b)],
+            )
             root_one, root_other = root[a], root[b]
             for i in range(n):
                 scale = 2.0 * root_one[i] * root_other[i]
@@ -379,11 +388,11 @@ def _take_angles(half: Any, root: Any, ratio: Any) -> None:
 
 @compiled()
 def _set_at_right_angles(a: int, half: Any, ratio: Any, rest: Any) -> None:
-    """Set neighbour a at right angles to those before it where distances fit no kernel."""
-    pivot = half[_entry(a, a)]
+    """Make neighbour a orthogonal to those before it, for points whose distances fit no kernel."""
+    pivot = half[_triangle_index(a, a)]
     for i in range(rest.shape[0]):
         if not pivot[i] >= EPSILON / 2:
-            half[_entry(a, 0) : _entry(a, a), i] = 0.0
+            half[_triangle_index(a, 0) : _triangle_index(a, a), i] = 0.0
             pivot[i], rest[i] = 1.0 + EPSILON, ratio[i]
 
 
@@ -397,17 +406,21 @@ def _solve_part(half: Any, weights: Any) -> None:
     """
     n, k = weights.shape
     root, ratio, solution = np.empty((k, n)), np.empty((k, n)), np.empty((k, n))
-    _take_angles(half, root, ratio)
+    _replace_by_cosines(half, root, ratio)
     # Cholesky with both triangular solves; the pivots' floor holds them against rounding.
     for a in range(k):
-        rest, pivot, low = solution[a], half[_entry(a, a)], 0
+        rest, pivot, low = solution[a], half[_triangle_index(a, a)], 0
         for i in range(n):
             pivot[i] = 1.0 + EPSILON
             rest[i] = ratio[a, i]
         for b in range(a):
-            inner, before, known = (half[_entry(a, b)], half[_entry(b, b)], solution[b])
+            inner, before, known = (
+                half[_triangle_index(a, b)],
+                half[_triangle_index(b, b)],
+                solution[b],
+            )
             for c in range(b):
-                left, right = half[_entry(a, c)], half[_entry(b, c)]
+                left, right = half[_triangle_index(a, c)], half[_triangle_index(b, c)]
                 for i in range(n):
                     inner[i] -= left[i] * right[i]
             for i in range(n):
@@ -424,9 +437,9 @@ def _solve_part(half: Any, weights: Any) -> None:
             rest[i] /= pivot[i]
     total = np.zeros(n)
     for a in range(k - 1, -1, -1):
-        own, pivot = solution[a], half[_entry(a, a)]
+        own, pivot = solution[a], half[_triangle_index(a, a)]
         for b in range(a + 1, k):
-            later, below = solution[b], half[_entry(b, a)]
+            later, below = solution[b], half[_triangle_index(b, a)]
             for i in range(n):
                 own[i] -= below[i] * later[i]
         for i in range(n):
@@ -441,21 +454,21 @@ def _solve_part(half: Any, weights: Any) -> None:
 
 
 @compiled()
-def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -> None:
-    """Compute squared distances to and among neighbours, in the layout of `_solve_part`."""
+def _fill_squares(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -> None:
+    """Write squared distances to and among the neighbours, in the layout of `_solve_part`."""
     for i in range(rows.shape[0]):
         row, near = rows[i], neighbors[i]
         for a in range(near.shape[0]):
             one = landmarks[near[a]]
             # From differences: exactly zero where a row is a landmark.
-            squared[_entry(a, a), i] = _squared_distance(row, one)
+            squared[_triangle_index(a, a), i] = _squared_distance(row, one)
             for b in range(a):
-                squared[_entry(a, b), i] = _squared_distance(one, landmarks[near[b]])
+                squared[_triangle_index(a, b), i] = _squared_distance(one, landmarks[near[b]])
 
 
 def allocate_squares(n: int, k: int, part_rows: int) -> Doubles:
-    """Allocate squared distances of n rows to and among k neighbours, in parts of rows."""
-    return np.zeros((-(-n // part_rows), _entry(k, 0), part_rows))
+    """Zeros for squared distances of n rows to and among k neighbours, in parts of rows."""
+    return np.zeros((-(-n // part_rows), _triangle_index(k, 0), part_rows))
 
 
 @compiled()
@@ -471,7 +484,7 @@ def find_near_landmarks(
     neighbors: Any,
     squared: Any,
 ) -> None:
-    """Find K neighbours of rows under a Euclidean kernel, and squared distances to and among them.
+    """Write the K nearest landmarks of rows, and squared distances to and among them.
 
     By parts of rows whose distances to all landmarks stay in cache, without Python in between. Rows
     are overwritten (:func:`prepare_rows`). The product of a prepared row and ``factor`` (d + 1, m)
@@ -489,7 +502,7 @@ def find_near_landmarks(
             slack[i] = rounding * (lengths[i] + reach)
         np.dot(coarse[:own], factor, ranking[:own])
         _find_all_nearest(part, landmarks, ranking[:own], lengths, slack, near)
-        _take_differences(part, landmarks, near, squared[start // size])
+        _fill_squares(part, landmarks, near, squared[start // size])
 
 
 def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
@@ -509,7 +522,7 @@ def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> No
 
 @compiled()
 def _solve_by_parts(half: Any, weights: Any) -> None:
-    """Solve for the weights of all rows, part by part."""
+    """Write the weights of all rows, part by part."""
     size = half.shape[2]
     for part in range(half.shape[0]):
         _solve_part(half[part], weights[part * size : (part + 1) * size])
@@ -523,7 +536,7 @@ def weights_from_distances(
     neighbors: Any,
     weights: Any,
 ) -> None:
-    """Write neighbours and weights (n, K) under any kernel.
+    """Write the nearest landmarks of rows and their weights, (n, K) each, under any kernel.
 
     From half squared feature-space distances (n, m), or x of ``1 − exp(−x)`` if these are
     saturating, the size ``zero`` below which those of a row are rounding, and half squared
@@ -531,15 +544,15 @@ def weights_from_distances(
     """
     n, k = neighbors.shape
     half = allocate_squares(n, k, min(n, PART_ROWS))
-    _take_given(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
+    _gather_half_squares(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
     _solve_by_parts(half, weights)
 
 
 @compiled()
-def _take_given(
+def _gather_half_squares(
     to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, half: Any
 ) -> None:
-    """Find nearest landmarks, and copy half squared distances to the layout of `_solve_part`."""
+    """Write the nearest landmarks, and half squared distances in the layout of `_solve_part`."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
     smallest, minima = np.empty(k), np.empty(m // CHUNK)
     # In single precision: what is equally far up to rounding is equally far then.
@@ -558,9 +571,9 @@ def _take_given(
         for a in range(k):
             value = to_landmarks[i, near[a]]
             e = value if value > zero[i] else 0.0
-            half[part, _entry(a, a), place] = -np.expm1(-e) if saturating else e
+            half[part, _triangle_index(a, a), place] = -np.expm1(-e) if saturating else e
             for b in range(a):
-                half[part, _entry(a, b), place] = among[near[a], near[b]]
+                half[part, _triangle_index(a, b), place] = among[near[a], near[b]]
 
 
 @compiled()
@@ -602,11 +615,11 @@ class Preparation:
 
     @property
     def moves(self) -> tuple[Doubles, float]:
-        """Center and scale."""
+        """Center (d,) and scale."""
         return self.center, self.scale
 
     def copy_rows(self, X: Floats) -> Doubles:
-        """Copy rows in float64, of unit length if wanted, for compiled loops to move and scale."""
+        """Copy rows in float64, of unit length if wanted, for loops to move and scale in place."""
         rows = np.array(X, dtype=np.float64, order="C")
         return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
@@ -623,18 +636,18 @@ class _Points:
 
     @classmethod
     def from_vectors(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
-        """Make points of vectors, for rows of some type."""
+        """Make points of vectors (m, d), for products with rows of type ``dtype``."""
         factor = np.vstack([-2 * vectors.T, row_norms(vectors, squared=True)])
         return cls(vectors, factor.astype(dtype))
 
     def take(self, chosen: NDArray[np.intp]) -> _Points:
-        """Take some of the points."""
+        """The points of these numbers."""
         factor = self._by_point.take(chosen, axis=0).T
         return _Points(self.vectors.take(chosen, axis=0), np.ascontiguousarray(factor))
 
     @cached_property
     def _by_point(self) -> Floats:
-        """The factor, one row for each point."""
+        """The factor transposed, (m, d + 1): one contiguous row for each point."""
         return self.factor.T.copy()
 
 
@@ -647,8 +660,8 @@ class _Pivots:
     distances: Doubles
     kth: Doubles
 
-    def n_left(self, pivot: int, radius: Any) -> Any:
-        """Number of landmarks that may be nearest to rows within a radius of a pivot."""
+    def count_candidates(self, pivot: int, radius: Any) -> Any:
+        """Number of landmarks that may be among the nearest of rows within a radius of a pivot."""
         limit = (2 * radius + self.kth[pivot]) * (1 + _TIES)
         return np.searchsorted(self.distances[pivot], limit, side="right")
 
@@ -672,22 +685,25 @@ class NearLandmarks:
         self._made: dict[str, _Points] = {}
 
     def pivots_pay(self, X: Floats) -> bool:
-        """Whether most landmarks can be left out for most rows of X, as far as a sample shows."""
+        """Whether pivots spare comparing most rows with most landmarks, judged by a sample."""
         n, m = X.shape[0], len(self.points)
         if n < _MANY_ROWS or m < _MANY_LANDMARKS:
             return False
         cells, radii = self._assign_to_pivots(X[evenly_spaced(n, _SAMPLE)])
-        left = [self._pivots.n_left(one, radii[cells == one]).sum() for one in np.unique(cells)]
+        left = [
+            self._pivots.count_candidates(one, radii[cells == one]).sum()
+            for one in np.unique(cells)
+        ]
         return bool(sum(left) < _SHARE_LEFT * m * len(cells))
 
     @staticmethod
     def shared_rows(n_rows: int) -> int:
-        """Number of rows to assign to pivots at once."""
+        """Number of rows to assign to pivots at a time."""
         least, most = _SHARED_ROWS
         return max(least, min(most, n_rows // (_SHARES_EACH_CORE * int(cpu_count()))))
 
     def weights(self, X: Floats, by_pivots: bool) -> tuple[Places, Floats]:
-        """Nearest landmarks and weights of every row of X, of shape (n, n_neighbors) each."""
+        """Nearest landmarks of every row of X and their weights, of shape (n, n_neighbors) each."""
         if by_pivots:
             return self._weights_by_pivots(X)
         m = len(self.points)
@@ -700,7 +716,7 @@ class NearLandmarks:
         return neighbors, self._solve_weights(squared, X)
 
     def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
-        """Nearest landmarks and weights, among the landmarks that a row's pivot leaves."""
+        """As :meth:`weights`, comparing rows only with landmarks that pivots do not exclude."""
         pivots, landmarks = self._pivots, self._landmark_points(X.dtype)
         cells, radii = self._assign_to_pivots(X)
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
@@ -715,7 +731,7 @@ class NearLandmarks:
             squared = allocate_squares(len(own), self._n_neighbors, PART_ROWS)
             near = np.empty((len(own), self._n_neighbors), np.int32)
             for number, some in enumerate(split_range(len(own), PART_ROWS)):
-                n_left = pivots.n_left(pivot, radii[own[some]].max())
+                n_left = pivots.count_candidates(pivot, radii[own[some]].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
                 rows = X.take(own[some], axis=0)
                 self._search(rows, landmarks.take(left), near[some], squared[number : number + 1])
@@ -724,7 +740,7 @@ class NearLandmarks:
         return neighbors, weights
 
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
-        """Write places of the nearest among some landmarks, and squared distances."""
+        """Write positions of the nearest landmarks, and squared distances to and among them."""
         rows, moves = self._preparation.copy_rows(X), self._preparation.moves
         points, factor, rounding = landmarks.vectors, landmarks.factor, _rank_rounding(X)
         find_near_landmarks(
@@ -732,13 +748,13 @@ class NearLandmarks:
         )
 
     def _solve_weights(self, squared: Doubles, X: Floats) -> Floats:
-        """Weights from squared distances, in the type of X."""
+        """Weights (n, n_neighbors) from squared distances, in the type of X."""
         weights = np.empty((len(X), self._n_neighbors), X.dtype)
         weights_from_squares(squared, self._saturating, weights)
         return weights
 
     def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
-        """Assign rows to their nearest pivots; each row's pivot, and a bound of its distance."""
+        """Number (n,) of each row's nearest pivot, and a bound (n,) of its distance."""
         pivots = _Points.from_vectors(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
@@ -749,7 +765,7 @@ class NearLandmarks:
 
     @cached_property
     def _pivots(self) -> _Pivots:
-        """Pivots by k-means of the landmarks."""
+        """Pivots by k-means of the landmarks, and all landmarks sorted by distance from each."""
         from sklearn.cluster import KMeans  # which few need
 
         n_pivots = min(_MOST_PIVOTS, round(len(self.points) ** 0.5))
@@ -764,7 +780,7 @@ class NearLandmarks:
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
     def _landmark_points(self, dtype: DTypeLike) -> _Points:
-        """The landmarks as points, for rows of some type; made once for each."""
+        """The landmarks, for products with rows of type ``dtype``; cached."""
         name = np.dtype(dtype).name
         if name not in self._made:
             self._made[name] = _Points.from_vectors(self.points, name)
@@ -772,7 +788,7 @@ class NearLandmarks:
 
 
 def _rank_rounding(X: Floats) -> float:
-    """Rounding of ranks of points, as a share of squared lengths."""
+    """Bound of rounding errors of approximate squared distances, as a share of squared lengths."""
     return float(_RANK_ROUNDING * (X.shape[1] + _MORE_ROUNDINGS) * np.finfo(X.dtype).eps)
 
 
@@ -787,7 +803,7 @@ def _find_nearest_point(
     places: Any,
     distances: Any,
 ) -> None:
-    """Find the nearest point of every row, and an upper bound of its distance."""
+    """Write the position of the nearest point of every row, and an upper bound of its distance."""
     n, d = rows.shape
     coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
     prepare_rows(rows, center, scale, FAR, coarse, lengths)

@@ -41,7 +41,7 @@ SEARCH_MEMORY = 256
 # Rows that are looked at beyond those asked for; so many times as many where these do not settle
 # the matter. Chosen by hand.
 _SPARE, _WIDER = 8, 8
-# Rounding of a product of rows, in units in the last place for each column and some more, and of
+# Rounding of a product of rows, in units in the last position for each column and some more, and of
 # distances; of the step between rows of a group; and columns more of sums in float32.
 _PRODUCT_ROUNDING, _MORE_ROUNDINGS, _DISTANCE_ROUNDING = 8, 4, 8
 _STEP_ROUNDING, _MORE_COLUMNS = 4, 8
@@ -94,10 +94,10 @@ _GROWN, _CROWDED = 2, 4
 
 @one_blas_thread()
 def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
-    """Find the k nearest rows of Z for each row of Q: distances and row numbers (m, k).
+    """Distances and row numbers, (m, k) each, of the k nearest rows of Z for each row of Q.
 
-    Q has Z's dtype, and is sparse if Z is. ``spare`` more rows are looked at. O(m n q) time; memory
-    beyond the result: some 100 MB.
+    Q has Z's dtype, and is sparse if Z is. ``spare`` is how many more rows are compared exactly.
+    O(m n q) time; memory beyond the result: some 100 MB.
     """
     n, m = Z.shape[0], Q.shape[0]
     wide = min(n, k + spare)
@@ -121,7 +121,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
 
 
 def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
-    """Order proposed rows (m, k) by their distance from the query, and then by number.
+    """Sort candidate rows (m, k) by exact distance and then by number: distances and rows.
 
     A number of −1 stands for no row, at an infinite distance.
     """
@@ -137,7 +137,7 @@ def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.floa
 
 
 def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
-    """Distances of queries from the rows proposed for them, by differences."""
+    """Distances (m, k) of queries from the rows proposed for them, by differences."""
     squared = np.empty(found.shape)
 
     def measure_block(some: slice) -> None:
@@ -151,14 +151,14 @@ def _measure_proposed(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
 
 
 def drop_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
-    """Drop from the nearest of rows ``start``, ``start + 1``, … the rows themselves."""
+    """Drop row ``start + i`` from the i-th list of nearest rows: distances and rows (n, k − 1)."""
     others = mark_others(rows, np.arange(start, start + len(rows)))
     shape = (len(rows), rows.shape[1] - 1)
     return distances[others].reshape(shape), rows[others].reshape(shape)
 
 
 def mark_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
-    """Mark the nearest that are not the row itself: all but one for each.
+    """Mark the entries of lists (m, k) of nearest rows that are not the row itself.
 
     Where equal rows stand before the row itself, the last of all is left out.
     """
@@ -169,7 +169,9 @@ def mark_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
 
 @one_blas_thread()
 def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
-    """Find all rows of Z no farther than ``radius`` from each row of Q, the nearest first.
+    """Distances and numbers, lists of m arrays, of all rows of Z within ``radius`` of each of Q.
+
+    The nearest come first. O(m n q) time; memory for what is found.
 
     Distances and row numbers as lists of m arrays. O(m n q) time; memory for what is found.
     """
@@ -193,13 +195,13 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
 
 
 def group_within(Z: Floats, radius: float) -> Ints:
-    """Number the groups of rows that chains of steps no longer than ``radius`` connect.
+    """Group (n,) of each row: steps no longer than ``radius`` connect the rows of a group.
 
-    From 0, in the order of their first rows. O(n² q) time at most: rows are sorted along the widest
-    column, and those too far apart there are not compared, nor those of a large group once it is
-    known. Memory: a copy of Z, some 100 bytes for each row, and 200 MB, however many pairs are
-    near: the pairs of a tile are contracted to a spanning forest at once, and the forests of tiles
-    to groups whenever they have more edges than there are rows.
+    Groups are numbered in the order of their first rows. O(n² q) time at most: rows are sorted
+    along the widest column, and those too far apart there are not compared, nor those of a large
+    group once it is known. Memory: a copy of Z, some 100 bytes for each row, and 200 MB, however
+    many pairs are near: the pairs of a tile are contracted to a spanning forest at once, and the
+    forests of tiles to groups whenever they have more edges than there are rows.
     """
     n = Z.shape[0]
     widest = np.argmax(to_dense(Z.max(axis=0) - Z.min(axis=0)))
@@ -227,7 +229,10 @@ def group_within(Z: Floats, radius: float) -> Ints:
 
 
 def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
-    """Rows and columns of a tile to compare; a group that has most rows is left out."""
+    """Rows and columns of a tile to compare, in one or two parts.
+
+    A group that has most of the tile's rows is not compared with itself.
+    """
     some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
     groups, counts = np.unique(labels[rows], return_counts=True)
     if 2 * counts.max() <= len(some):
@@ -239,20 +244,20 @@ def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, I
 
 
 def merge_labels(labels: Ints, edges: Ints) -> Ints:
-    """Merge labels that edges connect."""
+    """Group labels (n,) after the groups that ``edges`` (e, 2) connect have been merged."""
     n = int(labels.max()) + 1
     graph = sp.coo_array((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), (n, n))
     return np.asarray(connected_components(graph, directed=False)[1][labels], dtype=np.int64)
 
 
 def number_by_first_row(labels: Ints) -> Ints:
-    """Number groups from 0 in the order of their first rows."""
+    """Renumber groups from 0 in the order of their first rows."""
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.int64)
 
 
 def _find_near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
-    """Find positions in A and in B of all pairs no farther apart than ``radius``."""
+    """Positions in A and positions in B of all pairs of rows no farther apart than ``radius``."""
     near_B, near_A = (rows.astype(np.float64, copy=False) for rows in _move_near_zero(B, A))
     squared = euclidean_distances(near_A, near_B, squared=True)
     reach = squared_lengths(near_A).max() + squared_lengths(near_B).max()
@@ -266,7 +271,7 @@ def _find_near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
 
 
 def _reduce_to_forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
-    """Reduce pairs to edges between labels that connect the same: fewer than there are rows."""
+    """Edges (e, 2) between labels that connect what near pairs do: a spanning forest."""
     new = labels_a[first] != labels_b[second]
     if not new.any():
         return np.empty((0, 2), dtype=np.int64)
@@ -288,7 +293,7 @@ def _move_near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
 
 
 def _bound_rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
-    """Bound how far squared distances by a product differ from rounded exact ones."""
+    """Bound by how much squared distances from a product differ from rounded exact ones."""
     by_product = (
         _PRODUCT_ROUNDING
         * (Z.shape[1] + _MORE_ROUNDINGS)
@@ -305,16 +310,16 @@ class CellCodes(NamedTuple):
     """n rows of c cells, coded in one byte a number.
 
     ``order`` numbers the rows, those of the first cell first; cell i has positions ``starts[i]`` to
-    ``starts[i + 1]``. Around its place (c, q), a cell's numbers are in its unit: the largest
-    difference, in any column, of its rows from the place. ``errors`` (c,) are the largest distances
-    of rows from what their codes, times ``steps`` (c, q), stand for, ``radii`` those of the latter
-    from the place, and ``lengths`` (n,) all of these squared. The codes (n q,) of a tile follow one
-    another, column by column.
+    ``starts[i + 1]``. A cell's rows are stored less its centre, one of ``centers`` (c, q), in its
+    unit: the largest difference, in any column, of its rows from the centre. ``errors`` (c,) are
+    the largest distances of rows from what their codes, times ``steps`` (c, q), stand for,
+    ``radii`` those of the latter from the centre, and ``lengths`` (n,) all of these squared. The
+    codes (n q,) of a tile follow one another, column by column.
     """
 
     order: Ints
     starts: Ints
-    places: Doubles
+    centers: Doubles
     units: Doubles
     steps: Any
     errors: Doubles
@@ -323,19 +328,19 @@ class CellCodes(NamedTuple):
     codes: Any
 
 
-def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
-    """Encode the rows of Z (C-contiguous) cell by cell, around the cells' places (c, q).
+def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
+    """Encode the rows of Z (C-contiguous) in one byte a number, around their cells' centres.
 
     O(n q) time; memory of the result: n (q + 12) bytes.
     """
-    n_cells, q = places.shape
+    n_cells, q = centers.shape
     order = np.argsort(cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
     units, errors, radii = (np.empty(n_cells) for _ in range(3))
     steps = np.empty((n_cells, q), dtype=np.float32)
     lengths = np.empty(len(Z), dtype=np.float32)
     codes = np.empty(Z.size, dtype=np.int8)
-    found = CellCodes(order, starts, places, units, steps, errors, radii, lengths, codes)
+    found = CellCodes(order, starts, centers, units, steps, errors, radii, lengths, codes)
 
     Z = readonly_view(Z)
     run_in_blocks(lambda some: _encode(some.start, some.stop, Z, *found), n_cells, _CELLS)
@@ -343,7 +348,7 @@ def encode_cells(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
 
 
 def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Ints:
-    """Find the k nearest rows (m, k) among those of each query's cells; −1 where these have fewer.
+    """Numbers (m, k) of the nearest rows among those of each query's cells; −1 for none.
 
     Z and Q are C-contiguous. ``probes`` (m, p) are each query's cells, the nearest first; queries
     with the same cells should follow one another. Of rows equally far, the lower number comes
@@ -353,7 +358,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     Z, Q = readonly_view(Z), readonly_view(Q)
 
     def scan_block(some: slice) -> None:
-        """Find the rows for some queries."""
+        """Write the rows found for some queries."""
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
     run_in_blocks(scan_block, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
@@ -361,7 +366,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
 
 
 def readonly_view(array: Any) -> Any:
-    """View an array so that it cannot be written: loops are then compiled for one kind of array."""
+    """View an array read-only, so that loops are compiled for one kind of array only."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -374,7 +379,7 @@ def _encode(
     Z: Any,
     order: Any,
     starts: Any,
-    places: Any,
+    centers: Any,
     units: Any,
     steps: Any,
     errors: Any,
@@ -382,7 +387,7 @@ def _encode(
     lengths: Any,
     codes: Any,
 ) -> None:
-    """Encode the rows of cells ``first`` to ``last``."""
+    """Write the codes of cells ``first`` to ``last``."""
     q = Z.shape[1]
     largest = np.empty(q)
     for cell in range(first, last):
@@ -390,7 +395,7 @@ def _encode(
         largest[:] = 0.0
         for i in range(n):
             for c in range(q):
-                largest[c] = max(largest[c], abs(Z[order[start + i], c] - places[cell, c]))
+                largest[c] = max(largest[c], abs(Z[order[start + i], c] - centers[cell, c]))
         unit = largest.max()
         units[cell] = unit = unit if unit > 0.0 else 1.0
         for c in range(q):
@@ -399,7 +404,7 @@ def _encode(
         for i in range(n):
             missed, length = 0.0, 0.0
             for c in range(q):
-                difference = (Z[order[start + i], c] - places[cell, c]) / unit
+                difference = (Z[order[start + i], c] - centers[cell, c]) / unit
                 step = np.float64(steps[cell, c])
                 code = np.rint(difference / step) if step > 0.0 else 0.0
                 code = min(max(code, -_LARGEST_CODE), _LARGEST_CODE)
@@ -415,7 +420,7 @@ def _encode(
 
 @compiled(fastmath=REORDER)
 def _add_products(codes: Any, start: int, n: int, factors: Any, totals: Any) -> None:
-    """Add the products of factors with the n rows of a tile, four columns at a time."""
+    """Add products of factors with n encoded rows to ``totals``, four columns at a time."""
     whole = len(factors) - len(factors) % 4
     for c in range(0, whole, 4):
         at = start + c * n
@@ -440,7 +445,7 @@ def _add_products(codes: Any, start: int, n: int, factors: Any, totals: Any) -> 
 def _look_closely(
     waiting: Any, at_least: Any, n: int, bound: float, Z: Any, query: Any, exact: Any, rows: Any
 ) -> float:
-    """Merge n waiting rows into the best by their exact distances; return the k-th best."""
+    """Merge n candidate rows into the best by exact distance; return the k-th best distance."""
     last = len(rows) - 1
     for w in range(n):
         if at_least[w] > bound:
@@ -462,7 +467,7 @@ def _look_closely(
 
 @compiled(fastmath=REORDER)
 def _kth_smallest(smallest: Any, value: float) -> Any:
-    """Merge a value into the k smallest, which are sorted; return the last of them."""
+    """Insert a value into the sorted k smallest, in position; return the largest of them."""
     j = len(smallest) - 1
     if value < smallest[j]:
         while j > 0 and smallest[j - 1] > value:
@@ -476,7 +481,7 @@ def _kth_smallest(smallest: Any, value: float) -> Any:
 def _scan(
     order: Any,
     starts: Any,
-    places: Any,
+    centers: Any,
     units: Any,
     steps: Any,
     errors: Any,
@@ -488,7 +493,7 @@ def _scan(
     probes: Any,
     rows: Any,
 ) -> None:
-    """Write the nearest rows of the cells that each query looks into."""
+    """Write the nearest rows of the cells in ``probes`` for each query."""
     q, k = Q.shape[1], rows.shape[1]
     estimates = np.empty(_TILE, dtype=np.float32)
     factors = np.empty(q, dtype=np.float32)
@@ -501,7 +506,7 @@ def _scan(
             start, n, unit = starts[cell], starts[cell + 1] - starts[cell], units[cell]
             reach = 0.0
             for c in range(q):
-                difference = (Q[i, c] - places[cell, c]) / unit
+                difference = (Q[i, c] - centers[cell, c]) / unit
                 factors[c] = -2.0 * difference * steps[cell, c]
                 reach += difference * difference
             slack = errors[cell] + _VANISHING if reach < _FAR else np.inf
@@ -532,10 +537,7 @@ def _scan(
 
 
 def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
-    """Find means of at most so many groups of rows by k-means, less the origin, in path order.
-
-    See :func:`order_along_path`.
-    """
+    """Means of at most ``n_cells`` groups of rows by k-means, less the origin, in path order."""
     sample = draw_numbers(len(Z), min(len(Z), _TRAINING * n_cells), rng)
     means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     # On several cores its sums, and so the cells, would differ from time to time.
@@ -547,7 +549,7 @@ def find_cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.Rand
 
 
 def order_along_path(centers: Floats) -> Ints:
-    """Order centres so that most follow a near one, by halving along the widest column."""
+    """Order of centres in which most follow a near one, by halving along the widest column."""
     path: list[Ints] = []
     pending = [np.arange(len(centers))]
     while pending:
@@ -563,7 +565,7 @@ def order_along_path(centers: Floats) -> Ints:
 
 
 def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
-    """Find the mean nearest to each row, up to rounding of a product in Z's dtype.
+    """Number (n,) of the mean nearest to each row, up to rounding of a product in Z's dtype.
 
     O(n c q) time for c means; memory beyond the result: some megabytes.
     """
@@ -573,7 +575,7 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
     some_rows = rows_per_block(_PRODUCTS * Z.itemsize * len(means))
 
     def assign_block(part: slice) -> None:
-        """Find the means of some rows."""
+        """Write the nearest means of some rows."""
         near = centre(Z[part], origin)
         near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
         for some in split_range(len(near), some_rows):
@@ -585,7 +587,7 @@ def assign_to_means(Z: Floats, origin: Floats, means: Floats) -> Ints:
 
 @compiled(fastmath=REORDER)
 def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
-    """Squared distances of a query from means, of which ``columns`` has one in each column."""
+    """Write squared distances of a query from means, which are the columns of ``columns``."""
     squared[:] = 0.0
     for c in range(len(query)):
         column, wanted = columns[c], query[c]
@@ -596,7 +598,7 @@ def squared_from_means(columns: Any, query: Any, squared: Any) -> None:
 
 @compiled(fastmath=REORDER)
 def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
-    """Write the numbers of the means nearest to each query, the nearest first."""
+    """Write the numbers of the means nearest to each query, the nearest first, to ``nearest``."""
     last = nearest.shape[1] - 1
     squared = np.empty(columns.shape[1], dtype=columns.dtype)
     best = np.empty(last + 1, dtype=columns.dtype)
@@ -616,12 +618,11 @@ def find_nearest_means(columns: Any, Q: Any, nearest: Any) -> None:
 
 
 class CellIndex:
-    """Index of rows in cells, for approximate search.
+    """Index of rows in cells, for approximate search of nearest neighbours.
 
-    ``target_recall`` is the share of the neighbours that is to be found. Of an ``earlier`` index of
-    the first rows of Z the means are taken, which is most of the work, if its rows are most of them
-    and later ones lie where they do. ``Z`` holds the rows themselves, which can be put elsewhere in
-    memory.
+    ``target_recall`` is the share of the true neighbours to be found. ``Z`` holds the rows, which
+    can be put elsewhere in memory. If an ``earlier`` index of the first rows of Z is given and
+    still suits, its means are used, which saves most of the work.
 
     O(n √n q) time. Memory: n (q + 12) bytes. A query takes O((n_cells + n_probes √n) q).
     """
@@ -656,7 +657,7 @@ class CellIndex:
         self._n_probes: dict[int, int] = {}
 
     def _assign_to_earlier(self, earlier: CellIndex) -> Ints | None:
-        """Assign rows to an earlier index's means, or None where these do not serve any more."""
+        """Cells (n,) of rows by an earlier index's means; None if these no longer suit."""
         n, means = self.n_rows, earlier._means
         if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
             return None
@@ -671,13 +672,13 @@ class CellIndex:
         return np.concatenate([earlier._cell_of_rows(), later])
 
     def _cell_of_rows(self) -> Ints:
-        """Cell of each row."""
+        """Cell number (n,) of each row."""
         cell = np.empty(self.n_rows, dtype=np.int64)
         cell[self.codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self.codes.starts))
         return cell
 
     def n_probes(self, k: int) -> int:
-        """Number of cells that a query for k neighbours looks into.
+        """Number of cells that a query for k neighbours searches.
 
         As many as hold the target's share of the neighbours of a sample, the rows themselves left
         out. It is measured once for every power of two.
@@ -688,13 +689,13 @@ class CellIndex:
             _, true = find_nearest(self.Z, Q, k + 1)
             by_distance = self._nearest_cells(Q, self.n_cells)
             cells = self._cell_of_rows()[true[:, 1:]]
-            place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
-            last = np.quantile(place, self._target_recall, method="inverted_cdf")
+            position = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
+            last = np.quantile(position, self._target_recall, method="inverted_cdf")
             self._n_probes[k] = 1 + int(last)
         return self._n_probes[k]
 
     def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
-        """Find the cells nearest to each query, the nearest first."""
+        """Numbers (m, n_probes) of the cells nearest to each query, the nearest first."""
         queries = readonly_view(np.ascontiguousarray(centre(Q, self._origin)))
         found = np.empty((len(Q), n_probes), dtype=np.int64)
         run_in_blocks(
@@ -705,7 +706,7 @@ class CellIndex:
         return found
 
     def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
-        """Propose the rows that are probably nearest, and some more; −1 where cells hold fewer."""
+        """Numbers (m, k + spare) of probably nearest rows; −1 where a query's cells hold fewer."""
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
         found = np.empty((len(Q), wide), dtype=np.int64)
         for part in split_range(len(Q), _CELL_QUERIES):
@@ -718,7 +719,7 @@ class CellIndex:
 
 
 def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
-    """Find nearly all of the k nearest rows of Z for each row of Q: distances and numbers (m, k).
+    """Distances and numbers, (m, k) each, of nearly all of the k nearest rows of Z for each of Q.
 
     The cells are of the first rows of Z; those that came later are all looked at.
     """
@@ -743,7 +744,7 @@ def find_nearest_by_cells(cells: CellIndex, Z: Floats, Q: Floats, k: int) -> tup
 def find_nearest_others(
     X: Any, k: int, *, search: SearchMode = "auto", random_state: Any = None
 ) -> NDArray[np.integer]:
-    """Find the k nearest others of every row, n×k numbers; X is not far from zero.
+    """Row numbers (n, k) of the k nearest others of every row of X, which is not far from zero.
 
     ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case; the
     approximate search compares rows of near cells only, and finds 99 of 100.
@@ -766,7 +767,7 @@ def find_nearest_others(
 
 
 def _find_others_by_cells(cells: CellIndex, X: Floats, k: int) -> Ints:
-    """Find each row's nearest others, block by block of rows that lie near each other."""
+    """Numbers (n, k) of each row's nearest others by approximate search, block by block."""
     found = np.empty((len(X), k), dtype=np.int64)
     for part in split_range(len(X), _CELL_QUERIES):
         some = cells.codes.order[part]

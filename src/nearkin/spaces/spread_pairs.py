@@ -157,9 +157,9 @@ def spread_pairs(
 
 
 def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.csc_array:
-    r"""The largest entries of :math:`(1-\alpha)(I-\alpha W)^{-1}` in the columns of some points.
+    r"""The largest entries of columns (n, p) of :math:`(1-\alpha)(I-\alpha W)^{-1}`, for p points.
 
-    What a point sends out waits at rows until these pass it on: a share 1 − α stays, and the rest
+    The influence of a point waits at rows until these pass it on: a share 1 − α stays, and the rest
     goes to the row's neighbours. Rows where more waits than ε times the root of their degree, in
     units of that of the point, pass on, for smaller and smaller ε. No influence is then off by more
     than ε times the same, since those roots are an eigenvector of W. Of each column ``n_kept``
@@ -182,9 +182,11 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
     most_steps = max(_LEAST_STEPS, _STEPS // max(1, len(points)))
 
     def follow_block(part: slice) -> None:
-        """Write influences of some points."""
+        """Write the influence of some points."""
         graph = (step.indptr, step.indices, step.data, root)
-        _pass_on(points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part])
+        _propagate_influence(
+            points[part], *graph, 1 - reach, finest, most_steps, rows[part], values[part]
+        )
 
     run_in_blocks(follow_block, len(points), _BLOCK)
     ends = np.arange(0, rows.size + 1, n_kept)
@@ -195,7 +197,7 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
 
 
 @compiled()
-def _pass_on(
+def _propagate_influence(
     points: Any,
     starts: Any,
     neighbors: Any,
@@ -207,7 +209,7 @@ def _pass_on(
     rows: Any,
     values: Any,
 ) -> None:
-    """Write the largest influences of each point, largest first, into ``rows`` and ``values``."""
+    """Write the largest influences of each point to ``values``, and where they are to ``rows``."""
     n = len(root)
     waiting, arrived = np.zeros(n), np.zeros(n)
     queued, is_reached = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
@@ -263,7 +265,7 @@ def _pass_on(
 
 
 def _signed_weights(pairs: Pairs) -> sp.csr_array:
-    """Weights of must-links less those of cannot-links, between the points of the pairs."""
+    """Weights (p, p) of must-links less those of cannot-links, between the pairs' points."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     ends = tuple(np.searchsorted(pairs.points, links).T)
     value = np.concatenate([pairs.must_weight, -pairs.cannot_weight])
@@ -274,7 +276,7 @@ def _signed_weights(pairs: Pairs) -> sp.csr_array:
 
 
 def _check_number(value: Any, name: str, *, below: float) -> float:
-    """Check a number that is 0 or more and below a limit."""
+    """A number of the user's as a float; an error unless it is 0 or more and below a limit."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputTypeError(f"{name} must be a number, not {value!r}")
     if not 0 <= (number := float(value)) < below:

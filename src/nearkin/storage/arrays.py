@@ -77,15 +77,15 @@ class StorageError(InputError):
 
 
 def make_printable(text: str) -> str:
-    """A text from a file that cannot steer a terminal."""
+    """The text with control characters replaced, so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself before its arrays.
+    """Contents of a file's header.
 
-    ``arrays`` has for each its dtype's name, its shape, and where its bytes begin and end; ``size``
+    ``arrays`` has, for each array, dtype name, shape, first byte, and byte after the last; ``size``
     is that of the whole file in bytes.
     """
 
@@ -99,14 +99,14 @@ class Header:
 def write_arrays(
     path: StrPath, kind: str, version: int, arrays: Mapping[str, Array], content: Any
 ) -> None:
-    """Write arrays and JSON, without NaN and infinities, to a file, or leave what was there.
+    """Write arrays and JSON to a file; on errors, what was there before stays.
 
-    ``kind`` is what the file is, such as ``"nearkin model"``, and ``version`` that of its form.
-    Arrays are of truth values, whole numbers, float32 or float64.
+    ``kind`` is such as ``"nearkin model"``, ``version`` that of its format, ``content`` the JSON,
+    without NaN and infinities. Arrays are of booleans, integers, float32 or float64.
     """
     # The widest numbers first, so that all are aligned.
     names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
-    stored = {name: _in_c_order(name, arrays[name]) for name in names}
+    stored = {name: _to_c_order(name, arrays[name]) for name in names}
     table: dict[str, Any] = {}
     end = 0
     for name, array in stored.items():
@@ -138,7 +138,10 @@ def write_arrays(
 
 
 def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array], Any]:
-    """Arrays and JSON of a file, all of it checked; StorageError if it is another or damaged."""
+    """Arrays by name and JSON of a file, checked.
+
+    StorageError if it is of another kind or damaged.
+    """
     with open(path, "rb") as file:
         header, digest = _read_header(file, path, kind, version)
         arrays = {}
@@ -146,45 +149,47 @@ def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array
             try:
                 array = np.empty(shape, dtype=dtype)
             except (ValueError, MemoryError) as error:
-                raise _damaged(path, f"array {name!r} has shape {shape}") from error
+                raise _damage_error(path, f"array {name!r} has shape {shape}") from error
             if file.readinto(_bytes(array)) != end - begin:
-                raise _damaged(path, f"array {name!r} ends too early")
+                raise _damage_error(path, f"array {name!r} ends too early")
             if dtype == "bool" and (array.view(np.uint8) > 1).any():
-                raise _damaged(path, f"array {name!r} has truth values other than 0 and 1")
+                raise _damage_error(path, f"array {name!r} has truth values other than 0 and 1")
             digest.update(_bytes(array))
             arrays[name] = array
         if digest.hexdigest() != header.digest:
-            raise _damaged(path, "its content is not what was written (SHA-256 differs)")
+            raise _damage_error(path, "its content is not what was written (SHA-256 differs)")
     return arrays, header.content
 
 
 def read_header(path: StrPath, kind: str, version: int) -> Header:
-    """What a file says of itself. Its arrays are neither read nor checked."""
+    """Header of a file. Its arrays are neither read nor checked."""
     with open(path, "rb") as file:
         return _read_header(file, path, kind, version)[0]
 
 
 def read_kind(path: StrPath) -> str | None:
-    """What a file says that it is, such as ``"nearkin model"``; None if it is none of ours."""
+    """Kind of a file, such as ``"nearkin model"``; None if it is none of this format."""
     with open(path, "rb") as file:
         try:
-            return str(_metadata(file)[0]["kind"])
+            return str(_read_metadata(file)[0]["kind"])
         except (EOFError, *_MALFORMED):
             return None
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Value of a JSON text; ValueError for NaN, infinities, a name given twice, or deep nesting."""
+    """Value of a JSON text; ValueError for NaN, infinities, duplicate names or deep nesting."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
+        return json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates
+        )
     except RecursionError as error:
         raise InputError("nested too deeply") from error
 
 
 def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tuple[Header, Any]:
-    """The header, and the beginning of the digest."""
+    """Header of a file, checked, and a hash that arrays are still to be added to."""
     try:
-        metadata, raw, length, size = _metadata(file)
+        metadata, raw, length, size = _read_metadata(file)
         found, found_version = str(metadata["kind"]), int(metadata["version"])
     except EOFError as error:
         raise StorageError(
@@ -195,28 +200,28 @@ def _read_header(file: IO[bytes], path: StrPath, kind: str, version: int) -> tup
     if found != kind:
         raise StorageError(f"{os.fspath(path)} is a {found} file, not a {kind} file.")
     if found_version != version:
-        raise _other_version(path, found_version, version, metadata)
+        raise _version_error(path, found_version, version, metadata)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
             raise InputError("its header has other fields than it should")
         content = parse_json(metadata["content"])
-        table = {name: _entry(entry) for name, entry in raw.items()}
+        table = {name: _check_entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
-        raise _damaged(path, str(error)) from error
+        raise _damage_error(path, str(error)) from error
     position = 0
     ordered = dict(sorted(table.items(), key=lambda item: item[1][2:]))
     for name, (_, _, begin, end) in ordered.items():
         if begin != position:
-            raise _damaged(path, f"array {name!r} is out of place")
+            raise _damage_error(path, f"array {name!r} is out of place")
         position = end
     if 8 + length + position != size:
-        raise _damaged(path, f"it has {size} bytes, its header says {8 + length + position}")
+        raise _damage_error(path, f"it has {size} bytes, its header says {8 + length + position}")
     header = Header(version, content, str(metadata["digest"]), ordered, size)
     return header, _digest(metadata, raw)
 
 
-def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
-    """Metadata and table of a header, unchecked, and the bytes of header and file."""
+def _read_metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
+    """Metadata and array table of a header, unchecked, its length and the file's size in bytes."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _MOST_HEADER):
@@ -229,13 +234,13 @@ def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
 
 
 def _has_too_many_values(header: bytes) -> bool:
-    """Whether a header would take much more memory than its length; known before it is read."""
+    """Whether parsing a header would take much more memory than its length."""
     taken = sum(size * header.count(sign) for sign, size in _BYTES_OF_VALUES.items())
     return taken > 2 * len(header) + _MOST_OF_VALUES
 
 
-def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """An array's line of the header, checked on its own."""
+def _check_entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """Dtype name, shape, first byte and end of an array, from its checked header entry."""
     if set(entry) != {"dtype", "shape", "data_offsets"}:
         raise InputError("its header has other fields than it should")
     if entry["dtype"] not in DTYPES:
@@ -249,8 +254,8 @@ def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     return dtype, tuple(shape), begin, end
 
 
-def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
-    """An error that says which nearkin wrote a file, if the file does, and what to do."""
+def _version_error(path: StrPath, found: int, version: int, metadata: Any) -> StorageError:
+    """Error for a file of another format version: which nearkin wrote it, and what to do."""
     try:
         maker = f"nearkin {parse_json(metadata['content'])['nearkin']}"
     except _MALFORMED:
@@ -267,8 +272,8 @@ def _other_version(path: StrPath, found: int, version: int, metadata: Any) -> St
     )
 
 
-def _in_c_order(name: str, array: Array) -> Array:
-    """An array as it is stored: in C order and little-endian."""
+def _to_c_order(name: str, array: Array) -> Array:
+    """Array in C order and little-endian, as it is stored; an error for other dtypes."""
     if array.dtype.name not in _CODES:
         raise StorageError(
             f"{name} has dtype {array.dtype}, which is not stored. Those that are: "
@@ -279,28 +284,28 @@ def _in_c_order(name: str, array: Array) -> Array:
 
 
 def _bytes(array: Array) -> memoryview:
-    """Bytes of an array in C order, without a copy."""
+    """Memory of an array in C order, without a copy."""
     return array.reshape(-1).view(np.uint8).data
 
 
 def _digest(metadata: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
-    """Hash of the header, but for the digest itself; bytes of the arrays follow in its order."""
+    """SHA-256 of the header without its digest, to which the arrays' bytes are then added."""
     said = {name: value for name, value in metadata.items() if name != "digest"}
     return hashlib.sha256(json.dumps([said, table], sort_keys=True).encode())
 
 
-def _damaged(path: StrPath, what: str) -> StorageError:
-    """An error that says what is wrong with a file."""
+def _damage_error(path: StrPath, what: str) -> StorageError:
+    """Error that says what is wrong with a file."""
     return StorageError(f"{os.fspath(path)} is damaged: {what}.")
 
 
 def _refuse_constant(name: str) -> None:
-    """Refuse NaN and infinities, which Python's reader takes."""
+    """Raise for NaN and infinities, which Python's JSON reader accepts."""
     raise InputError(f"{name} is no number of JSON")
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, in which no name is given twice."""
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object as dict; an error if a name is given twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InputError("a name is given twice")

@@ -27,7 +27,7 @@ _NAMES = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
 class Ended(KeyboardInterrupt):
-    """The process has been told to end by the signal ``number``; it unwinds as after Ctrl-C."""
+    """The process was told to end by the signal ``number``; unwinds the stack as Ctrl-C does."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -36,16 +36,17 @@ class Ended(KeyboardInterrupt):
 
 @contextmanager
 def end_tidily() -> Iterator[None]:
-    """In this block SIGTERM and SIGHUP raise :class:`Ended`; when it is left, they end the process.
+    """Let SIGTERM and SIGHUP unwind a block before they end the process, so that it can clean up.
 
-    So files that are half written go first. Signals that are ignored or that somebody else takes
-    care of stay as they are, and so do all of them outside of the main thread, which is the only
-    one that Python tells of signals.
+    In the block they raise :class:`Ended`. Signals that are ignored or handled by others stay as
+    they are, and so do all of them outside of the main thread, the only one that Python tells of
+    signals.
     """
     taken: list[int] = []
     came: list[int] = []
 
     def end(number: int, frame: Any) -> None:
+        """Raise :class:`Ended`, and remember the signal."""
         del frame
         came.append(number)
         raise Ended(number)
@@ -66,12 +67,12 @@ def end_tidily() -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: StrPath) -> Iterator[Path]:
-    """A name beside ``path`` to write to, which takes its place once the block has ended well.
+    """Write a file completely or not at all: the block writes to a temporary path beside it.
 
-    After an error, an interruption, SIGTERM and SIGHUP included, what was at ``path`` before is
-    there still, and nothing else. A file that is replaced keeps its permissions; a link stays one.
-    What is no file, a named pipe or a device such as ``/dev/null``, is never replaced: all that was
-    written goes through it in the end.
+    After an error or an interruption, SIGTERM and SIGHUP included, what was at ``path`` before is
+    still there, and nothing else. A file that is replaced keeps its permissions; a link stays one.
+    A named pipe or a device such as ``/dev/null`` is never replaced: what was written is copied to
+    it in the end.
     """
     if is_written_through(path):
         with _pass_through(path) as unfinished:
@@ -87,13 +88,13 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     with end_tidily():
         try:
-            old = _status(target)
+            old = _stat_or_none(target)
             _make_empty(unfinished, path, private=old is not None)
             yield unfinished
             with open(unfinished, "r+b") as file:  # Windows flushes what may be written only
                 os.fsync(file.fileno())
             if old is not None:
-                _take_over(unfinished, old)
+                _copy_permissions(unfinished, old)
             os.replace(unfinished, target)
         except BaseException:
             with suppress(OSError):
@@ -102,11 +103,11 @@ def whole_file(path: StrPath) -> Iterator[Path]:
 
 
 def is_written_through(path: StrPath) -> bool:
-    """Whether a path is a named pipe or a device, which is written to as it is.
+    """Whether a path is a named pipe or a character device, to which results are copied.
 
     An OSError if no file can be written to it, as to a disk or a socket.
     """
-    status = _status(path)
+    status = _stat_or_none(path)
     if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         return False
     if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
@@ -116,7 +117,7 @@ def is_written_through(path: StrPath) -> bool:
 
 @contextmanager
 def _pass_through(path: StrPath) -> Iterator[Path]:
-    """A temporary file whose content goes to a pipe or a device in the end."""
+    """Temporary path to write to, whose content is copied to a pipe or device in the end."""
     with end_tidily(), tempfile.TemporaryDirectory(prefix="nearkin-") as folder:
         unfinished = Path(folder, "unfinished")
         unfinished.touch()
@@ -126,8 +127,8 @@ def _pass_through(path: StrPath) -> Iterator[Path]:
             shutil.copyfileobj(content, end)
 
 
-def _status(path: StrPath) -> os.stat_result | None:
-    """What the system says of a path; None if nothing is there."""
+def _stat_or_none(path: StrPath) -> os.stat_result | None:
+    """Result of ``os.stat`` for a path; None if nothing is there."""
     try:
         return os.stat(path)
     except OSError:
@@ -135,9 +136,10 @@ def _status(path: StrPath) -> os.stat_result | None:
 
 
 def _make_empty(unfinished: Path, path: StrPath, *, private: bool) -> None:
-    """Make an empty file, which errors call by the path that was asked for."""
+    """Create an empty file; errors name the path that the user asked for."""
 
     def opened(name: str, flags: int) -> int:
+        """Open with permissions for the owner alone, or the usual ones."""
         return os.open(name, flags, 0o600 if private else 0o666)
 
     try:
@@ -146,7 +148,7 @@ def _make_empty(unfinished: Path, path: StrPath, *, private: bool) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
-def _take_over(unfinished: Path, old: os.stat_result) -> None:
+def _copy_permissions(unfinished: Path, old: os.stat_result) -> None:
     """Give a file the permissions of another, and its owner where that is allowed."""
     mode = old.st_mode & 0o777
     made = os.stat(unfinished)
@@ -164,10 +166,10 @@ def is_formula(text: str) -> bool:
 
 
 def quote_formula(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: one that it would gets a mark before it."""
+    """The text, with a mark before it if a spreadsheet would take it for a formula."""
     return MARK + text if is_formula(text) else text
 
 
 def unquote_formula(text: str) -> str:
-    """The text that :func:`quote_formula` made this of."""
+    """The text without the mark of :func:`quote_formula`."""
     return text[1:] if text[:1] == MARK and is_formula(text[1:]) else text

@@ -60,7 +60,7 @@ _SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
 def to_plain_dict(node: Any) -> dict[str, Any] | None:
-    """A packed dict with plain values; None for anything else."""
+    """Plain values of a packed dict, by name; None for anything else."""
     match node:
         case {"dict": dict(values), **rest} if not rest:
             return {str(name): to_json_value(value) for name, value in values.items()}
@@ -68,7 +68,7 @@ def to_plain_dict(node: Any) -> dict[str, Any] | None:
 
 
 def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
-    """Fitted numbers and texts of a learner, and the reason for a choice, here or in a step."""
+    """Summary of a packed learner: fitted numbers and texts, and its report, by attribute."""
     found = {
         name: to_json_value(value) for name, value in state.items() if not name.startswith("_")
     }
@@ -92,7 +92,7 @@ def summarise_state(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_table_kinds(state: dict[str, Any]) -> dict[str, str] | None:
-    """What columns of a table hold: of the learner itself, or of its first step."""
+    """Kinds of a table's columns by name, from a packed learner; None without a table."""
     table = state.get("table_") or next(iter(state.get("steps_", [])), None)
     if table is None or table["class"] != "TableEncoder":
         return None
@@ -100,7 +100,7 @@ def read_table_kinds(state: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _describe_answerer(said: dict[str, Any]) -> dict[str, Any]:
-    """What a report says of one person's answers."""
+    """Name, number of answers and error rate of one person, from a packed report."""
     rate = said["wrong"]["state"]
     return {
         "name": str(said["name"]),
@@ -110,19 +110,19 @@ def _describe_answerer(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_left_out(value: Any) -> bool:
-    """Whether a value is, or holds, one that is not shown."""
+    """Whether a value is, or contains, a placeholder for one that is not shown."""
     return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
 
 
 class _Text(str):
-    """Stands for a value that is not shown."""
+    """Placeholder for a value that is not shown, printed without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def to_json_value(node: Any) -> Any:
-    """A parameter or number as plain JSON, without arrays."""
+    """Plain JSON of a packed parameter; placeholders for arrays and objects."""
     match node:
         case {"float": str(value)}:
             return float(value)
@@ -140,7 +140,7 @@ def to_json_value(node: Any) -> Any:
 def find_training_rows(
     node: Any, header: Header, path: str
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Places of training rows in a packed model, with their shapes."""
+    """Paths and shapes of training rows in a packed model."""
     match node:
         case list():
             parts = {str(i): part for i, part in enumerate(node)}
@@ -157,7 +157,7 @@ def find_training_rows(
 
 
 def _packed_shape(node: Any, header: Header) -> tuple[int, ...]:
-    """Shape of packed training rows."""
+    """Shape of a packed matrix."""
     if "sparse" in node:
         return tuple(int(n) for n in node["shape"])
     shape = header.arrays[node["array"]][1]
@@ -226,7 +226,7 @@ class Facts:
 def save(
     metric: Any, path: StrPath, *, forget_names: bool = False, facts: Facts | None = None
 ) -> None:
-    """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`.
+    """Write a fitted learner to a file; see :meth:`nearkin.KernelBeta.save`.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def save(
 
 
 def load(path: StrPath) -> Any:
-    """Fitted learner from a file that its ``save`` wrote; see :func:`nearkin.load`.
+    """Read a fitted learner from a file; see :func:`nearkin.load`.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def load(path: StrPath) -> Any:
 
 
 def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
-    """Load a fitted learner and its metadata; see :func:`load`.
+    """Read a fitted learner and its metadata from a file; see :func:`load`.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
 
 
 def _are_marks(found: Any) -> bool:
-    """Whether an array is marks of rows: increasing, and no more than are kept."""
+    """Whether an array may be marks of rows: increasing uint32, of limited number."""
     of_kind = found.dtype == np.uint32 and found.ndim == 1 and len(found) <= MOST_MARKS
     return bool(of_kind and (found[1:] > found[:-1]).all())
 
@@ -437,7 +437,7 @@ def describe(path: StrPath) -> ModelInfo:
 
 
 def _find_model(content: Any) -> Any:
-    """The packed model of a file's content."""
+    """The packed model in a file's JSON content."""
     match content:
         case {"nearkin": str(), "model": dict(node), **rest} if rest.keys() <= {"tested"}:
             return node
@@ -447,7 +447,7 @@ def _find_model(content: Any) -> Any:
 
 
 def _read_trials(content: Any) -> list[Trial]:
-    """Trials that a file's content has, checked."""
+    """Test scores in a file's JSON content, checked."""
     given = content.get("tested", []) if isinstance(content, dict) else []
     few = isinstance(given, list) and len(given) <= _MOST_TRIALS
     if not few or not all(
@@ -461,10 +461,10 @@ def _read_trials(content: Any) -> list[Trial]:
 
 
 def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
-    """Raise unless a row of zeros, or of a table one of gaps, can be embedded.
+    """Raise, beginning with ``otherwise``, unless the model embeds a row of zeros.
 
-    What would take much more memory than its size in bytes is left to the first use, as it was
-    before the model was saved; extensions refuse coordinates that are not theirs.
+    Where its table has words, a row of missing cells. Not tried if that would take much more memory
+    than the model's ``size`` in bytes.
     """
     columns = count_claimed_columns(metric)
     if columns > _MOST_COLUMNS:
@@ -481,6 +481,7 @@ def _embed_a_row(metric: Any, otherwise: str, size: int) -> None:
         row = sp.csr_array(row)
 
     def try_on(method: Any, rows: Any) -> Any:
+        """Call a method; errors become a StorageError."""
         try:
             return method(rows)
         except Exception as error:

@@ -46,10 +46,10 @@ _PER_COLUMN, _PER_ENTRY, _PER_PAIR = 6, 4, 6
 
 @dataclass(frozen=True)
 class Spec:
-    """What a value must be, in words, and a function that tells whether one is that.
+    """Description of a valid value in words, and a function that checks a value.
 
-    ``fits`` takes the sizes that are known, and adds those it meets. ``training_rows`` is whether
-    these are rows of the training data.
+    ``fits(value, sizes)`` compares shapes with the sizes of letters known so far, and adds new
+    ones. ``training_rows`` is whether these are rows of the training data.
     """
 
     what: str
@@ -66,9 +66,10 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def stored(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a class be stored, with these fields."""
+    """Class decorator: let objects be stored, with these attributes, each by its Spec."""
 
     def register(cls: _Class) -> _Class:
+        """Register the class by its name."""
         _FIELDS[cls] = fields
         _CLASSES[cls.__name__] = cls
         return cls
@@ -95,7 +96,7 @@ whole = Spec("a whole number, not negative", lambda value, _: _is_whole(value))
 
 
 def size(letter: str) -> Spec:
-    """A whole number that is a size of arrays too."""
+    """Spec of a whole number that is also the size of array axes with this letter."""
     return Spec(
         f"the size {letter} of the other arrays",
         lambda value, sizes: _is_whole(value) and sizes.setdefault(letter, value) == value,
@@ -103,7 +104,7 @@ def size(letter: str) -> Spec:
 
 
 def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
-    """Spec of an array of this shape, one letter for each axis, which holds what it should."""
+    """Spec of an array with one letter for each axis, whose values pass ``holds``."""
     return Spec(
         f"an array of {what} of shape ({letters})",
         lambda value, sizes: (
@@ -113,26 +114,27 @@ def _array_spec(what: str, letters: str, holds: Callable[[Any], bool]) -> Spec:
 
 
 def floats(letters: str) -> Spec:
-    """Finite numbers in an array of this shape."""
+    """Spec of an array of finite numbers."""
     return _array_spec("finite numbers", letters, _is_finite)
 
 
 def positive_floats(letters: str) -> Spec:
-    """Finite numbers above 0 in an array of this shape."""
+    """Spec of an array of finite numbers above 0."""
     return _array_spec(
         "finite positive numbers", letters, lambda value: _is_finite(value) and (value > 0).all()
     )
 
 
 def numbers(letters: str) -> Spec:
-    """Numbers that nothing is computed from, so that they may be infinite or NaN."""
+    """Spec of an array of numbers that may be infinite or NaN: nothing is computed from them."""
     return _array_spec("numbers", letters, lambda value: value.dtype.kind == "f")
 
 
 def ints(letters: str, below: str | None = None) -> Spec:
-    """Whole numbers from 0 on, and below a size."""
+    """Spec of an array of whole numbers from 0 on, and below the size of a letter."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
+        """Whether a value is such an array."""
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
             return False
         if not _has_shape(value, letters, sizes) or value.min(initial=0) < 0:
@@ -144,19 +146,20 @@ def ints(letters: str, below: str | None = None) -> Spec:
 
 
 def labels(letters: str) -> Spec:
-    """Class labels: an array of numbers or words."""
+    """Spec of an array of class labels, numbers or words."""
     return _array_spec("labels", letters, lambda value: True)
 
 
 def words(letters: str) -> Spec:
-    """An array of texts."""
+    """Spec of an array of texts."""
     return _array_spec("texts", letters, lambda value: value.dtype.kind in "OU")
 
 
 def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
-    """Rows of the training data, dense or sparse, as the learner sees them."""
+    """Spec of rows of the training data, dense or sparse, as the learner sees them."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
+        """Whether a value is such a matrix of finite numbers."""
         numbers = value.data if isinstance(value, SPARSE_TYPES) else value
         if not (_is_finite(numbers) and _has_shape(value, letters, sizes)):
             return False
@@ -166,7 +169,7 @@ def training_rows(letters: str, *, may_be_none: bool = False) -> Spec:
 
 
 def a(*names: str) -> Spec:
-    """An object of one of these classes, which are stored themselves."""
+    """Spec of an object of one of these stored classes."""
     return Spec(
         f"a {' or '.join(names)}",
         lambda value, _: is_stored(type(value)) and type(value).__name__ in names,
@@ -174,12 +177,12 @@ def a(*names: str) -> Spec:
 
 
 def one_word_of(*values: str) -> Spec:
-    """One of some words."""
+    """Spec of a text that is one of some words."""
     return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
 
 
 def _spec_of_all(kind: type, part: Spec, values: Callable[[Any], Any] = iter) -> Spec:
-    """Spec of a list, tuple or dict whose values are all of one kind."""
+    """Spec of a list, tuple or dict whose values all fit ``part``."""
     return Spec(
         f"a {kind.__name__}, each {part.what}",
         lambda value, sizes: (
@@ -189,22 +192,22 @@ def _spec_of_all(kind: type, part: Spec, values: Callable[[Any], Any] = iter) ->
 
 
 def list_of(part: Spec) -> Spec:
-    """A list, all of one kind."""
+    """Spec of a list whose values all fit ``part``."""
     return _spec_of_all(list, part)
 
 
 def many(part: Spec) -> Spec:
-    """A tuple, all of one kind."""
+    """Spec of a tuple of any length whose values all fit ``part``."""
     return _spec_of_all(tuple, part)
 
 
 def dict_of(part: Spec) -> Spec:
-    """Values by name, all of one kind."""
+    """Spec of a dict whose values all fit ``part``."""
     return _spec_of_all(dict, part, dict.values)
 
 
 def tuple_of(*parts: Spec) -> Spec:
-    """A tuple, each place of its own kind."""
+    """Spec of a tuple with one Spec for each entry."""
     return Spec(
         f"a tuple of {', '.join(part.what for part in parts)}",
         lambda value, sizes: (
@@ -216,23 +219,23 @@ def tuple_of(*parts: Spec) -> Spec:
 
 
 def maybe(part: Spec) -> Spec:
-    """What may be None or absent."""
+    """The Spec, but the value may also be None or absent."""
     return replace(part, may_be_absent=True)
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number from 0 on."""
+    """Whether a value is an integer from 0 on."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value is an array of finite floating-point numbers."""
+    """Whether a value is an array of finite floats."""
     is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
     return is_float and bool(np.isfinite(value).all())
 
 
 def _has_shape(value: Any, letters: str, sizes: Sizes) -> bool:
-    """Whether each axis has the size of its letter, which is free if the letter is "_"."""
+    """Whether each axis has the size of its letter; "_" stands for any size."""
     named = letters.split()
     return len(named) == len(value.shape) and all(
         letter == "_" or sizes.setdefault(letter, n) == n
@@ -248,7 +251,7 @@ def is_stored(cls: type) -> bool:
 
 
 def is_stored_transformer(step: Any) -> bool:
-    """Whether it is one of scikit-learn's transformers that can be stored."""
+    """Whether a step is one of scikit-learn's transformers that can be stored."""
     return is_of_scikit_learn(type(step)) and is_stored(type(step))
 
 
@@ -259,13 +262,13 @@ def list_transformers() -> list[str]:
 
 
 def fields_of(kind: str | type) -> Fields:
-    """What a class keeps, also by the class's name; empty if it is not stored."""
+    """Specs, by attribute, of a stored class or its name; empty for others."""
     cls = find_class(kind) if isinstance(kind, str) else kind
     return {} if cls is None else _FIELDS.get(cls, {})
 
 
 def find_class(name: str) -> type | None:
-    """The class of that name which is stored, if there is one."""
+    """The stored class of a name, imported if necessary; None if there is none."""
     if name not in _CLASSES:
         import_named(name)  # this learner alone, and what it is made of
     if name not in _CLASSES:
@@ -275,9 +278,9 @@ def find_class(name: str) -> type | None:
 
 @cache
 def _register_transformers() -> None:
-    """Register scikit-learn's transformers that a stored Chain may contain.
+    """Register the transformers of scikit-learn that a stored Chain may contain.
 
-    Their import takes its time. All of them take numbers only.
+    Importing them takes time. All of them take numbers only.
     """
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.preprocessing import (
@@ -289,6 +292,7 @@ def _register_transformers() -> None:
     )
 
     def transformer(cls: type, **fields: Spec) -> None:
+        """Register one class, with the attributes that all transformers have."""
         names = maybe(words("d"))
         stored(n_features_in_=size("d"), feature_names_in_=names, **fields)(cls)
 
@@ -339,7 +343,7 @@ def is_of_scikit_learn(cls: type) -> bool:
 
 
 def check(cls: type, state: dict[str, Any], path: str) -> None:
-    """Raise unless all is there that a class keeps, nothing else, and of the right shape."""
+    """Raise unless a state has all attributes of a stored class, no others, all valid."""
     fields = _FIELDS[cls]
     unknown = set(state) - set(fields)
     if unknown:
@@ -358,31 +362,31 @@ def check(cls: type, state: dict[str, Any], path: str) -> None:
 
 
 def join_path(path: str, name: str) -> str:
-    """The place of a part, in words."""
+    """Dotted path of a part, for messages."""
     return f"{path}.{name}" if path else name
 
 
 @dataclass
 class Packed:
-    """A value as JSON, and the arrays that it refers to by name."""
+    """A value as JSON, and the arrays that the JSON refers to by name."""
 
     node: Json = None
     arrays: dict[str, Array] = field(default_factory=dict)
 
 
 def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
-    """Take a value of a stored class apart; StorageError says what in it cannot be stored.
+    """Convert a value of a stored class to JSON and arrays; StorageError if that is impossible.
 
-    Attributes of the names in ``forget`` are left out.
+    Attributes named in ``forget`` are left out.
     """
     packer = _Packer(forget)
     return Packed(packer.pack(value, ""), packer.arrays)
 
 
 def unpack(packed: Packed) -> Any:
-    """Put a value together again; nothing but classes that are stored can come of it.
+    """Build a value from JSON and arrays; only objects of stored classes can result.
 
-    StorageError if it is not whole, or not what the classes say.
+    StorageError if parts are missing, or are not valid for the classes.
     """
     unpacker = _Unpacker(packed.arrays)
     value = unpacker.unpack(packed.node, "", 0)
@@ -392,7 +396,7 @@ def unpack(packed: Packed) -> Any:
 
 
 class _Packer:
-    """Values taken apart, and the arrays that were met in them."""
+    """Converts values to JSON, and collects their arrays."""
 
     def __init__(self, forget: tuple[str, ...]) -> None:
         self.forget = forget
@@ -402,7 +406,7 @@ class _Packer:
         self._is_parameter = False
 
     def pack(self, value: Any, path: str) -> Json:
-        """A value as JSON; ``path`` is its place, for messages."""
+        """JSON of a value; ``path`` is its place, for messages."""
         if is_stored(type(value)):
             return self._pack_object(value, path)
         if value is None or isinstance(value, bool | str) or type(value) is int:
@@ -424,7 +428,7 @@ class _Packer:
         raise StorageError(_explain_refusal(value, path))
 
     def _pack_object(self, value: Any, path: str) -> Json:
-        """An object of a stored class, with its parameters if it is an estimator."""
+        """JSON of an object of a stored class, with its parameters if it is an estimator."""
         cls = type(value)
         names = [name for name in fields_of(cls) if name not in self.forget]
         node: dict[str, Json] = {"class": cls.__name__}
@@ -432,7 +436,7 @@ class _Packer:
             if self._is_parameter:  # to be cloned: what it once learned is of no account
                 names = []
             outer, self._is_parameter = self._is_parameter, True
-            node["parameters"] = self._pack_named(_changed_parameters(value), path)
+            node["parameters"] = self._pack_named(_list_changed_parameters(value), path)
             self._is_parameter = outer
             held = value.__getstate__()  # which is on the host, wherever it was fitted
         else:
@@ -444,21 +448,21 @@ class _Packer:
         return node
 
     def _pack_named(self, values: dict[str, Any], path: str) -> Json:
-        """Values by name."""
+        """JSON of values by name."""
         return {name: self.pack(value, join_path(path, name)) for name, value in values.items()}
 
     def _pack_items(self, values: Any, path: str) -> Json:
-        """Values in a list."""
+        """JSON of values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
     def _pack_array(self, value: Array, path: str) -> Json:
-        """An array, by the name of the first place it was met."""
+        """JSON that refers to an array, which is stored once."""
         if id(value) not in self._met:
             self._met[id(value)] = (value, self._pack_new_array(value, path))
         return self._met[id(value)][1]
 
     def _pack_new_array(self, value: Array, path: str) -> Json:
-        """An array that was not met before; texts are in the JSON itself."""
+        """JSON that refers to an array not met before; texts are in the JSON itself."""
         if value.ndim == 1 and value.dtype.kind in "OU":
             words = value.tolist()
             if not all(isinstance(word, str) for word in words):
@@ -477,14 +481,14 @@ class _Packer:
         return {"array": name, "order": "F"} if reverse else {"array": name}
 
     def _pack_sparse(self, value: Any, path: str) -> Json:
-        """A sparse matrix by its three arrays."""
+        """JSON of a sparse matrix, which refers to its three arrays."""
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
         node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
         return node | self._pack_named(parts, path)
 
 
 class _Unpacker:
-    """Values put together from JSON and arrays, of which each must be used."""
+    """Builds values from JSON and arrays, each of which must be used."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         self.arrays = arrays
@@ -494,7 +498,7 @@ class _Unpacker:
         self._padding = 0
 
     def unpack(self, node: Json, path: str, depth: int) -> Any:
-        """The value of a JSON node; ``depth`` bounds how deeply a forged file can nest."""
+        """Value of a JSON node; ``depth`` bounds how deeply a forged file can nest."""
         if depth > _MOST_NESTED:
             raise StorageError("it is nested too deeply.")
         depth += 1
@@ -550,24 +554,24 @@ class _Unpacker:
         raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _unpack_items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
-        """Values in a list."""
+        """List of values from a list of JSON nodes."""
         return [self.unpack(node, join_path(path, str(i)), depth) for i, node in enumerate(nodes)]
 
     def _unpack_named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
-        """Values by name."""
+        """Values by name from JSON nodes by name."""
         return {
             name: self.unpack(node, join_path(path, name), depth) for name, node in nodes.items()
         }
 
     def _unpack_array(self, name: str, path: str) -> Array:
-        """An array by its name."""
+        """The array of this name, marked as used."""
         if name not in self.arrays:
             raise StorageError(f"{path} refers to an array {name!r} that is not there.")
         self.used.add(name)
         return self.arrays[name]
 
     def _unpack_words(self, words: list[Any], dtype: str, path: str) -> Array:
-        """An array of texts, whose padding is bounded."""
+        """An array of texts; an error if padding would take too much memory."""
         if not all(isinstance(word, str) for word in words):
             raise StorageError(f"{path} is not a list of texts.")
         if dtype == "object":
@@ -580,7 +584,7 @@ class _Unpacker:
     def _unpack_estimator(
         self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
     ) -> Any:
-        """An estimator with valid parameters and checked fitted attributes."""
+        """A fitted estimator, from parameters and attributes that are checked."""
         name = cls.__name__
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
@@ -599,8 +603,8 @@ class _Unpacker:
         return found
 
 
-def _changed_parameters(estimator: Any) -> dict[str, Any]:
-    """Parameters; of scikit-learn's estimators those that are not the default.
+def _list_changed_parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters of an estimator; of scikit-learn's only those that are not the default.
 
     So a file can be read with another scikit-learn, whose estimators have more or fewer of them.
     """
@@ -612,7 +616,7 @@ def _changed_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _find_class_of(name: str, path: str, *, estimator: bool) -> type:
-    """The class of that name, or an error."""
+    """The stored class of a name; an error if there is none, or of the wrong sort."""
     cls = find_class(name)
     if cls is None or issubclass(cls, BaseEstimator) != estimator:
         raise StorageError(f"{path or 'the model'} is a {name!r}, which this nearkin cannot build.")
@@ -620,7 +624,7 @@ def _find_class_of(name: str, path: str, *, estimator: bool) -> type:
 
 
 def _unpack_sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:
-    """A sparse matrix of three arrays, checked."""
+    """A sparse matrix from its three arrays, checked."""
     kinds = [part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts]
     if kinds != ["f", "i", "i"] or min(shape) < 0:
         raise StorageError(f"{path} is not a sparse matrix.")
@@ -633,7 +637,7 @@ def _unpack_sparse(name: str, shape: tuple[int, int], parts: list[Any], path: st
 
 
 def _explain_refusal(value: Any, path: str) -> str:
-    """Why a value cannot be stored, and what to do."""
+    """Message why a value cannot be stored, and what to do."""
     kind = type(value).__name__
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return (
@@ -654,14 +658,17 @@ def _explain_refusal(value: Any, path: str) -> str:
 
 
 def count_claimed_columns(model: Any) -> int:
-    """Columns of all learners in a model, each the wider of what it takes and gives."""
+    """Sum over a model's learners of input or output columns, whichever are more.
+
+    A file of a few bytes can claim any number.
+    """
     return sum(
         max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
     )
 
 
 def bytes_to_embed(model: Any) -> int:
-    """Memory that embedding one row may take, at most, in bytes; beside the model itself."""
+    """Upper bound of the bytes of memory that embedding one row takes, beside the model."""
     numbers, named = 0, 0
     parts = list(_walk_parts(model))
     is_alone = sum(isinstance(part, BaseEstimator) for part in parts) == 1
@@ -682,7 +689,7 @@ def bytes_to_embed(model: Any) -> int:
 
 
 def has_sparse_rows(model: Any) -> bool:
-    """Whether rows of the training data are kept as a sparse matrix somewhere."""
+    """Whether a model keeps rows of the training data as a sparse matrix."""
     return any(
         sp.issparse(getattr(part, name, None))
         for part in _walk_parts(model)
@@ -692,13 +699,13 @@ def has_sparse_rows(model: Any) -> bool:
 
 
 def _count_columns(part: Any) -> tuple[int, int]:
-    """Columns that a learner takes and gives; 0 where it does not say."""
+    """Numbers of input and output columns of a learner; 0 if it has none."""
     taken, given = (getattr(part, name, 0) for name in ("n_features_in_", "n_components_"))
     return int(taken), int(given)
 
 
 def _walk_parts(value: Any) -> Iterator[Any]:
-    """All objects of classes that are stored, as often as they are used."""
+    """Iterate over all objects of stored classes in a value, repeated ones too."""
     if isinstance(value, list | tuple):
         for part in value:
             yield from _walk_parts(part)

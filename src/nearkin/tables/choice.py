@@ -51,7 +51,7 @@ _MOST_NAMES = 8
 
 
 def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Find pairs of columns of names, or of codes, that share values: people swap such cells."""
+    """Pairs of columns of names, or of codes, with values in common: people swap such cells."""
     if not columns:
         return []
     step = max(len(columns[0]) // _SAMPLE, 1)
@@ -69,7 +69,7 @@ def find_swappable(columns: Sequence[Column]) -> list[tuple[int, ...]]:
 
 
 def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
-    """Join the words of two columns, so that swapped cells have the same pieces."""
+    """Join the words of two columns cell by cell, so that swapped cells become similar."""
     pairs = zip(read_words(left), read_words(right), strict=True)
     found = np.empty(len(left), dtype=object)
     found[:] = [" ".join(filter(None, pair)) or None for pair in pairs]
@@ -77,12 +77,12 @@ def combine_words(left: RawColumn, right: RawColumn) -> RawColumn:
 
 
 def name_both(left: str, right: str) -> str:
-    """Name of a column that two columns are combined to."""
+    """Name of the combination of two columns."""
     return f"{left} and {right}"
 
 
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether rows are records: names or texts, and no numbers but codes and dates."""
+    """Whether a table holds records: names or texts, and no numbers but codes and dates."""
     cells, kinds = _sample_kinds(table)
     telling = ("name", "text", "code")
     have_names = any(one.form == "text" and kinds.get(one.name) in telling for one in cells)
@@ -90,7 +90,7 @@ def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
 
 
 def _sample_kinds(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], dict[str, Kind]]:
-    """Read some cells of a table, and recognise what columns hold as far as these tell."""
+    """Some cells of each column, and the kinds recognised from these."""
     n = min(map(len, table.values()), default=0)
     some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
     try:
@@ -102,17 +102,17 @@ def _sample_kinds(table: Mapping[str, Sequence[Any]]) -> tuple[list[RawColumn], 
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns that are learned from, and others with the reason why they are not."""
+    """Names of columns to learn from, and of the others with reasons."""
 
     learned: list[str]
     left_out: dict[str, str]
 
 
 def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False) -> dict[str, str]:
-    """Find columns of numbers that say little of what a row is like, with the reason.
+    """Numeric columns that should not be learned from, and why: ids, counters, classes, yes or no.
 
-    Those that name or count rows, or look like classes, by their names; and those of yes and no,
-    unless there is nothing else, or words are learned from too: yes and no are words.
+    Ids, counters and classes are recognised by their names. Columns of yes and no are doubtful only
+    beside numbers and without words.
     """
     found = {}
     for name, kind in kinds.items():
@@ -129,14 +129,14 @@ def find_doubtful_columns(kinds: Mapping[str, str], *, with_words: bool = False)
 
 
 def find_doubtful_names(names: Iterable[str]) -> dict[str, str]:
-    """Find columns of any kind whose names say that they are ids, counters or classes."""
+    """Columns whose names are those of ids, counters or classes, and why."""
     return find_doubtful_columns(dict.fromkeys(names, "number"))
 
 
 def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
-    """Choose the column of vectors if there is one, or else all columns of numbers.
+    """Columns to learn from by kinds alone: the one column of vectors, or else all of numbers.
 
-    But not those of :func:`find_doubtful_columns`. ``aside`` are left out without a reason. Raises
+    Those of :func:`find_doubtful_columns` are left out; ``aside`` too, without a reason. A
     ValueError if there are several columns of vectors.
     """
     set_aside = set(aside)
@@ -160,7 +160,7 @@ def choose_by_kinds(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Role
 
 
 def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats, list[str], Roles]:
-    """Leave out columns that :func:`find_counters` finds, of rows, names and roles."""
+    """Leave out columns that :func:`find_counters` finds; rows, names and roles without them."""
     aside = find_counters(X, names)
     if not aside:
         return X, [*names], roles
@@ -171,7 +171,7 @@ def drop_counters(X: Floats, names: Sequence[str], roles: Roles) -> tuple[Floats
 
 
 def describe_roles(roles: Roles) -> str:
-    """Say what is learned from, and what is set aside and why."""
+    """Sentence that says which columns are learned from, and which are not, and why."""
     text = f"Learned from {_list_names(roles.learned)}"
     if not roles.left_out:
         return f"{text}."
@@ -183,7 +183,7 @@ def describe_roles(roles: Roles) -> str:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """List names, and how many more there are."""
+    """Quoted names, and how many more there are."""
     return few(map(repr, names), _MOST_NAMES)
 
 
@@ -193,7 +193,7 @@ def choose_roles(
     named: Sequence[str] = (),
     aside: Iterable[str] = (),
 ) -> Roles:
-    """Choose the named columns, or else those of :func:`choose_by_cells`; and why not others."""
+    """Roles with the named columns, or by :func:`choose_by_cells`; and why not the others."""
     set_aside = set(aside)
     if not named:
         return choose_by_cells(kinds, cells, set_aside)
@@ -207,12 +207,11 @@ def choose_roles(
 def choose_by_cells(
     kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
 ) -> Roles:
-    """Choose columns to learn from by names, kinds and some cells of those without vectors.
+    """Columns to learn from, by names, kinds and a sample of cells.
 
-    A column of vectors wins. Otherwise numbers, names, texts, codes and dates are learned from, but
-    not columns that name or count rows, look like classes, say yes or no or name files; nor, beside
-    numbers, words of which there are a few only, which may well be classes, or that differ in every
-    row.
+    A column of vectors is used alone. Otherwise numbers, names, texts, codes and dates are used,
+    but not ids, counters, classes, yes and no, or file names; nor, beside numbers, words of which
+    there are a few only, which may well be classes, or that differ in every row.
 
     Examples
     --------
@@ -250,7 +249,7 @@ def choose_by_cells(
 
 
 def _explain_exclusion(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> str | None:
-    """Why a column of words or dates is not learned from, by what it holds; or None."""
+    """Why a column of words or dates is not learned from, by its kind and cells; or None."""
     if held is None or held == "ignored":
         return SAYS_NOTHING
     if held == "category" and beside_numbers:
@@ -268,17 +267,17 @@ def _explain_exclusion(held: str | None, cells: Sequence[Any], beside_numbers: b
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """What is learned from and what is not, and the way to the same records with other columns."""
+    """The columns learned from, and a way to open the same records with other columns."""
 
     kinds: Mapping[str, str]
     learned: Sequence[str]
     left_out: Mapping[str, str]  # and why
-    taken: Mapping[str, str]  # what columns are for that cannot be learned from, such as ids
-    # Given names of columns, the same records, learned from these.
+    taken: Mapping[str, str]  # uses of columns that cannot be learned from, such as ids
+    # Opens the same records again, to learn from the columns of these names.
     reopened: Callable[[Sequence[str]], Any] = field(repr=False)
 
     def listed(self) -> list[dict[str, Any]]:
-        """List all columns as plain values, with why not, or what speaks against learning."""
+        """All columns as dicts of plain values, with whether, or why not, each is learned from."""
         doubts = find_doubtful_names(self.kinds)
         learned = set(self.learned)
         return [
@@ -296,7 +295,7 @@ class ColumnChoice:
         ]
 
     def records(self, names: Sequence[str]) -> Any:
-        """Open the same records, learned from these columns; InputError if that is impossible."""
+        """Open the same records, to learn from these columns; InputError if that is impossible."""
         if not names:
             raise InputError("choose a column at least: there is nothing to learn from.")
         for name in names:
@@ -308,13 +307,13 @@ class ColumnChoice:
 
 
 def restrict_roles(roles: Roles, words: Sequence[str]) -> Roles:
-    """Leave out columns in which an encoder has found nothing to learn from."""
+    """Roles without columns that an encoder found nothing in: only ``words`` are left."""
     nothing = {name: SAYS_NOTHING for name in roles.learned if name not in words}
     return Roles([*words], {**nothing, **roles.left_out})
 
 
 def describe_class_columns(names: Sequence[str]) -> list[str]:
-    """Warn in a sentence of columns that were chosen though they look like classes."""
+    """Warnings, none or one, that chosen columns look like classes."""
     doubts = find_doubtful_names(names)
     classes = [name for name, why in doubts.items() if why == CLASSES]
     if not classes:

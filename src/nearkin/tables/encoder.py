@@ -89,7 +89,7 @@ _NOT_IN_CODES = re.compile(r"[\W_]+")
 @stored(middle=real, spread=positive)
 @dataclass(frozen=True)
 class NumberScale:
-    """Numbers less their middle, by their spread; those far out are held near the others."""
+    """Scale numbers by median and spread, and squash outliers."""
 
     middle: float
     spread: float
@@ -97,7 +97,7 @@ class NumberScale:
 
     @classmethod
     def fit(cls, values: Floats) -> NumberScale:
-        """By the median, and standard deviations in which outliers count little."""
+        """Find median and spread; outliers count little."""
         finite = values[np.isfinite(values)]
         if not len(finite):
             return cls(0.0, 1.0)
@@ -106,7 +106,7 @@ class NumberScale:
         return cls(float(np.median(finite)), spread if 0 < spread < np.inf else 1.0)
 
     def apply(self, values: Floats) -> Floats:
-        """Coordinates of numbers, between -5 and 5; of infinite ones, too."""
+        """Coordinates (n, 1) of numbers, between -5 and 5, of infinite ones too."""
         with np.errstate(over="ignore"):
             z = np.clip(
                 (np.nan_to_num(values, nan=self.middle) - self.middle) / self.spread,
@@ -119,7 +119,7 @@ class NumberScale:
 @stored(days=a("NumberScale"), years=a("NumberScale"))
 @dataclass(frozen=True)
 class DateParts:
-    """Days, and the year, month and day of the month beside them: a slip changes one of these."""
+    """Encode dates as days, year, month and day: a typing error changes one of these."""
 
     days: NumberScale
     years: NumberScale
@@ -127,12 +127,12 @@ class DateParts:
 
     @classmethod
     def fit(cls, values: Floats) -> DateParts:
-        """By days since 1970."""
+        """Find median and spread of days since 1970, and of years."""
         values = values[np.isfinite(values)]
         return cls(NumberScale.fit(values), NumberScale.fit(_split_dates(values)[0]))
 
     def apply(self, values: Floats) -> Floats:
-        """Coordinates of days since 1970."""
+        """Coordinates (n, 4) of days since 1970."""
         year, month, day = _split_dates(values)
         return np.column_stack(
             [
@@ -145,7 +145,7 @@ class DateParts:
 
 
 def _split_dates(days: Floats) -> tuple[Floats, Floats, Floats]:
-    """Year, month and day of the month."""
+    """Year, month and day of the month, (n,) each, of days since 1970."""
     whole = np.floor(np.clip(np.nan_to_num(days), -_MOST_DAYS, _MOST_DAYS)).astype(np.int64)
     date = whole.astype("datetime64[D]")
     month = date.astype("datetime64[M]")
@@ -160,19 +160,19 @@ def _split_dates(days: Floats) -> tuple[Floats, Floats, Floats]:
 @stored(values=words("k"))
 @dataclass(frozen=True)
 class Categories:
-    """A coordinate for each frequent value, and one for all others."""
+    """One-hot encoding: a coordinate for each frequent value, and one for all others."""
 
     values: NDArray[Any]
 
     @classmethod
     def fit(cls, texts: NDArray[Any]) -> Categories:
-        """The values that are there, but at most the 50 most frequent."""
+        """Find the values, at most the 50 most frequent."""
         counts = Counter(text for text in texts if text is not None)
         order = sorted(counts, key=lambda value: (-counts[value], value))
         return cls(np.array(order[:MOST_CATEGORIES], dtype=object))
 
     def apply(self, texts: NDArray[Any]) -> Floats:
-        """1 in the coordinate of the value, 0 elsewhere."""
+        """Coordinates (n, k + 1): 1 for the value of a cell, 0 elsewhere."""
         places = {value: j for j, value in enumerate(self.values)}
         found = np.zeros((len(texts), len(places) + 1))
         at = np.array([places.get(text, len(places)) for text in texts], dtype=np.int64)
@@ -181,40 +181,40 @@ class Categories:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The values."""
+        """Suffixes of the coordinates' names: the values."""
         return tuple(f"={value}" for value in [*self.values, "other"])
 
 
 @stored()
 @dataclass(frozen=True)
 class YesOrNo:
-    """1 for yes and 0 for no."""
+    """Encode yes as 1 and no as 0."""
 
     names: tuple[str, ...] = ("",)
 
     def apply(self, texts: NDArray[Any]) -> Floats:
-        """One coordinate."""
+        """Coordinates (n, 1)."""
         return np.array([[float(text == "yes")] for text in texts]).reshape(-1, 1)
 
 
 @stored(rarity=floats("h"), axes=floats("q h"), ignores_signs=whole)
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Words by their pieces of one to three characters, along the leading axes of these.
+    """Encode words by their n-grams of one to three characters, along the leading axes of these.
 
-    Pieces count by their rarity (TF-IDF), and are told apart by a hash: no text is kept.
+    n-grams are weighed by rarity (TF-IDF) and hashed, so that no text is stored.
     """
 
-    rarity: Floats  # of each class of pieces, (h,)
+    rarity: Floats  # of each class of n-grams, (h,)
     axes: Floats  # (q, h)
     ignores_signs: int = 0  # 1 if only letters and digits count, as in codes
 
     @classmethod
     def fit(cls, texts: NDArray[Any], n_axes: int, *, ignores_signs: bool) -> Pieces:
-        """By the texts that are there; as many axes as these can have, n_axes at most."""
+        """Find the rarity of n-grams in these texts, and at most ``n_axes`` leading axes."""
         counts = Counter(text for text in texts if text is not None)
         flag = int(ignores_signs)
-        counted = _count_pieces(list(counts), flag)
+        counted = _count_ngrams(list(counts), flag)
         times = np.array(list(counts.values()), dtype=np.float64)
         n_texts = times.sum()
         # Pieces that no text has get the rarity of those that one has.
@@ -227,11 +227,12 @@ class Pieces:
         return cls(rarity, axes, flag)
 
     def apply(self, texts: NDArray[Any]) -> Floats:
-        """Coordinates along the axes; equal texts are taken apart once."""
+        """Coordinates (n, q) of texts along the axes."""
 
         def along(some: list[str]) -> Floats:
+            """Coordinates of different texts."""
             weighed = normalize(
-                _count_pieces(some, self.ignores_signs).multiply(self.rarity).tocsr()
+                _count_ngrams(some, self.ignores_signs).multiply(self.rarity).tocsr()
             )
             return np.asarray(weighed @ self.axes.T)
 
@@ -239,12 +240,12 @@ class Pieces:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their numbers."""
+        """Suffixes of the coordinates' names: numbers."""
         return _number_names(len(self.axes))
 
 
-def _count_pieces(texts: list[str], ignores_signs: int) -> Any:
-    """How often each class of pieces is in each text, as a sparse matrix, with a sign each."""
+def _count_ngrams(texts: list[str], ignores_signs: int) -> Any:
+    """Signed counts (n, h), sparse, of hashed n-grams in texts."""
     if ignores_signs:
         texts = [_NOT_IN_CODES.sub("", text) or text for text in texts]
     hashing = HashingVectorizer(
@@ -263,23 +264,24 @@ _ANYTHING = Spec("an encoder of texts", lambda value, _: True)
 @stored(encoder=_ANYTHING, width=whole)
 @dataclass(frozen=True, eq=False)
 class OwnTexts:
-    """Texts by an encoder of the user's."""
+    """Encode texts by the user's encoder."""
 
     encoder: Any  # a callable, or a fitted transformer
     width: int  # how many numbers it makes of a text
 
     @classmethod
     def fit(cls, texts: NDArray[Any], encoder: Any) -> OwnTexts:
-        """By the texts that are there, if it can be fitted."""
+        """Fit the encoder to these texts, if it can be fitted, and see its width."""
         known = list(dict.fromkeys(text for text in texts if text is not None))
         if hasattr(encoder, "transform"):
             encoder = clone(encoder, safe=False).fit(known)
         return cls(encoder, _apply_encoder(encoder, known[:1]).shape[1])
 
     def apply(self, texts: NDArray[Any]) -> Floats:
-        """What the encoder makes of each text; equal ones are encoded once."""
+        """Coordinates (n, q) of texts; equal texts are encoded once."""
 
         def numbers(some: list[str]) -> Floats:
+            """Coordinates of different texts."""
             found = _apply_encoder(self.encoder, some)
             if found.shape[1] != self.width:
                 raise InputError(
@@ -291,12 +293,12 @@ class OwnTexts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their numbers."""
+        """Suffixes of the coordinates' names: numbers."""
         return _number_names(self.width)
 
 
 def _apply_encoder(encoder: Any, texts: list[str]) -> Floats:
-    """What a user's encoder makes of texts, checked."""
+    """Result (n, q) of the user's encoder for texts, checked."""
     made = encoder.transform(texts) if hasattr(encoder, "transform") else encoder(texts)
     found = np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
     if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
@@ -308,7 +310,7 @@ def _apply_encoder(encoder: Any, texts: list[str]) -> Floats:
 
 
 def _map_unique_texts(function: Callable[[list[str]], Floats], texts: NDArray[Any]) -> Floats:
-    """Apply a function of texts once to each different text, some thousand at a time."""
+    """Apply a function once to each different text, and repeat its results for equal ones."""
     places: dict[Any, int] = {}
     at = np.array([places.setdefault(text or "", len(places)) for text in texts], dtype=np.int64)
     unique = list(places)
@@ -319,12 +321,12 @@ def _map_unique_texts(function: Callable[[list[str]], Floats], texts: NDArray[An
 @stored(width=whole)
 @dataclass(frozen=True)
 class Vectors:
-    """Numbers side by side, as they are."""
+    """Take vectors as they are."""
 
     width: int
 
     def apply(self, values: Floats) -> Floats:
-        """The vectors, with 0 for what is missing."""
+        """The vectors (n, q), with 0 for missing ones."""
         if np.isnan(values).all():
             return np.zeros((len(values), self.width))
         if values.shape[1] != self.width:
@@ -333,12 +335,12 @@ class Vectors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their numbers."""
+        """Suffixes of the coordinates' names: numbers."""
         return _number_names(self.width)
 
 
 def _number_names(width: int) -> tuple[str, ...]:
-    """Names of coordinates that are numbered."""
+    """Suffixes " 0", " 1" and so on for names of coordinates."""
     return tuple(f" {j}" for j in range(width))
 
 
@@ -357,19 +359,21 @@ ENCODER = a("NumberScale", "DateParts", "Categories", "YesOrNo", "Pieces", "OwnT
 )
 @dataclass(frozen=True, eq=False)
 class ColumnCode:
-    """How a column becomes coordinates."""
+    """Encoding of one column, or of two combined."""
 
     name: str
     kind: Kind
     order: Reading | None  # in which dates, or numbers, that are texts are read
     encoder: Encoder
-    middle: Floats  # mean of what the encoder gives, which is subtracted; missing cells are there
-    factor: float  # which gives the cells that are there their total variance
+    middle: (
+        Floats  # mean of the encoder's coordinates, which is subtracted; missing cells lie there
+    )
+    factor: float  # multiplies coordinates, so that present cells have the wanted total variance
     marks_missing: bool  # whether a coordinate says that the cell is missing
 
     @property
     def names(self) -> list[str]:
-        """What its coordinates are called."""
+        """Names of the coordinates."""
         missing = [" is missing"] if self.marks_missing else []
         return [f"{self.name}{one}" for one in [*self.encoder.names, *missing]]
 
@@ -505,7 +509,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find out what columns hold, and how they become numbers.
+        """Recognise what columns hold, and fit their encodings.
 
         Parameters
         ----------
@@ -554,14 +558,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
-        """Fit, and give the rows of numbers, of shape (n, p)."""
+        """Fit, and return the encoded rows (n, p)."""
         del fit_params
         self.fit(X, y)
         with mute_categories(TableWarning):  # of which fit has a word
             return self.transform(X)
 
     def transform(self, X: Any) -> Floats:
-        """Rows of numbers.
+        """Encode a table as rows of numbers.
 
         Parameters
         ----------
@@ -576,14 +580,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.coordinates(X)
 
     def coordinates(self, X: Any, first_row: int = 0) -> Floats:
-        """Rows of numbers of a part of a table; messages count rows from ``first_row``."""
+        """Encode a part of a table as rows (n, p).
+
+        ``first_row`` is its first row's number in messages.
+        """
         known = self.known_cells(X).items()
         return self.coordinates_of(
             {name: replace(cells, first_row=first_row) for name, cells in known}
         )
 
     def known_cells(self, X: Any) -> dict[str, RawColumn]:
-        """Read the columns of a table that coordinates come from, by name."""
+        """Read the columns of a table that are encoded, by name."""
         check_is_fitted(self)
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
             raise InputError(
@@ -602,18 +609,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return found
 
     def coordinates_of(self, table: Mapping[str, RawColumn]) -> Floats:
-        """Rows of numbers, of columns by name as :meth:`known_cells` gives them."""
+        """Encode columns by name, as :meth:`known_cells` returns them, as rows (n, p)."""
         both = {name_both(a, b): combine_words(table[a], table[b]) for a, b in self.swapped_}
         cells = {**table, **both}
         return np.hstack([code.apply(cells[code.name]) for code in self.codes_])
 
     def cells(self, X: Any) -> dict[str, str]:
-        """Write the cells of the first row of a table as texts; empty where one is missing."""
+        """Texts of the cells in the first row of a table, by column; empty where one is missing."""
         return {name: first_cell_text(cells) for name, cells in self.known_cells(X).items()}
 
     @property
     def held_(self) -> dict[str, str]:
-        """What each column holds, and how dates and numbers that are texts were read."""
+        """What each column holds, and how its dates or numbers were read where they are texts."""
         orders = {code.name: code.order for code in self.codes_ if code.order}
         return {
             name: kind + (f", {orders[name]}" if name in orders else "")
@@ -622,30 +629,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def columns_of_words_(self) -> list[str]:
-        """Columns that hold words: names and texts."""
+        """Names of columns that hold names or texts."""
         kinds = {code.name: code.kind for code in self.codes_}
         return [name for name in self.columns_ if kinds[name] in ("name", "text")]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the p coordinates, which begin with that of their column."""
+        """Names (p,) of the coordinates, each beginning with that of its column."""
         check_is_fitted(self)
         return np.array([name for code in self.codes_ for name in code.names], dtype=object)
 
     @property
     def columns_(self) -> list[str]:
-        """Columns that coordinates come from."""
+        """Names of the columns that are encoded."""
         return [code.name for code in self.codes_[: len(self.codes_) - len(self.swapped_)]]
 
     @property
     def groups_(self) -> NDArray[Any]:
-        """For each coordinate, the column that it comes from, or the two."""
+        """Name (p,) of the column, or of the two, that each coordinate comes from."""
         of_each = [[code.name] * len(code.names) for code in self.codes_]
         return np.array([name for names in of_each for name in names], dtype=object)
 
     def _fit_code(
         self, cells: RawColumn, column: Column, say: float, own: Any = None
     ) -> ColumnCode:
-        """Fit how a column is encoded, so that its cells have a variance of ``say`` in all."""
+        """Fit the encoding of a column, scaled so that its total variance is ``say``."""
         kind = column.kind
         missing = find_missing(column)
         there = np.flatnonzero(~missing)
@@ -662,7 +669,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
 
     def _fit_encoder(self, column: Column, own: Any) -> Encoder:
-        """Fit the encoder for the kind of a column, or the user's ``own``."""
+        """Fit the encoder for the column's kind, or the user's ``own``."""
         values, kind = column.values, column.kind
         if kind == "number":
             return NumberScale.fit(values)
@@ -679,13 +686,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
 
     def _find_own_encoder(self, column: Column) -> Any:
-        """The encoder of the user's for a column, or None."""
+        """The user's encoder for a column, or None."""
         if isinstance(self.text_encoder, dict):
             return self.text_encoder.get(column.name)
         return self.text_encoder if column.kind in ("name", "text") else None
 
     def _check_encoders(self, kinds: Mapping[str, str]) -> None:
-        """Raise if encoders are for columns that are not there, or hold no words."""
+        """Raise if the user's encoders are for columns that are absent or hold no words."""
         named = self.text_encoder if isinstance(self.text_encoder, dict) else {}
         for name, encoder in named.items():
             if kinds.get(name) not in ("category", "name", "text", "code"):

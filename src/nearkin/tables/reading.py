@@ -41,9 +41,9 @@ Form = Literal["number", "boolean", "date", "vector", "text"]
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column in one form whatever library it came from, before its kind is recognised.
+    """A column of any library in a common form, before its kind is recognised.
 
-    Its values are, by form: ``number`` and ``boolean`` (0 and 1), and ``date``, days since 1970, in
+    ``values`` are, by form: ``number`` and ``boolean`` (0 and 1), and ``date``, days since 1970, in
     float64 with NaN where a cell is missing; ``vector``, float64 of shape (n, w) with rows of NaN;
     or ``text``, an array of ``str`` objects in lower case with single spaces, None where a cell is
     missing.
@@ -60,23 +60,23 @@ class RawColumn:
 
 
 class CategoryCells(list[Any]):
-    """Cells of a column whose type says that values stand for kinds of things."""
+    """Cells of a column whose library declares it categorical."""
 
 
 def list_cells(series: nw.Series[Any]) -> list[Any]:
-    """List the cells of a column of a data frame, with whether it is of a category."""
+    """Cells of a data frame's column as a list, a :class:`CategoryCells` if it is categorical."""
     is_category = series.dtype == nw.Categorical or series.dtype == nw.Enum
     return (CategoryCells if is_category else list)(series.to_list())
 
 
 def select_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
-    """List the cells of some rows, with whether they are of a category."""
+    """Cells of some rows as a list, a :class:`CategoryCells` if the cells are."""
     kind = CategoryCells if isinstance(cells, CategoryCells) else list
     return kind(cells[row] for row in rows)
 
 
 def first_cell_text(cells: RawColumn) -> str:
-    """Write the first cell of a column as a text; empty where it is missing."""
+    """Text of a column's first cell; empty where it is missing."""
     value = cells.values[0]
     if cells.form == "vector":
         return "" if np.isnan(value).all() else f"a vector of {len(value)} numbers"
@@ -88,10 +88,10 @@ def first_cell_text(cells: RawColumn) -> str:
 
 
 def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]:
-    """Read the ``wanted`` columns of a table, in its order.
+    """Columns of a table in its order, only the ``wanted`` ones if given.
 
-    X is a data frame, a dict of lists, or an array, whose columns have the ``names``, or x0, x1 and
-    so on.
+    X is a data frame, a dict of lists, or an array, whose columns are called ``names``, or x0, x1
+    and so on.
     """
     if is_sparse(X):
         raise InputTypeError(
@@ -145,22 +145,22 @@ def _split_array(X: NDArray[Any], names: Any) -> dict[str, Any]:
 
 
 def _read_series(name: str, column: nw.Series[Any]) -> RawColumn:
-    """A column of a data frame in one form."""
+    """Column of a narwhals series."""
     kind = column.dtype
     if kind == nw.Boolean:
-        return RawColumn(name, "boolean", _series_to_floats(column))
+        return RawColumn(name, "boolean", _convert_series(column))
     if kind == nw.Decimal:
         column = column.cast(nw.Float64)
         kind = column.dtype
     if kind.is_numeric():
-        return RawColumn(name, "number", _series_to_floats(column))
+        return RawColumn(name, "number", _convert_series(column))
     if kind == nw.Date or kind == nw.Datetime:
         return RawColumn(name, "date", _to_days(column.to_list()))
     return _read_objects(name, list_cells(column))
 
 
-def _series_to_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
-    """Numbers with NaN for missing cells; those too large for float64 are infinite."""
+def _convert_series(column: nw.Series[Any]) -> NDArray[np.float64]:
+    """Numbers of a series in float64, NaN where missing, infinite where too large."""
     if column.null_count():
         values = [np.nan if _is_missing(value) else float(value) for value in column.to_list()]
         return np.array(values, dtype=np.float64)
@@ -169,7 +169,7 @@ def _series_to_floats(column: nw.Series[Any]) -> NDArray[np.float64]:
 
 
 def _read_objects(name: str, values: list[Any]) -> RawColumn:
-    """A column of Python objects, read by what all cells are."""
+    """Column of Python objects, in the form that all its cells have."""
     if isinstance(values, CategoryCells):
         return RawColumn(name, "text", _to_texts(values), is_category=True)
     values = [None if _is_missing(value) else value for value in values]
@@ -195,7 +195,7 @@ def _read_objects(name: str, values: list[Any]) -> RawColumn:
 
 
 def _to_texts(values: list[Any]) -> NDArray[Any]:
-    """Cells as texts, each different one normalised once."""
+    """Normalised texts (n,) of cells, None where missing."""
     cells = [None if _is_missing(value) else value for value in values]
     known = {cell: normalise_text(cell) for cell in cells if isinstance(cell, str)}
     found = np.empty(len(cells), dtype=object)
@@ -204,7 +204,7 @@ def _to_texts(values: list[Any]) -> NDArray[Any]:
 
 
 def normalise_text(value: Any) -> str | None:
-    """A cell as a text in lower case with single spaces; None if it is missing.
+    """Text of a cell in lower case with single spaces; None if it is missing.
 
     Only the first 4000 characters count.
     """
@@ -224,7 +224,7 @@ def normalise_text(value: Any) -> str | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a cell holds None, or what does not equal itself: NaN, NaT and pandas' NA."""
+    """Whether a cell is None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
     if isinstance(value, str | list | tuple | np.ndarray | bytes):
@@ -238,30 +238,30 @@ def _is_missing(value: Any) -> bool:
 
 
 def _has_no_text(value: Any) -> bool:
-    """Whether a cell is an object of which Python has nothing to say but where it is."""
+    """Whether a cell is an object whose type defines no text for it."""
     kind: Any = type(value)
     return kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a cell is a real number, and no truth value."""
+    """Whether a cell is a real number, not a truth value."""
     return isinstance(value, Number) and not isinstance(value, bool | complex | np.complexfloating)
 
 
 def _is_vector(value: Any) -> bool:
-    """Whether a cell holds numbers side by side."""
+    """Whether a cell is a sequence of numbers."""
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.dtype.kind in "iuf"
     return isinstance(value, list | tuple) and all(_is_number(one) for one in value)
 
 
 def _to_floats(values: list[Any]) -> NDArray[np.float64]:
-    """Numbers with NaN for None."""
+    """Numbers in float64, NaN for None."""
     return np.array([np.nan if value is None else _float(value) for value in values])
 
 
 def _float(value: Any) -> float:
-    """A number in float64; those too large are infinite."""
+    """A number in float64, infinite if too large."""
     try:
         return float(value)
     except OverflowError:
@@ -269,7 +269,7 @@ def _float(value: Any) -> float:
 
 
 def _to_vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
-    """Vectors of one length side by side, with rows of NaN for None."""
+    """Vectors (n, w) of equal length, rows of NaN for None."""
     width = next(len(value) for value in values if value is not None)
     for row, value in enumerate(values):
         if value is not None and len(value) != width:
@@ -285,7 +285,7 @@ def _to_vectors(name: str, values: list[Any]) -> NDArray[np.float64]:
 
 
 def _to_days(values: list[Any]) -> NDArray[np.float64]:
-    """Days since 1970 of dates, with NaN for missing cells."""
+    """Days since 1970 (n,) of dates, NaN for missing cells."""
     return np.array([np.nan if _is_missing(value) else count_days(value) for value in values])
 
 
@@ -319,9 +319,9 @@ WORDS = ("yes or no", "category", "name", "text", "code")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table whose kind is known.
+    """A column of a table, with its kind and values.
 
-    It holds ``number`` or ``date`` (days since 1970), in float64 with NaN where a cell is missing;
+    By kind, values are ``number`` or ``date`` (days since 1970), in float64 with NaN where missing;
     ``yes or no``, a ``category`` of few values, a ``name`` (a short text, in which typos happen), a
     ``text`` of many words or a ``code`` such as a phone number, as ``str`` objects with None; a
     ``vector``, of shape (n, w) with rows of NaN; or it is ``ignored``, as ids are.
@@ -349,7 +349,7 @@ _LAST_CENTURY = 69
 
 @dataclass(frozen=True)
 class Dates:
-    """The texts of a column read as dates, and in which order of day and month."""
+    """Texts of a column read as dates, and the order of day and month found."""
 
     days: dict[str, float]  # since 1970, of the texts that are dates
     order: Order  # in which day, month and year are read where that is not plain
@@ -359,7 +359,7 @@ class Dates:
 
 
 def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
-    """Read texts in lower case as days, all in one order.
+    """Read texts in lower case as dates, all in one order of day, month and year.
 
     Such as ``2024-03-31``, ``31.3.2024``, ``20240331``, ``31 march 2024`` or ``2024-03-31 12:30``.
     ``3/4/2024`` is read in the stated order, or as most texts allow it; day first if all do. Texts
@@ -367,9 +367,12 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     """
     unique = list(dict.fromkeys(texts))
     if order == "year first":
-        days = _days_of_texts(unique, order)
+        days = _read_dates_in_order(unique, order)
         return Dates(days, order, is_ambiguous=False, matters=True, otherwise="")
-    day, month = _days_of_texts(unique, "day first"), _days_of_texts(unique, "month first")
+    day, month = (
+        _read_dates_in_order(unique, "day first"),
+        _read_dates_in_order(unique, "month first"),
+    )
     found: Order = order or ("month first" if len(month) > len(day) else "day first")
     known, other = (month, day) if found == "month first" else (day, month)
     # What is a date in the other order only, as the 31st of December is, can be nothing else.
@@ -386,7 +389,7 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
 
 
 def read_date(text: str, order: Order) -> float | None:
-    """Days since 1970 that a text names, or None if it is no date."""
+    """Days since 1970 of a text read in this order; None if it is no date."""
     parts = _parse_date(text, order)
     if parts is None:
         return None
@@ -398,14 +401,14 @@ def read_date(text: str, order: Order) -> float | None:
         return None
 
 
-def _days_of_texts(texts: list[str], order: Order) -> dict[str, float]:
-    """Days of the texts that are dates in this order."""
+def _read_dates_in_order(texts: list[str], order: Order) -> dict[str, float]:
+    """Days since 1970 of those texts that are dates in this order."""
     read = ((text, read_date(text, order)) for text in texts)
     return {text: days for text, days in read if days is not None}
 
 
 def _parse_date(text: str, order: Order) -> tuple[int, int, int, str, str, str] | None:
-    """Year, month and day, and hours, minutes and seconds as they are written."""
+    """Year, month, day, and hour, minute and second as written; None if the text is no date."""
     if match := _BY_YEAR.fullmatch(text) or _DIGITS.fullmatch(text):
         return int(match[1]), int(match[2]), int(match[3]), match[4], match[5], match[6]
     if match := _THREE.fullmatch(text):
@@ -429,7 +432,7 @@ def _parse_date(text: str, order: Order) -> tuple[int, int, int, str, str, str] 
 
 
 def _complete_year(number: int, written: str) -> int:
-    """Years of two digits in their century."""
+    """Year with its century, if it was ``written`` with two digits."""
     if len(written) > 2:
         return number
     return number + (1900 if number >= _LAST_CENTURY else 2000)
@@ -455,7 +458,7 @@ _GROUPED_DIGITS = {
 
 @dataclass(frozen=True)
 class Numerals:
-    """The texts of a column read as numbers, with decimal sign and units."""
+    """Texts of a column read as numbers, with decimal sign and units found."""
 
     values: dict[str, float]  # by text; without those of another unit than most
     decimal: Decimal | None  # if some text would be another number, or none, with the other sign
@@ -464,7 +467,7 @@ class Numerals:
 
 
 def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numerals:
-    """Read texts in lower case as numbers, all with one decimal sign.
+    """Read texts in lower case as numbers, all with one decimal sign and unit.
 
     Such as ``1234.5``, ``1,234.50``, ``1.234,50``, ``€12.30``, ``12,30 eur`` or ``45%``. By default
     the sign is the one that more texts allow; a point if all do.
@@ -484,7 +487,7 @@ def read_numerals(texts: Iterable[str], decimal: Decimal | None = None) -> Numer
 
 
 def _find_units(texts: list[str]) -> tuple[str, ...]:
-    """Currencies and per cent of texts, the most frequent first."""
+    """Units in texts, currencies or per cent, the most frequent first."""
     found = (match for match in map(_WRITTEN.fullmatch, texts) if match)
     counts = Counter(unit for match in found if (unit := match[2] or match[5]))
     return tuple(unit for unit, _ in counts.most_common())
@@ -493,7 +496,10 @@ def _find_units(texts: list[str]) -> tuple[str, ...]:
 def _read_numerals(
     texts: list[str], decimal: Decimal, units: tuple[str, ...], *, are_numbers: bool
 ) -> dict[str, float]:
-    """Numbers of texts that have one of these units, or none where that is a currency."""
+    """Numbers by text, of texts with one of these units, or with none if that is a currency.
+
+    With ``are_numbers``, digits in groups of three count without other evidence.
+    """
     read: dict[str, float] = {}
     weak: dict[str, float] = {}
     for text in texts:
@@ -555,14 +561,17 @@ _CODE_NAME = re.compile(
 
 
 def recognise_id_name(name: str) -> str | None:
-    """The reason if a column's name is that of an id or a counter of rows; or None."""
+    """Why a column's name is that of an id or a counter of rows, or None."""
     if _ID.match(name):
         return NAMES_ROWS
     return COUNTS_ROWS if _COUNTER.match(name) else None
 
 
 def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
-    """Find columns of whole numbers that grow from each row to the next, unless all do."""
+    """Names of columns of whole numbers that grow from row to row, and why they count rows.
+
+    Empty if all columns do.
+    """
     if len(X) < _FEWEST_ROWS:
         return {}
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
@@ -573,7 +582,7 @@ def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
 def recognise_kinds(
     table: Sequence[RawColumn], stated: Mapping[str, str] | None = None, dates: Order | None = None
 ) -> dict[str, Kind]:
-    """What each column of a table holds, by name; those ``stated`` are not guessed."""
+    """Kind of each column of a table, by name; ``stated`` ones are taken as they are."""
     stated = dict(stated or {})
     _check_stated(table, stated)
     found = {
@@ -603,7 +612,7 @@ def recognise_kinds(
 
 
 def _find_rounding(table: Sequence[RawColumn]) -> list[str]:
-    """Columns of numbers without gaps that hold what rounding left of a constant."""
+    """Names of numeric columns that are constant but for rounding errors."""
     spreads = {}
     for cells in table:
         values = cells.values
@@ -617,7 +626,7 @@ def _find_rounding(table: Sequence[RawColumn]) -> list[str]:
 
 
 def _number_rows(texts: Any) -> bool:
-    """Whether texts are numbers that go up by one from row to row, as 0001, 0002 and so on."""
+    """Whether texts are whole numbers that go up by one from row to row, such as 0001, 0002."""
     if len(texts) < _FEWEST_NUMBERED or not all(
         map(_ONLY_DIGITS.fullmatch, (t or "" for t in texts))
     ):
@@ -626,7 +635,7 @@ def _number_rows(texts: Any) -> bool:
 
 
 def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
-    """What one column holds; ``dates`` is the order in which dates are read, if that is known."""
+    """Kind of one column; ``dates`` is the order of day and month, if known."""
     if recognise_id_name(cells.name) or find_missing(cells).all() or _is_constant(cells):
         return "ignored"
     if cells.form == "boolean":
@@ -642,17 +651,17 @@ def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
 
 
 def _may_be_category(texts: list[str]) -> bool:
-    """Whether texts, of which a type says that they are a category, can be told apart as one.
+    """Whether texts that a library declares categorical are few enough, or numbers.
 
-    More values than have a coordinate each are names if they are no numbers: many people keep names
-    as categories because that takes less memory.
+    With more values than have a coordinate each, they are names: many people store names as
+    categories because that takes less memory.
     """
     values = set(texts)
     return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 
 
 def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None:
-    """Raise if a kind is stated of a column that is not there, or is none."""
+    """Raise if a stated kind is unknown, or is of an absent column."""
     names = [cells.name for cells in table]
     for name, kind in stated.items():
         if name not in names:
@@ -666,7 +675,7 @@ def _check_stated(table: Sequence[RawColumn], stated: Mapping[str, str]) -> None
 
 
 def _sample_values(cells: RawColumn) -> Any:
-    """Cells that a column is known by."""
+    """At most 20 000 evenly spaced cells of a column."""
     return cells.values[evenly_spaced(len(cells), _MOST_LOOKED_AT)]
 
 
@@ -679,7 +688,7 @@ def _is_constant(cells: RawColumn) -> bool:
 
 
 def _recognise_numbers(cells: RawColumn, dates: Order | None) -> Kind:
-    """Whether whole numbers are codes or dates, or plain numbers."""
+    """Kind of a column of numbers: code, date or number."""
     values = _sample_values(cells)
     values = values[np.isfinite(values)]
     whole = len(values) and (values == np.round(values)).all()
@@ -692,7 +701,7 @@ def _recognise_numbers(cells: RawColumn, dates: Order | None) -> Kind:
 
 
 def _recognise_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
-    """What a column of texts holds."""
+    """Kind of a column of texts."""
     values = set(texts)
     if values <= YES | NO and values & YES and values & NO:
         return "yes or no"
@@ -719,7 +728,7 @@ def _recognise_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
 
 
 def _are_dates(texts: list[str], dates: Order | None) -> bool:
-    """Whether most texts are dates."""
+    """Whether nine tenths of the texts are dates."""
     days = read_dates(texts, dates).days
     return sum(text in days for text in texts) >= _MOST_ARE * len(texts)
 
@@ -746,7 +755,7 @@ def read_columns(
     kinds: Mapping[str, str] | None = None,
     dates: Order | Mapping[str, Reading] | None = None,
 ) -> list[Column]:
-    """Read the columns of a table, in its order, with what they hold.
+    """Columns of a table in its order, with kinds and values.
 
     ``kinds`` are known by name, others recognised; ``dates`` says how 3/4/2024 is read, in all
     columns or by name. Warns (TableWarning) if day and month of all dates of a column could be
@@ -760,10 +769,10 @@ def read_columns(
 
 
 def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> Column:
-    """Read cells as a column of a kind; those that are not of that kind count as missing.
+    """Read a column as one of a given kind; cells not of that kind count as missing.
 
-    ``order`` is that of days, months and years, or what sets off decimals; what says nothing of
-    this kind of column is passed over. Warns as :func:`read_columns`.
+    ``order`` is the order of day, month and year, or the decimal sign; it is ignored where the kind
+    has no use for it. Warns as :func:`read_columns`.
     """
     if kind == "ignored" or find_missing(cells).all():
         shape = (len(cells), 1) if kind == "vector" else len(cells)
@@ -772,29 +781,29 @@ def read_column(cells: RawColumn, kind: Kind, order: Reading | None = None) -> C
     values: NDArray[Any]
     if kind == "number":
         decimal = cast(Decimal, order) if order in DECIMALS else None
-        values, found = _cells_as_numbers(cells, decimal)
+        values, found = _convert_to_numbers(cells, decimal)
     elif kind == "date":
-        values, found = _cells_as_dates(cells, cast(Order, order) if order in ORDERS else None)
+        values, found = _convert_to_dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
         if cells.form == "text":
             raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
         values = cells.values if cells.form == "vector" else cells.values[:, None]
     elif kind in WORDS:
         values = read_words(cells)
-        values = _words_as_yes_or_no(cells, values) if kind == "yes or no" else values
+        values = _convert_to_yes_or_no(cells, values) if kind == "yes or no" else values
     return Column(cells.name, kind, values, found)
 
 
 def find_missing(column: Column | RawColumn) -> Mask:
-    """Which cells of a column are missing."""
+    """Mask (n,) of the cells that are missing."""
     if column.values.dtype == object:
         return np.array([value is None for value in column.values], dtype=bool)
     missing = np.isnan(column.values)
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
 
 
-def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
-    """Numbers, and what sets off their decimals, if that makes a difference."""
+def _convert_to_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+    """Numbers (n,) of a column, and the decimal sign they were read with, if that matters."""
     if cells.form in ("number", "boolean", "date"):
         return np.asarray(cells.values), decimal
     if cells.form == "vector":
@@ -810,8 +819,8 @@ def _cells_as_numbers(cells: RawColumn, decimal: Decimal | None) -> tuple[Floats
     return _read_texts(cells, cells.values, known.values.get), known.decimal
 
 
-def _cells_as_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
-    """Days, and the order that they were read in, if that makes a difference."""
+def _convert_to_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Order | None]:
+    """Days since 1970 (n,) of a column, and the order they were read in, if that matters."""
     if cells.form == "date":
         return np.asarray(cells.values), dates
     texts = read_words(cells)
@@ -837,7 +846,7 @@ def _cells_as_dates(cells: RawColumn, dates: Order | None) -> tuple[Floats, Orde
 
 
 def read_words(cells: RawColumn) -> NDArray[Any]:
-    """Cells as texts in lower case, None where they are missing."""
+    """Normalised texts (n,) of a column's cells, None where missing."""
     if cells.form == "text":
         return cells.values
     if cells.form == "vector":
@@ -855,8 +864,8 @@ def read_words(cells: RawColumn) -> NDArray[Any]:
     return found
 
 
-def _words_as_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
-    """Texts as yes, no or None."""
+def _convert_to_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
+    """Texts (n,) turned into "yes", "no" or None."""
     said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
     found = np.empty(len(texts), dtype=object)
     for row, value in enumerate(_read_texts(cells, texts, said.get)):
@@ -867,7 +876,7 @@ def _words_as_yes_or_no(cells: RawColumn, texts: NDArray[Any]) -> NDArray[Any]:
 def _read_texts(
     cells: RawColumn, texts: NDArray[Any], read: Callable[[str], float | None]
 ) -> NDArray[np.float64]:
-    """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""
+    """Numbers (n,) of texts, NaN for unreadable ones, with a warning; an error if most are."""
     known = {text: read(text) for text in dict.fromkeys(texts.tolist()) if text is not None}
     values = np.array([np.nan if (one := known.get(text)) is None else one for text in texts])
     other = [row for row, text in enumerate(texts) if text is not None and known[text] is None]
@@ -897,7 +906,7 @@ _MOST_COMPARED = 200
 
 
 def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
-    """Find what differs between two texts: words, or letters of words that are alike.
+    """Spans of what differs between two texts: words, or letters of words that are alike.
 
     Upper case and the number of spaces make no difference. Spans of the left and of the right text
     are in their order; empty if nothing was left out or put in there.
@@ -914,26 +923,26 @@ def find_differences(left: str, right: str) -> tuple[list[Span], list[Span]]:
 
 
 def fold_text(text: str) -> str:
-    """A text in lower case and with single spaces, by which cells are equal."""
+    """A text in lower case with single spaces, to compare it by."""
     return " ".join(text.lower().split())
 
 
 def split_marked(text: str, spans: Sequence[Span]) -> list[tuple[str, bool]]:
-    """Split a text into parts, with whether each of them differs."""
+    """Parts of a text, each with whether it is inside one of the spans."""
     ends = [0, *(end for span in spans for end in span), len(text)]
     parts = [(text[i:j], k % 2 == 1) for k, (i, j) in enumerate(pairwise(ends))]
     return [part for part in parts if part[0]]
 
 
 def _split_words(text: str) -> list[tuple[str, Span]]:
-    """Words and signs as they are compared, with where they are."""
+    """Words and signs in lower case, with their spans."""
     return [(word[0].lower(), word.span()) for word in _WORD.finditer(text)]
 
 
 def _find_unequal(
     left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
 ) -> list[tuple[Span, Span]]:
-    """Stretches of two sequences of words that are not equal."""
+    """Pairs of spans of the two texts in which their words differ."""
     a, b = ([word for word, _ in side] for side in (left, right))
     matched = SequenceMatcher(None, a, b)  # which passes over words that are everywhere
     return [
@@ -949,7 +958,7 @@ def _join_spans(words: Sequence[tuple[str, Span]], first: int, last: int) -> Spa
 
 
 def _narrow_difference(left: str, right: str) -> list[tuple[Span, Span]]:
-    """Narrow two stretches to the letters that differ if they are alike."""
+    """Pairs of spans of letters that differ between two stretches, or their whole if unlike."""
     whole = [((0, len(left)), (0, len(right)))]
     if len(left) + len(right) > _MOST_COMPARED:
         return whole

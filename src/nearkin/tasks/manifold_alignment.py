@@ -42,13 +42,14 @@ from nearkin.spaces.graph import (
     Metric,
     Weight,
     average_equal_rows,
+    diffusion,
     neighbor_graph,
+    smoothest_functions,
 )
 from nearkin.spaces.kernels import Kernel, Rows, normalize_rows
 from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.spaces.spectral import diffusion, smoothest_functions
 
 # Linked rows are to meet: within this share of a large distance between random rows.
 _MEET = 0.03

@@ -8,8 +8,17 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nearkin.cli.common import UserError, guess, listed, say
-from nearkin.cli.late import encoder, np, pa, pc, validation
+from nearkin.cli.common import (
+    UserError,
+    encoder,
+    np,
+    pa,
+    pc,
+    quote_names,
+    say,
+    suggest_name,
+    validation,
+)
 from nearkin.errors import few
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ Kinds = dict[str, str]
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user said of a file's columns; names may be patterns such as ``x*``."""
+    """The user's options about the columns of a file; names may be patterns such as ``x*``."""
 
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
@@ -40,13 +49,13 @@ class Choice:
 
     @property
     def states_kinds(self) -> bool:
-        """Whether it says what columns hold."""
+        """Whether the options say what columns hold."""
         return bool(self.kinds) or self.dates is not None
 
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of numbers, or whether a column of text has one value."""
+    """A feature: a numeric column, or an indicator that a column of text has ``value``."""
 
     name: str
     column: str
@@ -56,7 +65,7 @@ class Feature:
 def match_columns(
     patterns: Iterable[str], known: Iterable[str], option: str, file: str
 ) -> list[str]:
-    """Columns that some patterns, or lists of them with commas, stand for; each must match."""
+    """Names of the columns that match patterns, or lists of them with commas; each must match."""
     known = list(known)
     found: dict[str, None] = {}
     for given in patterns:
@@ -65,14 +74,14 @@ def match_columns(
             columns = [pattern] if pattern in known else alike
             if not columns:
                 raise UserError(
-                    f"{option} {pattern}: no such column in {file}; " + guess(pattern, known)
+                    f"{option} {pattern}: no such column in {file}; " + suggest_name(pattern, known)
                 )
             found |= dict.fromkeys(columns)
     return list(found)
 
 
 def refuse_twice(columns: Iterable[str], file: str) -> None:
-    """Raise if two columns have one name."""
+    """Raise if two columns have the same name."""
     for name, count in Counter(list(columns)).items():
         if count > 1:
             raise UserError(
@@ -89,17 +98,17 @@ def pick_columns(
     *,
     quietly: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Columns to take, and columns of text to spread to one for each value.
+    """Columns to learn from as they are, and columns of text to one-hot encode.
 
-    Patterns do not stand for the labels, nor for ids. What is left out is said, unless this is to
-    be quiet.
+    Columns ``aside`` are not chosen by default; patterns match neither labels nor ids. Doubtful
+    columns are left out, with a note unless ``quietly``.
     """
-    one_hot = _chosen(choice.one_hot, kinds, choice, labels, "--one-hot", file)
+    one_hot = _match_option(choice.one_hot, kinds, choice, labels, "--one-hot", file)
     if choice.columns:
-        chosen = _chosen(choice.columns, kinds, choice, labels, "--columns", file)
+        chosen = _match_option(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
-        chosen = _worth_learning_from(chosen, kinds, choice, file, quietly)
+        chosen = _drop_doubtful_columns(chosen, kinds, choice, file, quietly)
     left_out = set(match_columns(choice.exclude, kinds, "--exclude", file))
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
@@ -107,10 +116,10 @@ def pick_columns(
     return numeric, one_hot
 
 
-def _worth_learning_from(
+def _drop_doubtful_columns(
     columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
 ) -> list[str]:
-    """Without columns that name rows, look like classes, or say yes or no; these are told."""
+    """Columns without ids, classes and yes or no, with a note on these."""
     from nearkin.tables.choice import find_doubtful_columns  # with NumPy: help does not wait
 
     spoken_of = {*match_columns(choice.exclude, kinds, "--exclude", file)}
@@ -124,13 +133,13 @@ def _worth_learning_from(
 
 
 def has_words(kinds: Kinds, columns: Sequence[str]) -> bool:
-    """Whether some columns are no numbers, and not the one column of vectors."""
+    """Whether columns are other than numbers, or one column of vectors."""
     if len(columns) == 1 and kinds[columns[0]] == "vector":
         return False
     return any(kinds[column] not in ("number", "boolean") for column in columns)
 
 
-def _chosen(
+def _match_option(
     patterns: Sequence[str],
     kinds: Kinds,
     choice: Choice,
@@ -138,7 +147,7 @@ def _chosen(
     option: str,
     file: str,
 ) -> list[str]:
-    """Columns that an option names; patterns do not stand for labels and ids."""
+    """Columns that an option names; patterns match neither labels nor ids."""
     outright = {*patterns, *(part for given in patterns for part in given.split(","))}
     if labels in outright:
         raise UserError(
@@ -150,7 +159,7 @@ def _chosen(
 
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
-    """Raise if some columns are no numbers, with what can be done about them."""
+    """Raise if columns to learn from are not numbers, with advice."""
     if not has_words(kinds, columns):
         return
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
@@ -159,20 +168,20 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     if vectors:
         remedy = f"A column of vectors is used alone: --columns {vectors[0]}"
     else:
-        remedy = f"Leave them out with --exclude {_quoted(','.join(other[:5]))}"
+        remedy = f"Leave them out with --exclude {_quote(','.join(other[:5]))}"
         text = [column for column in other if kinds[column] == "text"]
         if text:
-            remedy += f", or make a column of each value with --one-hot {_quoted(text[0])}"
+            remedy += f", or make a column of each value with --one-hot {_quote(text[0])}"
     raise UserError(f"{file} has columns that are not numbers: {shown}.\n{remedy}.")
 
 
-def _quoted(text: str) -> str:
-    """A name as a shell takes it for one word."""
+def _quote(text: str) -> str:
+    """A name in quotes if a shell needs them."""
     return f'"{text}"' if " " in text else text
 
 
 def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str) -> list[Feature]:
-    """Where a file has the features that a model was learned from."""
+    """The features that a model was learned from, found in a file's columns."""
     found, missing = [], []
     for name in names:
         if name in kinds:
@@ -186,7 +195,7 @@ def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str)
             found.append(Feature(name, name[:at], name[at + 1 :]))
     if missing:
         raise UserError(
-            f"{model} was learned from columns that {file} does not have: {listed(missing)}."
+            f"{model} was learned from columns that {file} does not have: {quote_names(missing)}."
         )
     refuse_others(kinds, [f.column for f in found if f.value is None], file)
     return found
@@ -195,7 +204,7 @@ def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str)
 def check_agreement(
     layout: Sequence[Feature], kinds: Kinds, choice: Choice, file: str, model: str
 ) -> None:
-    """Raise if the user asks for other columns than those that a model was learned from."""
+    """Raise if the user chose other columns than those that a model was learned from."""
     used = {feature.column for feature in layout}
     left_out = match_columns(choice.exclude, kinds, "--exclude", file)
     for column in left_out:
@@ -204,10 +213,10 @@ def check_agreement(
     asked = match_columns([*choice.columns, *choice.one_hot], kinds, "--columns", file)
     other = [column for column in asked if column not in used and column not in left_out]
     if other:
-        raise UserError(f"--columns: {model} was learned without {listed(other)}.")
+        raise UserError(f"--columns: {model} was learned without {quote_names(other)}.")
     missing = [column for column in dict.fromkeys(f.column for f in layout) if column not in asked]
     if choice.columns and missing:
-        raise UserError(f"--columns: {model} needs {listed(missing)} too.")
+        raise UserError(f"--columns: {model} needs {quote_names(missing)} too.")
 
 
 # Columns as numbers, before anything is done about missing cells.
@@ -215,13 +224,13 @@ def check_agreement(
 
 @dataclass
 class Others:
-    """Cells of a column with values that are not among the features, and some of these values."""
+    """Number of cells with values unknown to the model, and examples of these."""
 
     count: int = 0
     examples: set[str] = field(default_factory=set)
 
     def add(self, values: Any) -> None:
-        """Count some more, an array of pyarrow."""
+        """Count the values of an array of pyarrow."""
         self.count += len(values)
         if len(self.examples) < _EXAMPLES:
             self.examples |= set(pc.unique(values)[:_EXAMPLES].to_pylist())
@@ -235,7 +244,7 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Features:
-    """Rows of numbers, NaN where a cell is missing."""
+    """Features of a file, as blocks of rows (n, d) with NaN where a cell is missing."""
 
     # Goes through the rows in blocks, each with the columns that go along, or None. What it is
     # given counts values that are not among the features.
@@ -252,12 +261,12 @@ class Features:
     count: Callable[[], int] | None = None
 
     def blocks(self) -> Iterator[Floats]:
-        """Blocks of rows, without the columns beside them."""
+        """Iterate over blocks of rows, without carried columns."""
         return (rows for rows, _ in self.read(None))
 
 
 def read_texts(values: Any) -> Any:
-    """The values of an array of pyarrow as texts."""
+    """An array of pyarrow converted to texts."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     try:
@@ -267,7 +276,7 @@ def read_texts(values: Any) -> Any:
 
 
 def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
-    """An array's own columns."""
+    """Features of an array file: its columns."""
     X = source.matrix
     if X.ndim != 2 or X.shape[1] == 0:
         raise UserError(f"{source.file} must have shape (n, d), got {X.shape}.")
@@ -275,6 +284,7 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
     carried = next(source.batches([], along)) if along else None
 
     def read(unseen: Unseen | None) -> Rows:
+        """Blocks of rows."""
         size = validation.rows_per_read(X.shape[1], dtype)
         for start in range(0, len(X), size):
             rows = np.asarray(X[start : start + size], dtype=dtype)
@@ -284,7 +294,7 @@ def features_of_matrix(source: Source, along: Sequence[str]) -> Features:
 
 
 def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Features:
-    """A column of vectors, all of one length."""
+    """Features from one column of vectors of equal length."""
     kind, width = None, None
     for batch in source.batches([column], []):
         kind = batch.schema.field(column).type
@@ -301,22 +311,26 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
         raise UserError(f"{where} holds vectors of {kind.value_type}, not of numbers.") from None
 
     def read(unseen: Unseen | None) -> Rows:
+        """Blocks of rows."""
         start = 0
         size = validation.rows_per_read(width, dtype)
         for whole in source.batches([column], along):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
-                rows = _vectors(batch.column(column), width, column, start, source, dtype)
+                rows = _stack_vectors(batch.column(column), width, column, start, source, dtype)
                 yield rows, batch.select(along) if along else None
                 start += len(batch)
 
     return Features(read, [repr(column)] * width, dtype, vector=column)
 
 
-def _vectors(
+def _stack_vectors(
     column: Any, width: int, name: str, start: int, source: Source, dtype: np.dtype[Any]
 ) -> Floats:
-    """A column of vectors as rows, NaN for one that is missing; raises if lengths differ."""
+    """Rows (n, width) from a column of vectors, NaN for missing ones.
+
+    An error for other lengths.
+    """
     lengths = pc.list_value_length(column)
     present = column.is_valid().to_numpy(zero_copy_only=False)
     found = lengths.fill_null(width).to_numpy(zero_copy_only=False)
@@ -336,7 +350,7 @@ def _vectors(
 def features_of_columns(
     source: Source, layout: Sequence[Feature], along: Sequence[str]
 ) -> Features:
-    """Columns of numbers, and one for each value of columns of text."""
+    """Features from columns of numbers, and indicators of values of text columns."""
     numbers = {f.column: j for j, f in enumerate(layout) if f.value is None}
     values: dict[str, dict[str, int]] = {}
     for j, feature in enumerate(layout):
@@ -346,15 +360,16 @@ def features_of_columns(
     others = list(dict.fromkeys([*values, *along]))
 
     def read(unseen: Unseen | None) -> Rows:
+        """Blocks of rows."""
         size = validation.rows_per_read(len(layout), dtype)
         for whole in source.batches(list(numbers), others):
             for first in range(0, len(whole), size):
                 batch = whole.slice(first, size)
                 rows = np.zeros((len(batch), len(layout)), dtype=dtype)
                 for column, j in numbers.items():
-                    rows[:, j] = _numbers(batch.column(column), column, source.file)
+                    rows[:, j] = _column_as_array(batch.column(column), column, source.file)
                 for column, places in values.items():
-                    _mark(rows, batch.column(column), places, column, unseen)
+                    _fill_indicators(rows, batch.column(column), places, column, unseen)
                 yield rows, batch.select(along) if along else None
 
     return Features(
@@ -366,8 +381,8 @@ def features_of_columns(
     )
 
 
-def _numbers(column: Any, name: str, file: str) -> Floats:
-    """A column of numbers or truth values as an array."""
+def _column_as_array(column: Any, name: str, file: str) -> Floats:
+    """Array (n,) of a column of numbers or truth values."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     found = column.to_numpy(zero_copy_only=False)
@@ -375,10 +390,13 @@ def _numbers(column: Any, name: str, file: str) -> Floats:
     return np.asarray(found)
 
 
-def _mark(
+def _fill_indicators(
     rows: Floats, column: Any, places: dict[str, int], name: str, unseen: Unseen | None
 ) -> None:
-    """Set 1 where a row has a value, nothing where it has one that is not known."""
+    """Write indicators of a text column's values to ``rows``: 1, or NaN where missing.
+
+    Values that are unknown are counted in ``unseen``.
+    """
     texts = read_texts(column)
     found = pc.index_in(texts, value_set=pa.array(list(places), pa.string()))
     at = np.array(list(places.values()))
@@ -398,7 +416,7 @@ _MOST_NAMED = 20
 
 
 def fit_encoder(source: Source, columns: Sequence[str], choice: Choice) -> TableEncoder:
-    """Fit an encoder to some columns of a file, which is read as a whole."""
+    """Fit a TableEncoder to columns of a file, which is read as a whole."""
     refuse_missing_policy(choice)
     batches = list(source.batches([], columns))
     if sum(map(len, batches)) < 2:
@@ -412,22 +430,23 @@ def fit_encoder(source: Source, columns: Sequence[str], choice: Choice) -> Table
 
 
 def say_kinds(kinds: Mapping[str, str]) -> None:
-    """Say what columns were found to hold."""
+    """Report what columns were found to hold."""
     shown = few((f"{name!r} ({kind})" for name, kind in kinds.items()), _MOST_NAMED)
     say(f"note: columns hold {shown}; --kinds NAME=KIND says otherwise.")
 
 
 def features_of_table(source: Source, table: TableEncoder, along: Sequence[str]) -> Features:
-    """Encode columns of a file as numbers, block by block; raises if it lacks one of them."""
+    """Features from columns that a TableEncoder encodes; an error if the file lacks one."""
     columns = table.columns_
     absent = [name for name in columns if name not in source.kinds]
     if absent:
         raise UserError(
             f"the model was learned from columns that {source.file} does not have: "
-            f"{listed(absent)}."
+            f"{quote_names(absent)}."
         )
 
     def read(unseen: Unseen | None) -> Rows:
+        """Blocks of rows."""
         start = 0
         for batch in source.batches([], list(dict.fromkeys([*columns, *along]))):
             rows = table.coordinates(pa.Table.from_batches([batch.select(columns)]), start)
@@ -443,7 +462,7 @@ def features_of_table(source: Source, table: TableEncoder, along: Sequence[str])
 
 
 def refuse_missing_policy(choice: Choice) -> None:
-    """Raise if something is to be done about missing cells, which words need not."""
+    """Raise if --missing is given: encoded columns need no such policy."""
     if choice.missing is not None:
         raise UserError(
             f"--missing {choice.missing}: where columns hold words, a missing cell is known as "
@@ -453,12 +472,12 @@ def refuse_missing_policy(choice: Choice) -> None:
 
 
 def stated_kinds(choice: Choice, columns: Sequence[str], file: str) -> dict[str, Any]:
-    """What the user says that columns hold; raises if one of them is not there."""
+    """Kinds of columns that the user states, by name; an error for absent columns."""
     for name in choice.kinds:
         if name not in columns:
             raise UserError(
                 f"--kinds {name}={choice.kinds[name]}: {file} has no such column to learn from; "
-                f"there are {listed(columns)}."
+                f"there are {quote_names(columns)}."
             )
     one_hot = {name: "category" for name in choice.one_hot if name in columns}
     return {**one_hot, **choice.kinds}

@@ -24,9 +24,18 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.common import (
+    UserError,
+    matchers,
+    np,
+    pa,
+    parquet,
+    pictures,
+    quote_names,
+    say,
+    streams,
+)
 from nearkin.cli.files.columns import Choice, Kinds, refuse_twice
-from nearkin.cli.late import matchers, np, pa, parquet, pictures, streams
 from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:
@@ -69,9 +78,9 @@ _OTHER_FORMS = {
 
 @dataclass(frozen=True)
 class Input:
-    """Something to read, on the disk: a file itself, or what came through a pipe.
+    """A file to read, or a copy on disk of what came through a pipe.
 
-    ``name`` is for messages, ``form`` one of ``FORMS``; zipped is by gzip.
+    ``name`` is for messages, ``form`` a key of ``FORMS``; zipped is by gzip.
     """
 
     name: str
@@ -80,12 +89,12 @@ class Input:
     is_zipped: bool = False
 
     def open(self) -> IO[bytes]:
-        """Open it to read its bytes, uncompressed."""
-        return _unzipped(self.path) if self.is_zipped else open(self.path, "rb")
+        """Open the file for reading bytes, uncompressed."""
+        return _open_gzip(self.path) if self.is_zipped else open(self.path, "rb")
 
 
 def detect_form(path: Path) -> str | None:
-    """The form that the ending of a name stands for; None if it says nothing."""
+    """Format by a file's suffix, a key of ``FORMS``; None if the suffix is unknown."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         form = _OF_ENDING.get(suffixes[-2]) if len(suffixes) > 1 else None
@@ -94,16 +103,16 @@ def detect_form(path: Path) -> str | None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether this is standard input or a pipe, which can be read only once."""
+    """Whether a path is standard input or a pipe, which can be read only once."""
     return str(path) in _STANDARD_INPUT or (
         path.exists() and not path.is_dir() and not stat.S_ISREG(path.stat().st_mode)
     )
 
 
 def keep_on_disk(path: Path, role: str) -> tuple[str, Path]:
-    """Name for messages, and a file: itself, or one that has all of a pipe."""
+    """Name for messages and path of a file, or of a copy of all that a pipe holds."""
     if is_stream(path):
-        return _streams.kept(path, role)
+        return _streams.copy_of(path, role)
     if not path.exists():
         raise UserError(f"{path}: there is no such file.")
     return str(path), path
@@ -116,10 +125,10 @@ def find_input(
     forms: Sequence[str] = tuple(FORMS),
     form: str | None = None,
 ) -> Input:
-    """A file or a pipe ("-" is standard input), with its form, if that is one of ``forms``.
+    """The input at a path, with its format; an error unless that is one of ``forms``.
 
-    ``role`` is what the command line calls it, such as ``--pairs``; ``form`` what it is, whatever
-    its name and content say.
+    ``role`` is the option that names it, such as ``--pairs``; ``form`` the format that the user
+    states.
     """
     name, kept = keep_on_disk(path, role)
     if kept.is_dir():
@@ -128,16 +137,16 @@ def find_input(
         raise UserError(f"{name} is empty.")
     content = detect_content(kept)
     if content == "model":
-        raise _no_table(name, kept)
+        raise _model_error(name, kept)
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
-        raise _wrong_form(path, name, role, content, forms)
+        raise _form_error(path, name, role, content, forms)
     _refuse_other_content(name, role, str(said), content)
     return Input(name, kept, str(said), _is_zipped(kept))
 
 
-def _no_table(name: str, path: Path) -> UserError:
-    """Make the error for a model file in the place of a table."""
+def _model_error(name: str, path: Path) -> UserError:
+    """Error that a model file was given instead of a table."""
     if not matchers.is_matcher(path):
         return UserError(f"{name} is a model, not a table: are the two in each other's place?")
     return UserError(
@@ -147,9 +156,9 @@ def _no_table(name: str, path: Path) -> UserError:
 
 
 def detect_content(path: Path) -> str:
-    """Detect by its first bytes what a file holds: a form, or the name of other contents."""
+    """Format of a file by its first bytes, or the name of other contents."""
     try:
-        with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
+        with _open_gzip(path) if _is_zipped(path) else open(path, "rb") as file:
             head = file.read(_BYTES_LOOKED_AT)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
@@ -169,7 +178,7 @@ def detect_content(path: Path) -> str:
 
 
 def _content_of_zip(path: Path) -> str:
-    """Tell sheets of Excel and files of arrays from other archives."""
+    """Content of a ZIP archive: "excel", "npz" or "zip"."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -181,14 +190,14 @@ def _content_of_zip(path: Path) -> str:
 
 
 def describe_content(content: str) -> str:
-    """What ``detect_content`` found, in words."""
+    """Result of ``detect_content`` in words."""
     if content in ("csv", "tsv"):
         return f"text, perhaps {FORMS[content]}"
     return _OTHER_FORMS.get(content) or FORMS[content]
 
 
-def _wrong_form(path: Path, name: str, role: str, content: str, forms: Sequence[str]) -> UserError:
-    """Make the error for a name or a pipe of a form that is not taken here."""
+def _form_error(path: Path, name: str, role: str, content: str, forms: Sequence[str]) -> UserError:
+    """Error for a file or pipe of a format that is not taken here."""
     known = "".join(f".{form}, " for form in forms[:-1]).rstrip(", ") + f" or .{forms[-1]}"
     if is_stream(path):
         allowed = " or ".join(FORMS[form] for form in forms)
@@ -201,7 +210,7 @@ def _wrong_form(path: Path, name: str, role: str, content: str, forms: Sequence[
 
 
 def _refuse_other_content(name: str, role: str, form: str, content: str) -> None:
-    """Raise if a file is plainly something else than its name or an option says."""
+    """Raise if a file's content is plainly not of the format of its name or option."""
     texts = ("csv", "tsv")  # what is no JSON is found line by line
     if content == form or (content in texts and form in (*texts, "jsonl")):
         return
@@ -218,16 +227,18 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
 
 
 def _is_zipped(path: Path) -> bool:
+    """Whether a file is compressed by gzip."""
     with open(path, "rb") as file:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _unzipped(path: Path) -> IO[bytes]:
+def _open_gzip(path: Path) -> IO[bytes]:
+    """Open a gzip file for reading."""
     return cast(IO[bytes], gzip.GzipFile(path, "rb"))
 
 
 class _Streams:
-    """Streams that a command has read, each into a file of its own."""
+    """Pipes that a command has read, each copied to a temporary file."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[str, Path]] = {}
@@ -235,7 +246,7 @@ class _Streams:
         self._folder: Path | None = None
 
     def claim(self, path: Path, role: str) -> str:
-        """Let one part of the command line have a stream; gives what it is kept by."""
+        """Reserve a pipe for one option; returns its key. An error if another option reads it."""
         key = _STANDARD_INPUT_NAME if str(path) in _STANDARD_INPUT else str(path)
         other = self._kept.setdefault(key, (role, Path()))[0]
         if other != role:
@@ -245,8 +256,8 @@ class _Streams:
             )
         return key
 
-    def kept(self, path: Path, role: str) -> tuple[str, Path]:
-        """Name of a stream, and the file that has all of it."""
+    def copy_of(self, path: Path, role: str) -> tuple[str, Path]:
+        """Name of a pipe, and path of the copy of all that it held."""
         key = self.claim(path, role)
         name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
         file = self._kept[key][1]
@@ -260,7 +271,7 @@ class _Streams:
         return name, file
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
-        """Write all of a stream to a file."""
+        """Copy all of a pipe to a file."""
         with open(file, "wb") as copy:
             if name == _STANDARD_INPUT_NAME:
                 if sys.stdin is None:
@@ -275,14 +286,14 @@ class _Streams:
                     shutil.copyfileobj(source, copy, 2**20)
 
     def close(self) -> None:
-        """Remove the files."""
+        """Remove the copies."""
         self._kept.clear()
         self._folder = None
         self._stack.close()
 
 
 def _refuse_endless(source: IO[Any], name: str) -> None:
-    """Raise if this is a device such as /dev/zero, whose copy would fill the disk."""
+    """Raise if a source is a device such as /dev/zero, whose copy would fill the disk."""
     try:
         status = os.fstat(source.fileno())
     except OSError:  # a stand-in
@@ -297,7 +308,7 @@ _streams = _Streams()
 
 @contextmanager
 def keep_streams() -> Iterator[None]:
-    """Keep what comes through pipes in files, which are removed at the end of the block."""
+    """Remove copies of pipes at the end of a block."""
     try:
         yield
     finally:
@@ -305,17 +316,17 @@ def keep_streams() -> Iterator[None]:
 
 
 def claim_standard_input(role: str) -> None:
-    """Raise if something else is read from standard input, and let nothing else be."""
+    """Reserve standard input for one option; an error if another reads it."""
     _streams.claim(Path("-"), role)
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether a name stands for standard output."""
+    """Whether a path stands for standard output."""
     return path is not None and os.fspath(path) in ("-", "/dev/stdout")
 
 
 def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
-    """Raise if a file that is to be written is read too, or written twice, whatever its name."""
+    """Raise if a file is both read and written, or written twice, under whatever name."""
     for role, path in outputs.items():
         target = _as_file(path)
         if target is None:
@@ -332,7 +343,7 @@ def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -
 
 
 def _as_file(path: Path) -> tuple[int, int] | str | None:
-    """Identify a file by device and inode, or by its path if it is not there yet; else None."""
+    """Identity of a regular file: device and inode, or its path if it does not exist yet."""
     try:
         found = os.fstat(sys.stdin.fileno()) if str(path) in _STANDARD_INPUT else path.stat()
     except FileNotFoundError:
@@ -343,7 +354,7 @@ def _as_file(path: Path) -> tuple[int, int] | str | None:
 
 
 def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
-    """Whether a file is an input, or one of the files of an input that is a folder."""
+    """Whether an output file is an input, or in an input folder."""
     if source.is_dir():
         return any(_as_file(file) == target for file in source.rglob("*"))
     return _as_file(source) == target
@@ -355,7 +366,7 @@ _ROWS_OF_A_BATCH, _ROWS_OF_VECTORS = 2**16, 2**12
 
 @dataclass(frozen=True)
 class Source:
-    """A file's columns, and how to read some of them."""
+    """Columns of a file, and how to read some of them."""
 
     file: str
     kinds: Kinds
@@ -372,7 +383,7 @@ class Source:
 
 
 def open_source(path: Path, choice: Choice, role: str) -> Source:
-    """Open a file or a pipe of rows; ``role`` is what the command line calls it."""
+    """Open a file or pipe of rows; ``role`` is the option that names it."""
     form = choice.form
     if role != "DATA" and detect_form(path) is not None and not is_stream(path):
         form = None  # it was said of the data
@@ -394,7 +405,7 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
 
 
 def _open_parquet(given: Input) -> Source:
-    """A Parquet file, or a folder of them."""
+    """Open a Parquet file, or a folder of them."""
     import pyarrow.dataset
     import pyarrow.parquet
 
@@ -417,6 +428,7 @@ def _open_parquet(given: Input) -> Source:
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
         with parquet.explain_unreadable("Parquet", given.name):
@@ -443,12 +455,13 @@ def _open_parquet(given: Input) -> Source:
 
 
 def _open_feather(given: Input) -> Source:
-    """A Feather file of version 2, read batch by batch."""
+    """Open a Feather file of version 2, which is read batch by batch."""
     import pyarrow.feather
     import pyarrow.ipc
 
     @contextmanager
     def opened(options: Any = None) -> Iterator[Any]:
+        """Open the file for reading batches."""
         with (
             parquet.explain_unreadable("Feather (version 2)", given.name),
             pa.memory_map(str(given.path)) as file,
@@ -461,6 +474,7 @@ def _open_feather(given: Input) -> Source:
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        """Record batches of the columns."""
         columns = list(dict.fromkeys([*numbers, *others]))
         fields = [schema.get_field_index(column) for column in columns]
         with opened(pyarrow.ipc.IpcReadOptions(included_fields=fields)) as reader:
@@ -473,7 +487,7 @@ def _open_feather(given: Input) -> Source:
 
 
 def _open_npy(given: Input) -> Source:
-    """An array, which is read where it lies."""
+    """Open an array file, which is mapped to memory."""
     try:
         X = streams.map_array_file(given.path, given.name)
     except OSError as error:
@@ -482,7 +496,7 @@ def _open_npy(given: Input) -> Source:
 
 
 def _open_npz(given: Input) -> Source:
-    """The array of rows of a file, with the arrays beside it as columns."""
+    """Open the array of rows in an NPZ file, with its other arrays as columns."""
     arrays = NpzArrays(given.path, given.name)
     matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
     if "X" in matrices:
@@ -490,7 +504,7 @@ def _open_npz(given: Input) -> Source:
     if len(matrices) != 1:
         raise UserError(
             f"{given.name} must have one array of rows and columns, or one named X; it has "
-            f"{listed(matrices) or 'none'}."
+            f"{quote_names(matrices) or 'none'}."
         )
     X = arrays[matrices[0]]
     beside = {
@@ -500,13 +514,14 @@ def _open_npz(given: Input) -> Source:
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        """The columns as one record batch."""
         yield pa.record_batch({name: beside[name] for name in [*numbers, *others]})
 
     return Source(given.name, dict.fromkeys(beside, "number"), batches, matrix=X)
 
 
 def _kind(kind: Any) -> str:
-    """What a column of a type of pyarrow holds."""
+    """Kind of a column by its type of pyarrow."""
     kinds = {
         "text": "dictionary string large_string string_view",  # categories, whatever their values
         "boolean": "boolean",
@@ -530,7 +545,7 @@ _MARKS = {"NA", "N/A", "n/a", "na", "NULL", "null", "None", "?", "-", ".", "miss
 
 
 class DelimitedFile:
-    """A file of text with a header; its columns' kinds are judged by the first rows."""
+    """A text file with a header, whose columns' kinds are inferred from the first rows."""
 
     def __init__(self, source: Input, delimiter: str | None) -> None:
         self._source = source
@@ -544,11 +559,11 @@ class DelimitedFile:
         refuse_twice(self.columns, self.name)
         if next(lines, None) is None:
             raise UserError(f"{self.name} has a header but no rows.")
-        self._types = self._inferred()
+        self._types = self._infer_types()
         self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
 
     def lines(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Number of the row, or -1 for the header, its first line in the file, and its cells."""
+        """Iterate over row number (-1 for the header), first line number, and cells."""
         try:
             with io.TextIOWrapper(self._source.open(), encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, delimiter=self._delimiter)
@@ -559,28 +574,28 @@ class DelimitedFile:
                         row += 1
                     line = reader.line_num + 1
         except UnicodeDecodeError as error:
-            raise self._not_utf8() or self._damaged(error) from error
+            raise self._encoding_error() or self._read_error(error) from error
         except csv.Error as error:
             raise UserError(f"{self.name} is not a table in UTF-8 text: {error}") from error
         except (EOFError, zlib.error, OSError) as error:
-            raise self._damaged(error) from error
+            raise self._read_error(error) from error
 
     def where(self, row: int) -> str:
-        """The line of a row, as an editor counts: the header is line 1."""
+        """First line of a row, such as "line 2" for row 0, as an editor counts."""
         for number, line, _ in self.lines():
             if number == row:
                 return f"line {line}"
         return f"row {row}"
 
     def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
-        """Some columns, those in ``texts`` as they are in the file, some rows at a time."""
+        """Record batches of some columns; those in ``texts`` stay text."""
         types = {name: self._types[name][1] for name in numbers}
         types |= {name: pa.string() for name in texts if name not in types}
         n_read = 0
         for block, is_last in self._blocks():
             skipped = n_read
             try:
-                with self._opened(types, block) as reader:
+                with self._open_reader(types, block) as reader:
                     for batch in reader:
                         fresh = batch.slice(min(skipped, len(batch)))
                         skipped -= len(batch) - len(fresh)
@@ -589,23 +604,23 @@ class DelimitedFile:
                 return
             except pa.ArrowInvalid as error:
                 if is_last:
-                    raise self._located(numbers, error) from error
+                    raise self._locate_error(numbers, error) from error
             except OSError as error:
-                raise self._damaged(error) from error
+                raise self._read_error(error) from error
 
     def _blocks(self) -> list[tuple[int, bool]]:
-        """Bytes to read at a time, and whether there is no use in more.
+        """Block sizes to try, each with whether it is the last.
 
-        A row must be in two of them, and some rows have megabytes: if one cannot be read, it is
-        tried again with more.
+        A row must fit into two blocks, and some rows have megabytes: if one cannot be read, larger
+        blocks are tried.
         """
         size = self._source.path.stat().st_size
         sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
         sizes = sizes if self._source.is_zipped or size > _BLOCK else sizes[:1]
         return [(block, block == sizes[-1]) for block in sizes]
 
-    def _opened(self, types: dict[str, Any] | None, block: int) -> Any:
-        """A reader of the file by pyarrow, block by block."""
+    def _open_reader(self, types: dict[str, Any] | None, block: int) -> Any:
+        """Open the file with pyarrow, to be read in blocks of that many bytes."""
         import pyarrow.csv
 
         compression = "gzip" if self._source.is_zipped else None
@@ -623,23 +638,23 @@ class DelimitedFile:
             ),
         )
 
-    def _inferred(self) -> dict[str, tuple[str, Any]]:
-        """Kind of each column, and the type to read it in, by the first rows."""
+    def _infer_types(self) -> dict[str, tuple[str, Any]]:
+        """Kind of each column, and type to read it as, by the first rows."""
         for block, is_last in self._blocks():
             try:
-                with self._opened(None, block) as reader:
+                with self._open_reader(None, block) as reader:
                     first = reader.read_next_batch()
                 break
             except (pa.ArrowInvalid, StopIteration) as error:
                 if is_last:
-                    raise self._located([], error) from error
+                    raise self._locate_error([], error) from error
             except OSError as error:
-                raise self._damaged(error) from error
+                raise self._read_error(error) from error
         found: dict[str, tuple[str, Any]] = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
             if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
-                raise self._not_utf8() or UserError(f"{self.name} is not in UTF-8.")
+                raise self._encoding_error() or UserError(f"{self.name} is not in UTF-8.")
             if pa.types.is_boolean(kind):
                 found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
@@ -650,8 +665,8 @@ class DelimitedFile:
                 found[name] = ("number", pa.float64())
         return found
 
-    def _located(self, numbers: Sequence[str], error: Exception) -> UserError:
-        """Where the file is at fault, if that can be found."""
+    def _locate_error(self, numbers: Sequence[str], error: Exception) -> UserError:
+        """Error that names the line at fault, if it can be found."""
         wanted = [(j, name) for j, name in enumerate(self.columns) if name in numbers]
         for row, line, cells in self.lines():
             if len(cells) != len(self.columns):
@@ -666,10 +681,10 @@ class DelimitedFile:
                         f"line {line}, column {name!r} of {self.name} is {cells[j][:40]!r}, not a "
                         f"number{remedy}."
                     )
-        return self._not_utf8() or UserError(f"{self.name} cannot be read: {error}")
+        return self._encoding_error() or UserError(f"{self.name} cannot be read: {error}")
 
-    def _not_utf8(self) -> UserError | None:
-        """Make the error for the first line that is not in UTF-8, if there is one."""
+    def _encoding_error(self) -> UserError | None:
+        """Error for the first line that is not in UTF-8; None if all are."""
         with self._source.open() as file:
             for number, line in enumerate(file, 1):
                 try:
@@ -684,11 +699,12 @@ class DelimitedFile:
                     )
         return None
 
-    def _damaged(self, error: Exception) -> UserError:
+    def _read_error(self, error: Exception) -> UserError:
+        """Error that the file cannot be read to its end."""
         return UserError(f"{self.name} cannot be read to its end: {error}")
 
     def _refuse_other_delimiter(self, *, asked: bool) -> None:
-        """Raise if there is one column, whose name has signs that separate cells."""
+        """Raise if the only column's name contains another delimiter."""
         if len(self.columns) > 1:
             return
         header = self.columns[0]
@@ -704,6 +720,7 @@ class DelimitedFile:
 
 
 def _mostly_numbers(column: Any) -> bool:
+    """Whether most of the first 1000 cells are numbers."""
     cells = [cell for cell in column.slice(0, 1000).to_pylist() if cell is not None]
     return sum(map(_is_number, cells)) > len(cells) / 2
 
@@ -723,7 +740,10 @@ _ROWS_OF_JSON = 2**14
 
 
 def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number of the line, from 1, and the object in it; empty lines are passed over."""
+    """Iterate over line number, from 1, and the JSON object in the line.
+
+    Empty lines are skipped.
+    """
     try:
         with source.open() as file:
             for line, text in enumerate(file, 1):
@@ -745,9 +765,9 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 class JsonLinesFile:
-    """A file of JSON lines as a table; names that a line lacks are missing there.
+    """A file of JSON lines as a table; cells of names that a line lacks are missing.
 
-    Kinds of columns are judged by all rows.
+    Kinds of columns are inferred from all rows.
     """
 
     def __init__(self, source: Input) -> None:
@@ -760,16 +780,16 @@ class JsonLinesFile:
                 found.setdefault(name, set()).add(_form(value))
         if n_rows == 0:
             raise UserError(f"{source.name} has no rows.")
-        self._forms = {name: _common(forms) for name, forms in found.items()}
+        self._forms = {name: _common_form(forms) for name, forms in found.items()}
         self.kinds: Kinds = {name: _KINDS.get(form, form) for name, form in self._forms.items()}
 
     def where(self, row: int) -> str:
-        """The line of a row."""
+        """Line of a row, such as "line 1" for row 0."""
         line, _ = next(islice(read_json_lines(self._source), row, None), (row + 1, {}))
         return f"line {line}"
 
     def batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
-        """Some columns, some rows at a time."""
+        """Record batches of some columns."""
         types = {
             "integer": pa.int64(), "truth": pa.bool_(), "float": pa.float64(), "text": pa.string(),
             "vector": pa.list_(pa.float64()),
@@ -792,7 +812,7 @@ class JsonLinesFile:
 
 
 def _number(value: Any) -> float | None:
-    """A JSON number as a float, infinite where it is too large."""
+    """A JSON number as float, infinite where too large."""
     try:
         return None if value is None else float(value)
     except OverflowError:  # as floats of the same size are read
@@ -803,7 +823,7 @@ _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}
 
 
 def _form(value: Any) -> str:
-    """What a JSON value is."""
+    """Kind of a JSON value."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -819,8 +839,8 @@ def _form(value: Any) -> str:
     return "other"
 
 
-def _common(forms: set[str]) -> str:
-    """What a column holds whose values have these forms."""
+def _common_form(forms: set[str]) -> str:
+    """Kind of a column whose values are of these kinds."""
     forms = forms - {"nothing"}
     if len(forms) == 1:
         return forms.pop()
@@ -830,25 +850,29 @@ def _common(forms: set[str]) -> str:
 
 
 class NpzArrays:
-    """The arrays of a file, each unpacked when it is asked for, and their shapes by name.
+    """Arrays of an NPZ file, each unpacked when asked for, and their shapes by name.
 
-    What they claim to be is looked at before anything is unpacked.
+    Claimed sizes are checked before anything is unpacked.
     """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._n_bytes: dict[str, int] = {}
-        with self._refusing(), zipfile.ZipFile(path) as file:
+        with self._explain_errors(), zipfile.ZipFile(path) as file:
             for member in file.infolist():
                 if member.filename.endswith(".npy"):
                     key = member.filename.removesuffix(".npy")
                     with file.open(member) as opened:
-                        self.shapes[key], self._n_bytes[key] = _claimed(opened, member)
+                        self.shapes[key], self._n_bytes[key] = _check_header(opened, member)
 
     def __getitem__(self, key: str) -> NDArray[Any]:
         member = f"{key}.npy"
-        with self._refusing(), zipfile.ZipFile(self._path) as file, file.open(member) as opened:
+        with (
+            self._explain_errors(),
+            zipfile.ZipFile(self._path) as file,
+            file.open(member) as opened,
+        ):
             try:
                 return np.lib.format.read_array(opened, allow_pickle=False)
             except MemoryError as error:
@@ -858,8 +882,8 @@ class NpzArrays:
                 ) from error
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
-        """Turn what unpacking raises into an error that names the file."""
+    def _explain_errors(self) -> Iterator[None]:
+        """Turn errors of unpacking in a block into one that names the file."""
         try:
             yield
         except UserError:
@@ -872,8 +896,8 @@ class NpzArrays:
             raise UserError(f"{self._name} cannot be read as NPZ: {error}") from error
 
 
-def _claimed(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:
-    """Shape and number of bytes by an array's header, which the file must have as well."""
+def _check_header(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:
+    """Shape and size in bytes from an array's header; an error if the file holds less."""
     version = np.lib.format.read_magic(opened)
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -893,7 +917,7 @@ FILE, FOLDER, PIXELS = "file", "folder", "pixels"
 
 
 def _open_pictures(given: Input) -> Source:
-    """A folder of pictures as a table: the file, the folder it is in, and its pixels."""
+    """Open a folder of pictures as a table of file, folder and pixels."""
     found = _read_pictures(given.path.resolve())
     if not found.names:
         problems = few(found.problems.values(), 2)
@@ -904,12 +928,14 @@ def _open_pictures(given: Input) -> Source:
         texts[FOLDER] = folders
 
     def column(name: str) -> Any:
+        """Column of pixels or texts."""
         if name == PIXELS:
             width = found.X.shape[1]
             return pa.FixedSizeListArray.from_arrays(pa.array(found.X.ravel()), width)
         return pa.array(texts[name], pa.string())
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
+        """The columns as one record batch."""
         yield pa.record_batch(
             {name: column(name) for name in list(dict.fromkeys([*numbers, *others]))}
         )
@@ -920,7 +946,7 @@ def _open_pictures(given: Input) -> Source:
 
 @lru_cache(maxsize=4)
 def _read_pictures(path: Path) -> PictureFolder:
-    """What a folder holds: a command asks more than once."""
+    """Pictures of a folder, cached since a command asks more than once."""
     found = pictures.read_pictures(path)
     if found.problems and found.names:
         n = len(found.problems) + len(found.names)

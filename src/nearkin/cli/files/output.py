@@ -44,7 +44,7 @@ _SPECIAL = '[,"\\n\\r\\t]'
 
 
 def ending(path: Path) -> str:
-    """The end of a name that says what a file is, such as ".csv" or ".csv.gz"."""
+    """Suffix of a file name that says its format, such as ".csv" or ".csv.gz"."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
@@ -67,11 +67,12 @@ def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
 
 
 class Output:
-    """A table to be written, checked before work begins.
+    """A table to be written, to a file or to standard output.
 
-    Without a path it goes to standard output as CSV or JSON lines, or as a short table if that is a
-    terminal; "-" is for CSV in any case. ``force`` replaces files, ``quote`` puts formulas of
-    spreadsheets in quotes.
+    Without a path it is written to standard output as CSV or JSON lines, or as a short table if
+    that is a terminal; "-" is for CSV in any case. Whether it can be written is checked at once.
+    ``force`` replaces files, ``quote`` puts a mark before texts that spreadsheets take for
+    formulas.
     """
 
     def __init__(
@@ -98,40 +99,40 @@ class Output:
 
     @property
     def is_for_people(self) -> bool:
-        """Whether results go to standard output, and no form of a table was asked for."""
+        """Whether results go to standard output, and no table format was asked for."""
         return self.path is None and not self.as_json and not self._in_full
 
     def write_text(self, text: str) -> None:
-        """Write what people read in the place of a table."""
+        """Write text for people instead of a table."""
         _emit(text.encode())
 
     def write(
         self, batches: Iterable[Any], n_rows: int | None = None, *, verbose: bool = True
     ) -> None:
-        """Write record batches, whole or not at all if that is to a file.
+        """Write record batches; to a file whole or not at all.
 
-        The number of rows to come serves the bar that a terminal shows meanwhile, if ``verbose``.
+        ``n_rows`` is their number of rows, for the progress bar that is shown if ``verbose``.
         """
         if self.path is None:
-            self._show(iter(batches))
+            self._print_batches(iter(batches))
             return
         shown = verbose and is_watched()
         with whole_file(self.path) as unfinished:
             batches = show_progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, ending(self.path), batches, self._quote)
 
-    def _show(self, batches: Iterator[Any]) -> None:
+    def _print_batches(self, batches: Iterator[Any]) -> None:
         """Write batches to standard output."""
         if not self.as_json and sys.stdout.isatty() and not self._in_full:
-            _preview(batches)
+            _print_preview(batches)
             return
         for number, batch in enumerate(batches):
             plain = () if self.as_json else (",", not number, self._quote)
-            _emit(_csv(batch, *plain) if plain else _json_lines(batch))
+            _emit(_format_csv(batch, *plain) if plain else _format_json_lines(batch))
 
 
 def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
-    """Write batches in the form that the ending stands for."""
+    """Write batches to a file in the format of the suffix."""
     if suffix in (".parquet", ".feather", ".arrow"):
         first = next(batches)
         with _arrow_writer(path, suffix, first.schema) as writer:
@@ -140,15 +141,19 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) ->
         return
     text = suffix.removesuffix(".gz")
     delimiter = "\t" if text == ".tsv" else ","
-    with open(path, "wb") as plain, _zipped(plain, suffix) as file:
+    with open(path, "wb") as plain, _compress(plain, suffix) as file:
         for number, batch in enumerate(batches):
             is_json = text in (".jsonl", ".ndjson")
-            file.write(_json_lines(batch) if is_json else _csv(batch, delimiter, not number, quote))
+            file.write(
+                _format_json_lines(batch)
+                if is_json
+                else _format_csv(batch, delimiter, not number, quote)
+            )
 
 
 @contextmanager
-def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """Compress what is written to a file, if its ending says so; without a date in it."""
+def _compress(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """Compress what is written to a file, if the suffix ends in .gz; without a date."""
     if not suffix.endswith(".gz"):
         yield file
         return
@@ -158,7 +163,7 @@ def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
-    """A writer of batches to a Parquet or Feather file."""
+    """Writer of record batches to a Parquet or Feather file."""
     from pyarrow.parquet import ParquetWriter
 
     if suffix == ".parquet":
@@ -172,7 +177,7 @@ def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
 
 
 def _emit(data: bytes) -> None:
-    """To standard output, at once: whoever reads it may be waiting."""
+    """Write bytes to standard output and flush."""
     stream: Any = getattr(sys.stdout, "buffer", None)
     if stream is None:  # a stand-in without bytes
         sys.stdout.write(data.decode())
@@ -181,15 +186,15 @@ def _emit(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def _csv(batch: Any, delimiter: str, header: bool, quote: bool) -> bytes:
-    """A batch as lines of CSV, after the names of its columns if ``header``."""
+def _format_csv(batch: Any, delimiter: str, header: bool, quote: bool) -> bytes:
+    """A batch as lines of CSV, with the column names before it if ``header``."""
     out = io.BytesIO()
     if header:
         names = [quote_formula(name) if quote else name for name in batch.schema.names]
         line = io.StringIO()
         csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
         out.write(line.getvalue().encode())
-    batch = _writable(batch, quote)
+    batch = _to_plain_columns(batch, quote)
     texts = (column for column in batch.columns if pa.types.is_string(column.type))
     special = any(pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py() for text in texts)
     style = "needed" if special else "none"
@@ -200,8 +205,8 @@ def _csv(batch: Any, delimiter: str, header: bool, quote: bool) -> bytes:
     return out.getvalue()
 
 
-def _writable(batch: Any, quote: bool) -> Any:
-    """Turn columns that CSV cannot have into plain ones, and quote formulas if that is wanted."""
+def _to_plain_columns(batch: Any, quote: bool) -> Any:
+    """A batch with columns that CSV can hold; formulas are quoted if ``quote``."""
     columns = []
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
@@ -222,13 +227,14 @@ def _writable(batch: Any, quote: bool) -> Any:
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _json_lines(batch: Any) -> bytes:
+def _format_json_lines(batch: Any) -> bytes:
+    """A batch as JSON lines."""
     lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _preview(batches: Iterator[Any]) -> None:
-    """The first rows for a person to look at."""
+def _print_preview(batches: Iterator[Any]) -> None:
+    """Print the first rows as a table for people."""
     from rich.console import Console
     from rich.table import Table
 
@@ -243,7 +249,7 @@ def _preview(batches: Iterator[Any]) -> None:
     if table is None:
         return
     for row in rows:
-        table.add_row(*(_cell(value) for value in list(row.values())[:12]))
+        table.add_row(*(_format_cell(value) for value in list(row.values())[:12]))
     Console().print(table)
     if n_rows > len(rows) or (rows and len(rows[0]) > 12):
         say(
@@ -252,7 +258,8 @@ def _preview(batches: Iterator[Any]) -> None:
         )
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
+    """Text of a cell in the preview."""
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
@@ -261,14 +268,13 @@ _ROWS = 2**15
 
 
 def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
-    """Rows as record batches, after the columns that go along with them.
+    """Record batches of the carried columns of a stream, then its rows.
 
-    ``vector`` names the one column of vectors that they are to be; without, each number has a
-    column of its own.
+    Rows are one column of vectors called ``vector``, or a column for each number if that is None.
     """
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
-        fields = _carried(block)
+        fields = _carried_columns(block)
         refuse_clash(fields, names if vector is None else [vector])
         if vector is None:
             values = np.asfortranarray(block.rows)
@@ -280,30 +286,30 @@ def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
 
 
 def with_column(rows: RowStream, name: str, values: Any) -> Iterator[Any]:
-    """The columns that go along with rows, and one more."""
+    """Record batches of the carried columns of a stream, then one column with these values."""
     for block in rows.blocks():
-        fields = _carried(block)
+        fields = _carried_columns(block)
         refuse_clash(fields, [name])
         part = values[block.start : block.start + len(block.rows)]
         yield pa.record_batch({**fields, name: pa.array(part)})
 
 
 def table_of(columns: Mapping[str, Any]) -> Iterator[Any]:
-    """Columns as record batches; there is one even if they are empty, for the names."""
+    """Record batches of columns; one even if they are empty, for the names."""
     whole = pa.record_batch({name: pa.array(values) for name, values in columns.items()})
     for start in range(0, max(1, len(whole)), _ROWS):
         yield whole.slice(start, _ROWS)
 
 
-def _carried(block: Any) -> dict[str, Any]:
-    """The columns that go along with a block, by name."""
+def _carried_columns(block: Any) -> dict[str, Any]:
+    """Carried columns of a block, by name."""
     if block.carried is None:
         return {}
     return dict(zip(block.carried.schema.names, block.carried.columns, strict=True))
 
 
 def refuse_clash(fields: Container[str], names: list[str]) -> None:
-    """Raise if a column that goes along is called as one that is written beside it."""
+    """Raise if a carried column has the name of a new one."""
     clash = [name for name in names if name in fields]
     if clash:
         raise UserError(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints, Mask
-from nearkin.cli.common import UserError, listed, say
+from nearkin.cli.common import UserError, quote_names, say
 from nearkin.cli.files.inputs import FORMS, DelimitedFile, Input, find_input, read_json_lines
 from nearkin.errors import counted
 from nearkin.pairs.answers import UNNAMED, Answers
@@ -36,13 +36,14 @@ _SOME_ROWS = 2**13
 
 
 class _Places:
-    """Where in a file pairs are, in words when they are asked for: there may be millions."""
+    """Positions of pairs in a file, put into words when asked for: there may be millions."""
 
     def __init__(self, word: str) -> None:
         self._word = word
         self._numbers = array("q")
 
-    def added(self, number: int) -> str:
+    def add(self, number: int) -> str:
+        """Append a line or row number; its description."""
         self._numbers.append(number)
         return self[-1]
 
@@ -52,7 +53,7 @@ class _Places:
 
 @dataclass(frozen=True)
 class PairFile:
-    """Pairs in the order of their file, by names in it, and as row numbers of shape (k, 2)."""
+    """Pairs in the order of their file: names, row numbers (k, 2), answers and weights."""
 
     left: list[str]
     right: list[str]
@@ -64,7 +65,7 @@ class PairFile:
     by: list[str] | None = None
 
     def answers(self, n_rows: int) -> Answers | None:
-        """Who said what; None if the file does not say who, or nobody is sure of anything."""
+        """Answers by person; None if the file names nobody, or nobody is sure of anything."""
         sure = [i for i, answer in enumerate(self.same) if answer is not None]
         if self.by is None or (self.ends[sure, 0] == self.ends[sure, 1]).all():
             return None
@@ -72,7 +73,7 @@ class PairFile:
         return Answers(self.ends[sure], same, [self.by[i] for i in sure], n_rows=n_rows)
 
     def pairs(self, n_rows: int) -> Pairs:
-        """The pairs that are the same or different; of answers by several, what they come to."""
+        """Must-links and cannot-links; where several people answered, what their answers imply."""
         answers = self.answers(n_rows)
         if answers is not None:
             return answers.pairs
@@ -98,7 +99,7 @@ def read_known_pairs(
 def read_known_answers(
     table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
 ) -> tuple[Pairs | None, Answers | None]:
-    """Read pairs as :func:`read_known_pairs`, and answers by person where the file names people."""
+    """As :func:`read_known_pairs`, with answers by person if the file names people, else None."""
     found, answers = [], None
     if path is not None:
         file = read_pairs(table, path, delimiter=delimiter)
@@ -115,7 +116,10 @@ def read_known_answers(
 def read_judged_pairs(
     table: NamedRows, path: Path, delimiter: str | None, purpose: str, role: str = "--known"
 ) -> tuple[Ints, Mask, Floats]:
-    """Rows, answers and weights of known pairs, some of which are the same and some are not."""
+    """Row numbers (k, 2), answers (k,) and weights (k,) of known pairs, both same and different.
+
+    ``purpose`` says, in errors, what they are for.
+    """
     file = read_pairs(table, path, delimiter=delimiter, role=role)
     told = np.array([answer is not None for answer in file.same], dtype=bool)
     same = np.array([answer is True for answer in file.same], dtype=bool)[told]
@@ -137,10 +141,11 @@ def read_pairs(
     role: str = "--pairs",
     others: NamedRows | None = None,
 ) -> PairFile:
-    """Pairs of a table's rows, or of these and those of another, which are numbered after them.
+    """Read a file of pairs of a table's rows, or between these and the rows of ``others``.
 
-    Pairs are by id where the table has ids, by row number otherwise; those that name rows which are
-    left out of it are left out too. ``needs_answers`` says that there must be a column "same".
+    Rows are named by id if the table has ids, else by number; those of ``others`` are numbered
+    after the table's. Pairs of rows that the table leaves out are dropped. ``needs_answers``
+    requires a column "same".
     """
     given = find_input(path, role, forms=_FORMS)
     file = given.name
@@ -152,10 +157,10 @@ def read_pairs(
     weight: list[float] = []
     by: list[str] = []
     wanted = ("left", "right", "same") if needs_answers else ("left", "right")
-    for number, cells in _records(given, wanted, delimiter):
-        where = wheres.added(number)
+    for number, cells in _iterate_lines(given, wanted, delimiter):
+        where = wheres.add(number)
         for name, into in (("left", left), ("right", right)):
-            plain = _filled(cells, name, where, file)
+            plain = _require_cell(cells, name, where, file)
             into.append(known.setdefault(plain, plain))
         said = normalise_answer(cells.get("same"))
         if said not in ANSWERS:
@@ -163,7 +168,7 @@ def read_pairs(
                 f"{where}, column 'same' of {file} is {cells['same']!r}: it must be {EXPECTED}."
             )
         same.append(ANSWERS[said])
-        weight.append(_weight(cells.get("weight"), where, file))
+        weight.append(_read_weight(cells.get("weight"), where, file))
         column = next((name for name in _BY if name in cells), None)
         who = None if column is None else cells[column]
         by.append("" if who is None else str(who).strip())
@@ -181,21 +186,21 @@ def read_pairs(
         raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
     named = [name or UNNAMED for name in by] if any(by) else None
     found, places = PairFile(left, right, ends, same, weight, named), table.places()
-    return found if places is None else _among(found, places, file)
+    return found if places is None else _drop_absent_rows(found, places, file)
 
 
 def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
-    """Triplets of a table's rows, less those that name rows which are left out of it."""
+    """Read a file of triplets of a table's rows, without those of rows that it leaves out."""
     given = find_input(path, "--triplets", forms=_FORMS)
     file = given.name
     wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
     columns: dict[str, list[str]] = {name: [] for name in _TRIPLET}
     weight: list[float] = []
-    for number, cells in _records(given, _TRIPLET, delimiter):
-        where = wheres.added(number)
+    for number, cells in _iterate_lines(given, _TRIPLET, delimiter):
+        where = wheres.add(number)
         for name, into in columns.items():
-            into.append(_filled(cells, name, where, file))
-        weight.append(_weight(cells.get("weight"), where, file))
+            into.append(_require_cell(cells, name, where, file))
+        weight.append(_read_weight(cells.get("weight"), where, file))
     if not weight:
         raise UserError(f"{file} has no triplets.")
     rows = _row_numbers(columns, table, file, wheres)
@@ -215,8 +220,8 @@ def read_triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = No
     return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
 
 
-def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
-    """Pairs of rows that are not left out, by their new numbers."""
+def _drop_absent_rows(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
+    """Pairs without those of rows that are left out, by the new row numbers ``places``."""
     ends = places[found.ends]
     kept = np.flatnonzero((ends >= 0).all(axis=1)).tolist()
     n_lost = len(ends) - len(kept)
@@ -237,10 +242,10 @@ def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
     )
 
 
-def _records(
+def _iterate_lines(
     given: Input, needed: tuple[str, ...], delimiter: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The line or row of each pair, and its cells."""
+    """Iterate over line or row number of each pair, and its cells by column."""
     if given.form in ("csv", "tsv"):
         with given.open() as opened:  # the data may be separated by another sign
             fits = delimiter is not None and delimiter.encode() in opened.readline()
@@ -275,7 +280,7 @@ def _records(
 
 
 def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
-    """Raise if a file lacks columns, with those that it has."""
+    """Raise if a file lacks needed columns."""
     missing = [name for name in needed if name not in columns]
     if not missing:
         return
@@ -288,20 +293,20 @@ def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
     if needed != _TRIPLET:
         kind = "pairs are in columns left, right, same"
     raise UserError(
-        f"{where} has no column {listed(missing)}: {kind} and perhaps weight; it has "
-        f"{listed(columns)}."
+        f"{where} has no column {quote_names(missing)}: {kind} and perhaps weight; it has "
+        f"{quote_names(columns)}."
     )
 
 
-def _filled(cells: dict[str, Any], name: str, where: str, file: str) -> str:
-    """A cell as text; raises if it is empty."""
+def _require_cell(cells: dict[str, Any], name: str, where: str, file: str) -> str:
+    """Text of a cell; an error if it is empty."""
     if cells.get(name) in (None, ""):
         raise UserError(f"{where}, column {name!r} of {file} is empty.")
     return str(cells[name])
 
 
-def _weight(cell: Any, where: str, file: str) -> float:
-    """The weight of a pair, 1 if nothing is said."""
+def _read_weight(cell: Any, where: str, file: str) -> float:
+    """Weight of a pair, 1 if the cell is empty."""
     if cell is None or cell == "":
         return 1.0
     try:
@@ -316,10 +321,10 @@ def _weight(cell: Any, where: str, file: str) -> float:
 def _row_numbers(
     columns: dict[str, list[str]], table: NamedRows, file: str, wheres: _Places
 ) -> NDArray[np.int64]:
-    """Numbers of the rows that columns name, side by side: by id, if there are any."""
+    """Row numbers (k, n_columns) of the rows that columns name, by id if the table has ids."""
     ids, n_rows = table.ids_of_file(), table.n_rows_of_file
     if ids is not None:
-        return _by_id(columns, ids, file, table.file, wheres)
+        return _find_ids(columns, ids, file, table.file, wheres)
     ends = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=np.int64)
     for j, (name, cells) in enumerate(columns.items()):
         for row, cell in enumerate(cells):
@@ -338,10 +343,10 @@ def _row_numbers(
     return ends
 
 
-def _by_id(
+def _find_ids(
     columns: dict[str, list[str]], ids: Any, file: str, rows_of: str, wheres: _Places
 ) -> NDArray[np.int64]:
-    """Numbers of the rows with these ids; raises if some are not there."""
+    """Row numbers (k, n_columns) of the rows with these ids; an error if one is unknown."""
     names = list(chain.from_iterable(columns.values()))
     named = pa.array(names, pa.string())
     found = pc.index_in(named, value_set=ids)

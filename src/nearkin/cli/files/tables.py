@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
-from nearkin.cli.common import UserError, guess, listed, say
+from nearkin.cli.common import UserError, quote_names, say, suggest_name
 from nearkin.cli.files.columns import (
     Choice,
     Feature,
@@ -61,31 +61,31 @@ Blocks = Iterable[Floats]
 
 @dataclass(frozen=True)
 class Missing:
-    """Which rows lack something, and how many lack each column, by what messages call it."""
+    """Rows with missing cells, and the number of missing cells by column."""
 
     n_rows: int
     rows: NDArray[np.int64]
     counts: dict[str, int]
 
-    def shown(self) -> str:
-        """All columns with their counts."""
+    def list_counts(self) -> str:
+        """List columns with their numbers of missing cells."""
         named = list(self.counts.items())
         text = ", ".join(f"{count} in {column}" for column, count in named[:_MOST_NAMED])
         more = len(named) - _MOST_NAMED
         return text + (f" and some in {more} columns more" if more > 0 else "")
 
-    def said_of(self, file: str) -> str:
-        """How many rows lack something."""
+    def describe(self, file: str) -> str:
+        """Sentence part: how many rows have missing cells, and in which columns."""
         rows = f"{len(self.rows)} of {counted(self.n_rows, 'row')} of {file}"
-        return f"missing cells in {rows} ({self.shown()})"
+        return f"missing cells in {rows} ({self.list_counts()})"
 
 
 def count_missing(
     blocks: Blocks, columns: Sequence[str], refuse_infinite: Callable[[int, str, float], None]
 ) -> Missing:
-    """Go through rows in which missing cells are NaN.
+    """Count missing cells, NaN, in blocks of rows.
 
-    ``columns`` is what messages call the column that each number is of; several may be of one.
+    ``columns`` are names for messages of the column that each feature comes from.
     ``refuse_infinite`` is called with row, column and value if a number is infinite.
     """
     names = np.array(columns, dtype=object)
@@ -111,9 +111,9 @@ def count_missing(
 
 
 def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
-    """Median of each column's values, NaN where there are none.
+    """Median (d,) of each feature's values, NaN where there are none.
 
-    Of many values some are drawn at random, a thousand of each column at least.
+    Of many values a random sample is taken, of at least a thousand in each column.
     """
     most = max(_FEWEST_VALUES, _MOST_VALUES // len(columns))
     rng = np.random.default_rng(0)
@@ -131,12 +131,12 @@ def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Fl
 
 
 class MissingCellsError(UserError):
-    """Cells are missing, and nobody has said what is to become of them."""
+    """Cells are missing, and --missing does not say what to do."""
 
 
 @dataclass(frozen=True)
-class _Completing:
-    """Makes complete rows of features, or says which cells are missing."""
+class _RowCompletion:
+    """Makes complete rows from features with missing cells, by the user's policy."""
 
     source: Source
     features: Features
@@ -145,33 +145,34 @@ class _Completing:
     def rows(
         self, policy: str | None, layout: list[Feature] | None, along: list[str]
     ) -> tuple[RowStream, NDArray[np.int64], Floats | None]:
-        """Rows with all their cells, those left out, and what missing cells are filled with.
+        """Stream of complete rows, numbers of rows left out, and fill values (d,) or None.
 
-        ``policy`` is "fill", "drop" or "error"; None is "fill" if the model remembers what with.
+        ``policy`` is "fill", "drop" or "error"; None means "fill" if the model has fill values.
         """
         nobody = np.empty(0, dtype=np.int64)
         if policy is None and self.model is not None and self.model.fill is not None:
             policy = "fill"
         if policy in (None, "error") and self.source.direct is not None:
-            direct = _direct_rows(self.source.direct, layout, along)
+            direct = _open_directly(self.source.direct, layout, along)
             if direct is not None:
-                return self._diagnosed(direct), nobody, None
+                return self._report_all_missing(direct), nobody, None
         missing, file = self._count_missing(), self.source.file
         if missing.n_rows == 0:
             raise UserError(f"{file} has no rows.")
         if policy == "drop":
-            return self._without(missing), missing.rows, None
+            return self._drop_incomplete(missing), missing.rows, None
         fill = None
         if policy == "fill":
             fill = self._fill_values(missing)
             if missing.counts:
                 of = "the medians of the columns"
                 of = of if self.model is None else f"what {self.model.file} remembers"
-                say(f"note: {missing.said_of(file)}: filled with {of}")
+                say(f"note: {missing.describe(file)}: filled with {of}")
         elif missing.counts:
-            raise self._refusal(missing)
+            raise self._missing_error(missing)
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            """Blocks of rows, with missing cells filled."""
             start = 0
             for rows, carried in self.features.read(None):
                 if fill is not None and np.isnan(rows).any():
@@ -182,7 +183,7 @@ class _Completing:
         return self._stream(read, missing.n_rows), nobody, fill
 
     def _count_missing(self) -> Missing:
-        """Cells that are missing; values that the model does not know are said."""
+        """Count missing cells; values unknown to the model are reported."""
         if self.features.count is not None:
             return Missing(self.features.count(), np.empty(0, dtype=np.int64), {})
         unseen: Unseen = {}
@@ -197,16 +198,17 @@ class _Completing:
             )
         return missing
 
-    def _without(self, missing: Missing) -> RowStream:
-        """Only rows that lack nothing."""
+    def _drop_incomplete(self, missing: Missing) -> RowStream:
+        """Stream of the rows without missing cells."""
         n_left = missing.n_rows - len(missing.rows)
         if n_left == 0:
-            raise UserError(f"{missing.said_of(self.source.file)}: none is left.")
+            raise UserError(f"{missing.describe(self.source.file)}: none is left.")
         if missing.counts:
             leaves = f"left out, which leaves {counted(n_left, 'row')}"
-            say(f"note: {missing.said_of(self.source.file)}: {leaves}")
+            say(f"note: {missing.describe(self.source.file)}: {leaves}")
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            """Blocks of complete rows."""
             start = number = 0
             for rows, carried in self.features.read(None):
                 first, last = np.searchsorted(missing.rows, [number, number + len(rows)])
@@ -220,7 +222,7 @@ class _Completing:
         return self._stream(read, n_left)
 
     def _stream(self, read: Any, n_rows: int) -> RowStream:
-        """Rows of the features that are read by a function of their numbers."""
+        """Stream of features that a function reads."""
         return RowStream(
             read,
             n_rows=n_rows,
@@ -230,24 +232,25 @@ class _Completing:
             source=self.source.file,
         )
 
-    def _diagnosed(self, direct: RowStream) -> RowStream:
-        """Wrap a stream so that an error about one missing cell reports all of them."""
+    def _report_all_missing(self, direct: RowStream) -> RowStream:
+        """The stream, such that an error about one missing cell reports all of them."""
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            """Blocks of the stream."""
             try:
-                with _named(self.source.direct):
+                with _name_pipes(self.source.direct):
                     yield from direct.blocks(wanted)
             except ValueError:
                 blocks = self.features.blocks()
                 missing = count_missing(blocks, self.features.columns, self._refuse_infinite)
                 if missing.counts:
-                    raise self._refusal(missing) from None
+                    raise self._missing_error(missing) from None
                 raise
 
         return direct.read_by(read, len(direct), self.source.file)
 
     def _refuse_infinite(self, row: int, column: str, value: float) -> None:
-        """Raise with the place of an infinite number."""
+        """Raise, naming the place of an infinite number."""
         name = column if column.startswith("column ") else f"column {column}"
         raise UserError(
             f"{self.source.where(row)}, {name} of {self.source.file} is {value}: distances need "
@@ -255,7 +258,7 @@ class _Completing:
         )
 
     def _fill_values(self, missing: Missing) -> Floats:
-        """Values that a model remembers, or medians; 0 for one-hot columns."""
+        """Fill values (d,): those of the model, or medians, and 0 for indicators."""
         if self.model is not None:
             if self.model.fill is None:
                 raise UserError(
@@ -272,21 +275,23 @@ class _Completing:
             raise UserError(f"{self.source.file} has no values at all in {named}: --exclude it.")
         return found
 
-    def _refusal(self, missing: Missing) -> MissingCellsError:
-        """Make the error for missing cells where nothing was said about them."""
+    def _missing_error(self, missing: Missing) -> MissingCellsError:
+        """Error for missing cells without a policy."""
         fill = "To fill them, the model must be fitted with --missing fill"
         if self.model is None:
             fill = "--missing fill puts the median of the column there"
         return MissingCellsError(
-            f"{self.source.file} has missing cells: {missing.shown()}; the first is in "
+            f"{self.source.file} has missing cells: {missing.list_counts()}; the first is in "
             f"{self.source.where(int(missing.rows[0]))}.\n{fill}; --missing drop leaves such rows "
             "out."
         )
 
 
-def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -> RowStream | None:
-    """Rows as :func:`nearkin.open_rows` reads them; None if they are to be made of text."""
-    with _named(given):
+def _open_directly(
+    given: Input, layout: list[Feature] | None, along: list[str]
+) -> RowStream | None:
+    """Stream of an input by :func:`nearkin.open_rows`; None if features need encoding."""
+    with _name_pipes(given):
         if layout is None:
             return open_npy(given.path)
         if any(feature.value is not None for feature in layout):
@@ -295,8 +300,8 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
 
 
 @contextmanager
-def _named(given: Input | None) -> Iterator[None]:
-    """In errors, what came through a pipe has its own name, not that of the file it is kept in."""
+def _name_pipes(given: Input | None) -> Iterator[None]:
+    """Replace the path of a pipe's copy in errors by the pipe's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -313,7 +318,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 @dataclass(frozen=True)
 class NamedRows(ABC):
-    """A file that is open, whose rows have names; ``file`` is what messages call it."""
+    """An open file with a name or number for each row; ``file`` is its name for messages."""
 
     file: str
     _source: Source
@@ -323,30 +328,30 @@ class NamedRows(ABC):
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """How many rows there are, without those that are left out."""
+        """Number of rows, without those left out."""
 
     def values(self, column: str, option: str, *, of_file: bool = False) -> Any:
-        """All values of a column as an array of pyarrow; also of rows left out, if ``of_file``."""
+        """Values of a column as an array of pyarrow, with those of rows left out if ``of_file``."""
         refuse_unknown(column, self._source, option)
         parts = [batch.column(column) for batch in self._source.batches([], [column])]
         values = pa.chunked_array(parts).combine_chunks()
-        return values if of_file else self._kept(values)
+        return values if of_file else self._drop_left_out(values)
 
-    def _kept(self, values: Any) -> Any:
-        """Drop from values of all rows of the file those of rows that are left out."""
+    def _drop_left_out(self, values: Any) -> Any:
+        """Values without those of rows left out."""
         return values.take(pa.array(self.numbers())) if len(self._left_out) else values
 
     @property
     def n_rows_of_file(self) -> int:
-        """How many rows the file has, also those that are left out."""
+        """Number of rows in the file, with those left out."""
         return self.n_rows + len(self._left_out)
 
     def numbers(self) -> NDArray[np.int64]:
-        """Numbers of the rows in the file."""
+        """Numbers in the file of the rows that are not left out."""
         return np.delete(np.arange(self.n_rows_of_file), self._left_out)
 
     def places(self) -> NDArray[np.int64] | None:
-        """For each row of the file its number among those kept, -1 if left out; None if none is."""
+        """Row number by number in the file, -1 if left out; None if no row is."""
         if not len(self._left_out):
             return None
         places = np.full(self.n_rows_of_file, -1)
@@ -355,16 +360,16 @@ class NamedRows(ABC):
 
     @property
     def id_name(self) -> str:
-        """What the ids are called: the column, or "row"."""
+        """Name of the id column, or "row"."""
         return self._id_column or "row"
 
     def ids(self) -> Any:
-        """Texts that tell rows apart, checked, as an array of pyarrow; None without them."""
+        """Ids of the rows as an array of pyarrow, unique texts; None without an id column."""
         ids = self.ids_of_file()
-        return None if ids is None else self._kept(ids)
+        return None if ids is None else self._drop_left_out(ids)
 
     def ids_of_file(self) -> Any:
-        """Ids of all rows of the file, also of those that are left out."""
+        """Ids of all rows in the file, with those left out."""
         if self._id_column is None:
             return None
         ids = read_texts(self.values(self._id_column, "--id", of_file=True))
@@ -387,24 +392,24 @@ class NamedRows(ABC):
         return ids
 
     def shown_ids(self) -> Any:
-        """Ids, or row numbers, as an array of pyarrow."""
+        """Ids, or row numbers without an id column, as an array of pyarrow."""
         ids = self.ids()
         return pa.array(self.numbers()) if ids is None else ids
 
     def shown(self, patterns: Sequence[str]) -> Any:
-        """Some columns to show to a person, the first few by default, as a table of pyarrow."""
+        """Columns to show to people, by default the first eight, as a table of pyarrow."""
         names = match_columns(patterns, self._source.kinds, "--show", self.file)
         if not names:
             names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
-        return self._cells(names)
+        return self._read_cells(names)
 
-    def _cells(self, names: Sequence[str]) -> Any:
-        """Columns as the file has them, as a table of pyarrow."""
+    def _read_cells(self, names: Sequence[str]) -> Any:
+        """Columns as a table of pyarrow."""
         batches = list(self._source.batches([], names)) if names else []
-        return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
+        return self._drop_left_out(pa.Table.from_batches(batches)) if batches else pa.table({})
 
     def labels(self, column: str) -> NDArray[Any]:
-        """Classes of all rows: whole numbers or texts, None where a cell is empty."""
+        """Class label (n,) of each row, whole numbers or texts; None where a cell is empty."""
         values = self.values(column, "--labels")
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
@@ -423,20 +428,23 @@ class NamedRows(ABC):
         return np.array(numbers, dtype=object if None in numbers else np.int64)
 
     def named_like(self, pattern: str) -> list[str]:
-        """Columns that a name or a pattern stands for."""
+        """Names of columns that match a name or pattern."""
         return [
             name for name in self._source.kinds if name == pattern or fnmatchcase(name, pattern)
         ]
 
     def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """Columns that go along into an output, which has others beside them."""
+        """Names of columns to carry into an output.
+
+        An error if one clashes with names ``beside``.
+        """
         names = match_columns(patterns, self._source.kinds, "--carry", self.file)
         refuse_clash(names, [self.id_name, *beside])
         return names
 
     def carried(self, names: Sequence[str], rows: Any) -> dict[str, Any]:
-        """Some rows of columns, as the file has them."""
-        cells = self._cells(names)
+        """Columns by name, of some rows, as arrays of pyarrow."""
+        cells = self._read_cells(names)
         if not cells.num_columns:
             return {}
         taken = cells.take(pa.array(rows))
@@ -444,11 +452,12 @@ class NamedRows(ABC):
 
 
 def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN or blank."""
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def _whole(value: Any) -> int | None:
-    """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
+    """A whole number, also from a text such as "-1" or "2.0"; None for anything else."""
     if isinstance(value, str):
         return int(float(value)) if _WHOLE.fullmatch(value) else None
     is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -456,9 +465,9 @@ def _whole(value: Any) -> int | None:
 
 
 def refuse_unknown(column: str, source: Source, option: str) -> None:
-    """Raise if a file does not have the column that an option names."""
+    """Raise if a file lacks the column that an option names."""
     if column not in source.kinds:
-        there = guess(column, source.kinds) if source.kinds else "its columns have no names."
+        there = suggest_name(column, source.kinds) if source.kinds else "its columns have no names."
         raise UserError(f"{option} {column}: no such column in {source.file}; {there}")
 
 
@@ -468,7 +477,7 @@ _MOST_CATEGORIES = 1000
 
 @dataclass(frozen=True)
 class Table(NamedRows):
-    """A file that is open, as rows of numbers, with the columns that go along."""
+    """An open file as a stream of features, with its other columns."""
 
     rows: RowStream
     # Of the features; None for arrays and vectors.
@@ -484,11 +493,11 @@ class Table(NamedRows):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are, without those that are left out."""
+        """Number of rows, without those left out."""
         return len(self.rows)
 
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
-        """All columns that are no features and no ids, of some rows, as a table of pyarrow.
+        """Columns beside features, ids and vectors, of some rows, as a table of pyarrow.
 
         ``numbers`` increase. The file is read once; only these rows are kept.
         """
@@ -499,22 +508,22 @@ class Table(NamedRows):
 
     @property
     def is_array(self) -> bool:
-        """Whether features are those of an array, not columns of the file."""
+        """Whether the features are an array's, not columns of the file."""
         return self._source.matrix is not None
 
     @property
     def kinds(self) -> Kinds:
-        """What the columns of the file hold, but for those that say where a row stands."""
+        """Kinds of the file's columns by name, without pandas' index."""
         return {c: kind for c, kind in self._source.kinds.items() if c not in self._source.aside}
 
     @property
     def remembered(self) -> dict[str, Any]:
-        """What a metric keeps of how its rows came from this table, beside names of columns."""
+        """Attributes that a metric stores about its table: vector column, fill values, encoder."""
         found = {"vector_column_": self.vector, "fill_values_": self.fill, "table_": self.encoder}
         return {name: value for name, value in found.items() if value is not None}
 
     def batches_of(self, numbers: NDArray[np.integer], names: Sequence[str]) -> Iterator[Any]:
-        """Some rows and columns as the file has them, batch by batch; ``numbers`` increase."""
+        """Record batches of some rows and columns; ``numbers`` increase."""
         if len(self._left_out):
             numbers = self.numbers()[numbers]
         start = 0
@@ -525,7 +534,7 @@ class Table(NamedRows):
 
 
 def column_kinds(path: Path, choice: Choice) -> Kinds:
-    """What the columns of a file hold: "number", "boolean", "text", "date", "vector" or other."""
+    """Kinds of a file's columns by name: "number", "boolean", "text", "date", "vector" or other."""
     source = open_source(path, choice, "DATA")
     return {c: kind for c, kind in source.kinds.items() if c not in source.aside}
 
@@ -542,11 +551,11 @@ def open_table(
     words: bool = True,
     encoded: bool = False,
 ) -> Table:
-    """Open a file of rows, or standard input ("-"), with the features of the model if there is one.
+    """Open a file of rows, or standard input ("-"), with the model's features or chosen ones.
 
-    The labels and columns ``aside`` are no features; ``carry`` are columns or patterns that go
-    along with the rows, None for all. Columns of words are refused unless ``words`` are encoded,
-    too; if ``encoded``, all columns are. ``role`` is what the command line calls the file.
+    Labels and columns ``aside`` are no features; ``carry`` are columns or patterns carried along,
+    None for all. Columns of words are encoded, but refused if not ``words``; with ``encoded``, all
+    columns are encoded. ``role`` is the option that names the file.
     """
     source = open_source(path, choice, role)
     for option, column in (("--id", choice.id_column), ("--labels", labels)):
@@ -567,7 +576,7 @@ def open_table(
         others = {*source.aside, *aside, *(c for c in (choice.id_column, labels) if c is not None)}
         if carry is not None:
             others |= set(along)
-        layout, of_words = _layout(
+        layout, of_words = _choose_features(
             source, choice, others, labels, model, words=words, encoded=encoded
         )
         if of_words:
@@ -582,7 +591,7 @@ def open_table(
             features = features_of_columns(source, layout, along)
     if model is not None:
         model.check_width(len(features.columns), source.file)
-    completing = _Completing(source, features, model)
+    completing = _RowCompletion(source, features, model)
     rows, left_out, fill = completing.rows(choice.missing, layout, along)
     return Table(
         source.file,
@@ -598,7 +607,7 @@ def open_table(
     )
 
 
-def _layout(
+def _choose_features(
     source: Source,
     choice: Choice,
     others: set[str],
@@ -608,7 +617,7 @@ def _layout(
     words: bool,
     encoded: bool,
 ) -> tuple[list[Feature], bool]:
-    """Where features come from, and whether columns of words are encoded among them."""
+    """The features of a table, and whether they are encoded from words."""
     if model is not None and model.table is not None:
         layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
         check_agreement(layout, source.kinds, choice, source.file, model.file)
@@ -629,13 +638,13 @@ def _layout(
     for column in one_hot:
         if source.kinds[column] == "vector":
             raise UserError(f"--one-hot {column}: the column holds vectors.")
-        layout += [Feature(f"{column}={v}", column, v) for v in _distinct(source, column)]
+        layout += [Feature(f"{column}={v}", column, v) for v in _list_distinct(source, column)]
     refuse_twice([feature.name for feature in layout], source.file)
     return layout, False
 
 
-def _distinct(source: Source, column: str) -> list[str]:
-    """All texts of a column, sorted; raises if they are too many to be columns."""
+def _list_distinct(source: Source, column: str) -> list[str]:
+    """All texts of a column, sorted; an error if they are too many for indicators."""
     values: set[Any] = set()
     for batch in source.batches([], [column]):
         values |= set(pc.unique(read_texts(batch.column(column))).to_pylist())
@@ -649,33 +658,34 @@ def _distinct(source: Source, column: str) -> list[str]:
 
 @dataclass(frozen=True)
 class RecordTable(NamedRows):
-    """A file of records, held in memory."""
+    """A file of records in memory, with the columns to compare."""
 
     # The columns that are compared, as the file has them: a table of pyarrow.
     cells: Any
 
     @property
     def n_rows(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return len(self.cells)
 
     @property
     def compared(self) -> list[str]:
-        """Names of the columns that are compared."""
+        """Names of the columns to compare."""
         return list(self.cells.column_names)
 
     def column_of_ids(self) -> str | None:
-        """A column that seems to name records, if there is any: no two have the same there."""
+        """Name of a column that seems to hold unique ids, or None."""
         for name in filter(recognise_id_name, self._source.kinds):
             if len(self.values(name, "--id").unique().drop_null()) == self.n_rows:
                 return name
         return None
 
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
-        """One record for each thing: of each column the cell that most of its records have.
+        """One record for each group: the most frequent cell of each column.
 
-        It has the id of the first record, how many there are, and all columns of the file but
-        vectors. ``labels`` number things in the order of first records.
+        Columns by name: the id of the group's first record, the number of its records, and all
+        columns of the file but vectors. ``labels`` (n,) number groups in the order of first
+        records.
         """
         first = np.unique(labels, return_index=True)[1]
         found = {
@@ -689,11 +699,11 @@ class RecordTable(NamedRows):
 
 
 def has_records(path: Path, choice: Choice) -> bool:
-    """Whether words are among the columns of a file that would be learned from."""
+    """Whether a file has columns of words to learn from."""
     source = open_source(path, choice, "DATA")
     if source.matrix is not None:
         return False
-    return has_words(source.kinds, _chosen(source, choice, quietly=True))
+    return has_words(source.kinds, _columns_of_records(source, choice, quietly=True))
 
 
 def open_records(
@@ -704,10 +714,10 @@ def open_records(
     role: str = "DATA",
     least: int = 2,
 ) -> RecordTable:
-    """Open a file of records, or standard input ("-"), and read the columns that are compared.
+    """Open a file of records, or standard input ("-"), with the columns to compare.
 
-    By default these are what the user chose, or all but ids and the like. ``role`` is what the
-    command line calls the file, ``least`` the rows that it must have.
+    By default ``columns`` are those the user chose, or all but ids and the like. ``role`` is the
+    option that names the file, ``least`` the number of rows it must have.
     """
     source = open_source(path, choice, role)
     refuse_missing_policy(choice)
@@ -715,11 +725,11 @@ def open_records(
         raise UserError(f"{source.file} is an array of numbers: records have columns with names.")
     if choice.id_column is not None:
         refuse_unknown(choice.id_column, source, "--id")
-    names = _chosen(source, choice) if columns is None else list(columns)
+    names = _columns_of_records(source, choice) if columns is None else list(columns)
     absent = [name for name in names if name not in source.kinds]
     if absent:
         raise UserError(
-            f"the matcher compares columns that {source.file} does not have: {listed(absent)}."
+            f"the matcher compares columns that {source.file} does not have: {quote_names(absent)}."
         )
     if columns is not None:
         layout = [Feature(name, name) for name in names]
@@ -740,30 +750,30 @@ def open_records(
 def open_records_of(
     matcher: RecordMatcher, path: Path, choice: Choice, role: str = "DATA", least: int = 2
 ) -> RecordTable:
-    """The records of a file, with the columns that a matcher compares."""
+    """Open a file of records with the columns that a matcher compares."""
     compared = [column.name for column in matcher.comparisons_.columns]
     return open_records(path, choice, columns=compared, role=role, least=least)
 
 
 def columns_to_compare(records: RecordTable, choice: Choice) -> list[Column]:
-    """Read columns with what they hold, as the user states or as it is recognised and reported."""
+    """Columns of records with their kinds, stated by the user or recognised and reported."""
     stated = stated_kinds(choice, records.compared, records.file)
-    return _told(read_columns(records.cells, stated, choice.dates))
+    return _say_kinds_of(read_columns(records.cells, stated, choice.dates))
 
 
 def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> list[list[Column]]:
-    """Read the columns that two files have in common, with what they hold."""
+    """Columns that two files have in common, for each file, with their kinds."""
     both = [name for name in left.compared if name in right.compared]
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
     one, other = (records.cells.select(both) for records in (left, right))
     first, second = columns_of_both(one, other, stated, choice.dates)
-    return [_told(first), second]
+    return [_say_kinds_of(first), second]
 
 
 def columns_as_learned(
     records: RecordTable, choice: Choice, matcher: RecordMatcher
 ) -> list[Column]:
-    """Columns as a matcher knows them; only the order of dates may be another in this file."""
+    """Columns of records with the kinds that a matcher knows; the order of dates may differ."""
     for name, kind in choice.kinds.items():
         learned = matcher.kinds_.get(name, "not among its columns")
         if learned != kind:
@@ -778,13 +788,14 @@ def columns_as_learned(
     return columns_known(records.cells, matcher.kinds_, orders)
 
 
-def _told(columns: list[Column]) -> list[Column]:
+def _say_kinds_of(columns: list[Column]) -> list[Column]:
+    """Report the kinds of columns; returns the columns."""
     say_kinds({column.name: column.kind for column in columns})
     return columns
 
 
-def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
-    """Columns of records that are compared, as the user chose or all but ids and the like."""
+def _columns_of_records(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
+    """Names of columns of records to compare: chosen by the user, or all but ids and the like."""
     aside = {*source.aside, choice.id_column} - {None}
     plain, one_hot = pick_columns(
         source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly

@@ -103,7 +103,7 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class NearPairs(NamedTuple):
-    """Numbers of pairs within ascending radii: found, and by chance if there were no copies."""
+    """Numbers of pairs of rows within ascending radii: all, and those expected by chance."""
 
     radii: Floats
     found: Floats
@@ -111,10 +111,10 @@ class NearPairs(NamedTuple):
 
 
 def count_near_pairs(distances: Floats) -> NearPairs:
-    """Count near pairs, found and by chance, from distances of nearest others, (n, k), ascending.
+    """Count near pairs, all and by chance, from distances (n, k) of each row's nearest others.
 
-    The farther half of these are taken to be no copies: they say how the number of neighbours
-    grows with the distance, a power of it. O(n k log n) time and O(n k) memory.
+    Distances ascend. Those of the farther half are taken to be of rows that are no duplicates: they
+    say how the number of neighbours grows with the distance, a power of it. O(n k log n) time.
     """
     k = distances.shape[1]
     half = k // 2
@@ -143,10 +143,11 @@ def count_near_pairs(distances: Floats) -> NearPairs:
 
 
 def choose_radius(pairs: NearPairs, precision: float | None = None) -> float:
-    """Choose the radius with the most copies less other pairs: at its edge, either is as likely.
+    """Choose the distance up to which two rows count as duplicates.
 
-    With a precision, it is the largest within which that share of the pairs are copies. 0 if no
-    two rows are copies, unless they are identical.
+    By default that with most duplicates less other pairs: at its edge, either is as likely. With a
+    precision, the largest within which that share of the pairs are duplicates. 0 if no two rows are
+    duplicates, unless they are identical.
     """
     if precision is None:
         gain = pairs.found - 2 * pairs.by_chance
@@ -159,9 +160,10 @@ def choose_radius(pairs: NearPairs, precision: float | None = None) -> float:
 def find_radius_of_share(
     Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
 ) -> float:
-    """Find the radius within which a share of all pairs of rows lie; 0 if that is no pair.
+    """Distance within which a given share of all pairs of rows lie; 0 if that share is no pair.
 
-    Each row's nearest others, (n, k), tell it; a million random pairs if the share is larger.
+    From each row's nearest others and their distances, (n, k) each, or from a million random pairs
+    if the share is larger than these hold.
     """
     n, k = rows.shape
     wanted = round(share * n * (n - 1) / 2)
@@ -179,10 +181,10 @@ def find_radius_of_share(
 def describe_doubts(
     Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
 ) -> str | None:
-    """Say what makes groups implausible as copies of one thing, and a remedy; None if nothing does.
+    """Message that groups are implausible as duplicates, with a remedy; None if they are plausible.
 
-    ``chained`` groups are whatever steps within a given radius connect. ``same_distance`` is the
-    usual one of pairs known to be the same.
+    ``labels`` (n,) are the groups of rows Z. They are ``chained`` if steps up to ``radius`` connect
+    them. ``same_distance`` is the usual distance of pairs known to be the same, None if unknown.
     """
     sizes = np.bincount(labels)
     n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
@@ -218,10 +220,10 @@ def describe_doubts(
 
 
 def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
-    """Number the groups of rows whose root mean square distance is no more than ``radius``.
+    """Group (n,) of each row: the root mean square distance within a group is at most ``radius``.
 
-    Two groups become one if that of their rows is, the nearest first, and if one has a row that is
-    within the radius of a row of the other, among whose k nearest others, (n, k), it is.
+    Groups merge, the nearest first, while that holds and a row of one is within the radius of a row
+    of the other; ``distances`` and ``rows``, (n, k), are each row's nearest others.
     O(n k q) time for each of some ten rounds, and O(n (k + q)) memory.
     """
     n, k = rows.shape
@@ -255,7 +257,7 @@ def group_by_mean_distance(Z: Any, distances: Floats, rows: Ints, radius: float)
 
 
 def _mark_mutually_nearest(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
-    """Mark edges that are the shortest at both ends; of equals, that of the lower numbers."""
+    """Mark edges (e, 2) that are the shortest, by ``apart``, at both of their n ends."""
     rank = np.empty(len(edges), dtype=np.int64)
     rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
     first = np.full(n, len(edges))
@@ -382,7 +384,7 @@ class NeighborIndex(WholeState, BaseEstimator):
 
     @replace_state
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
-        """Hold these rows, and no others. The metric is not fitted: it must be already.
+        """Replace the rows of the index by these. The metric is not fitted: it must be already.
 
         Parameters
         ----------
@@ -403,7 +405,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return self
 
     def add(self, X: Any, ids: Any = None) -> Self:
-        """Hold more rows.
+        """Add rows to the index.
 
         Parameters
         ----------
@@ -689,7 +691,7 @@ class NeighborIndex(WholeState, BaseEstimator):
                 add_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, None)
         except (KeyError, TypeError, ValueError) as error:
-            raise _unreadable_index(path, repr(error)) from error
+            raise _index_error(path, repr(error)) from error
         if metric is not None:
             check_fitted(metric)
             _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
@@ -721,13 +723,16 @@ class NeighborIndex(WholeState, BaseEstimator):
                     np.save(file, self.vectors, allow_pickle=False)
 
     def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
-        """Hold these vectors and ids alone."""
+        """Set vectors and ids of the index.
+
+        ``known`` are the ids as a set, or a range of row numbers.
+        """
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
         self._known = known
         self._cells = self._witnesses = self._seen_by = self._there = None
 
     def _embed(self, X: Any, name: str) -> Floats:
-        """Embed rows by the metric, and check them; the result is C-contiguous."""
+        """Check rows, and map them by the metric to C-contiguous vectors of finite numbers."""
         metric = self.metric
         Z: Floats = X
         if metric is None and _is_plain_array(X):
@@ -770,7 +775,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return Z
 
     def _embed_own(self, X: Any) -> Floats:
-        """Embed rows such that nothing changes whatever becomes of X."""
+        """Map rows to vectors that share no memory with X."""
         Z = self._embed(X, "X")
         shared = self.metric is None or (isinstance(X, np.ndarray) and np.may_share_memory(X, Z))
         return Z.copy() if shared else Z
@@ -783,7 +788,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return found
 
     def _convert(self, Z: Any) -> Any:
-        """Make Z sparse or dense, as the vectors of the index are."""
+        """Vectors converted to sparse or dense, whichever the index holds."""
         return sp.csr_array(Z) if is_sparse(self._vectors[0]) else to_dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
@@ -799,7 +804,10 @@ class NeighborIndex(WholeState, BaseEstimator):
         )
 
     def _choose_witnesses(self, X: Any) -> tuple[Any, Floats] | None:
-        """Choose rows whose embeddings show a new fit; None if these differ from time to time."""
+        """Some rows and their vectors, by which a new fit of the metric is noticed later.
+
+        None without a metric, or if it gives other vectors each time.
+        """
         if self.metric is None:
             return None
         rows = access.take(X, np.unique(evenly_spaced(_num_samples(X), _WITNESSES)))
@@ -807,7 +815,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return (rows, first) if np.array_equal(first, again) else None
 
     def _check_metric(self) -> None:
-        """Raise if the metric sees rows otherwise than when they were added."""
+        """Raise if the metric was fitted again since rows were added."""
         if self._witnesses is None or self.metric is None:
             return
         learned = vars(self.metric).get("map_") if hasattr(self.metric, "__dict__") else None
@@ -826,7 +834,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._seen_by = learned
 
     def _read_of_metric(self, name: str) -> float | None:
-        """Read an attribute of the metric such as ``threshold_``, or else its value in the file."""
+        """A number that the metric has, such as ``threshold_``, or else that of the file."""
         stored = getattr(self, f"_stored_{name}", None)
         value = getattr(last_learner(self.metric), f"{name}_", None)
         value = stored if value is None else value
@@ -851,7 +859,7 @@ class NeighborIndex(WholeState, BaseEstimator):
             )
 
     def _check_n_neighbors(self, n_neighbors: int | None) -> int:
-        """Check how many neighbours to find: the index's own number by default, at most all."""
+        """Check a number of neighbours: the index's own by default, at most that of rows."""
         n_neighbors = self.n_neighbors if n_neighbors is None else n_neighbors
         k = check_count(n_neighbors, "n_neighbors", least=1)
         if k > len(self):
@@ -873,7 +881,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return float(radius)
 
     def _find_nearest(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """Find distances and row numbers of the nearest, by the search that parameters name."""
+        """Distances and row numbers, (m, k) each, of the rows nearest to queries."""
         Z = self.vectors
         if self.device is not None:
             return self._find_nearest_on_device(Q, k)
@@ -887,7 +895,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return find_nearest_by_cells(cells, Z, Q, k)
 
     def _find_nearest_on_device(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        """Find the nearest by comparison with all rows on the device."""
+        """Distances and row numbers of the nearest rows, found on the device."""
         Z = self.vectors
         if is_sparse(Z):
             raise InputError(
@@ -902,7 +910,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return np.sqrt(backends.to_numpy(squared)).astype(Z.dtype), backends.to_numpy(rows)
 
     def _is_approximate(self) -> bool:
-        """Whether queries look into near cells only."""
+        """Whether queries search near cells only."""
         if self.device is not None:
             return False
         if self.search == "auto":
@@ -910,7 +918,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return self.search == "approximate" and len(self) > 1
 
     def _find_nearest_others(self) -> tuple[Floats, Ints]:
-        """Find the nearest others of each row, as many as duplicates are judged by."""
+        """Distances and row numbers, (n, k) each, of each row's nearest other rows."""
         k = min(_MOST_NEIGHBORS, len(self) - 1)
         if k == 0:
             return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
@@ -919,7 +927,7 @@ class NeighborIndex(WholeState, BaseEstimator):
     def _find_radius(
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
     ) -> float:
-        """Find the radius of duplicates by each row's nearest others and what is known."""
+        """Distance up to which rows are duplicates, by a precision, a prevalence, or neither."""
         if prevalence is not None:
             share = check_share(prevalence, "prevalence", ends=True)
             rng = check_random_state(self.random_state)
@@ -937,7 +945,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         return self._check_radius(None)
 
     def _chain_groups(self, radius: float) -> Ints:
-        """Number groups of rows that chains of steps within the radius connect."""
+        """Group (n,) of each row: steps within the radius connect the rows of a group."""
         if not self._is_approximate():
             return group_within(self.vectors, radius)
         distances, rows = self._find_nearest(self.vectors, min(len(self), self.n_neighbors + 1))
@@ -947,7 +955,7 @@ class NeighborIndex(WholeState, BaseEstimator):
 
 
 def check_fitted(metric: Any) -> None:
-    """Raise unless the metric can be asked for distances."""
+    """Raise unless the metric is a fitted transformer."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
         raise InputTypeError(
             "metric must be None or a fitted learner, such as KernelBeta().fit(X, pairs=pairs), "
@@ -977,7 +985,7 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
 
 
 def _is_plain_array(X: Any) -> bool:
-    """Whether X is a small array without NaN, infinity or huge numbers, without full checks."""
+    """Whether X is a small C-contiguous float array without NaN, infinity or huge numbers."""
     if type(X) is not np.ndarray or X.ndim != 2 or not 0 < X.size <= _FEW_NUMBERS:
         return False
     if X.dtype not in _MOST or not (X.flags.c_contiguous and X.flags.aligned):
@@ -987,40 +995,40 @@ def _is_plain_array(X: Any) -> bool:
 
 
 def _stack(parts: list[Any]) -> Any:
-    """Stack vectors below one another."""
+    """Concatenate arrays, or sparse matrices, of vectors."""
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 def _set_read_only(array: Any) -> Any:
-    """Make an array read-only, of a sparse matrix all its arrays."""
+    """Make an array, or all arrays of a sparse matrix, read-only; returns it."""
     for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
         part.flags.writeable = False
     return array
 
 
 def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Read vectors, ids and settings; a StorageError says what is wrong with other files."""
+    """Vectors (n, q), ids (n,) and settings from an index file; a StorageError if it is damaged."""
     arrays, settings = read_arrays(path, KIND, VERSION)
     vectors = arrays.get("vectors", np.empty(0))
     if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype not in _DTYPES:
-        raise _unreadable_index(path, "it holds no matrix of float32 or float64 vectors")
+        raise _index_error(path, "it holds no matrix of float32 or float64 vectors")
     if not np.isfinite(vectors).all():
-        raise _unreadable_index(path, "its vectors are not all finite")
+        raise _index_error(path, "its vectors are not all finite")
     ids = _unpack_ids(arrays)
     if ids is None or ids.shape != (len(vectors),):
-        raise _unreadable_index(path, f"it does not hold one id for each of {len(vectors)} vectors")
+        raise _index_error(path, f"it does not hold one id for each of {len(vectors)} vectors")
     if not isinstance(settings, dict):
-        raise _unreadable_index(path, "it holds no settings")
+        raise _index_error(path, "it holds no settings")
     return vectors, ids, settings
 
 
-def _unreadable_index(path: StrPath, reason: str) -> StorageError:
-    """Make the error for a file that holds no index."""
+def _index_error(path: StrPath, reason: str) -> StorageError:
+    """The error for a file that holds no valid index."""
     return StorageError(f"{os.fspath(path)} was not loaded: {reason}.")
 
 
 def _pack_ids(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Pack ids as arrays: strings as UTF-8 bytes one after the other, and where each ends."""
+    """Arrays to store ids in: integers as they are, strings as UTF-8 bytes and the end of each."""
     if ids.dtype.kind == "i":
         return {"ids": np.ascontiguousarray(ids)}
     texts = [text.encode() for text in ids.tolist()]
@@ -1029,7 +1037,7 @@ def _pack_ids(ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 
 def _unpack_ids(arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Unpack ids, or give None if the arrays are not what :func:`_pack_ids` gives."""
+    """Ids from the arrays of :func:`_pack_ids`; None if the arrays are not valid."""
     kinds = {name: (a.ndim, a.dtype.name) for name, a in arrays.items() if name != "vectors"}
     if kinds == {"ids": (1, "int64")}:
         return arrays["ids"]

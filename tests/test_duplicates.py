@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
-from nearkin.search.neighbor_index import (
+from nearkin.search import (
     choose_radius,
     count_near_pairs,
     find_radius_of_share,

@@ -19,11 +19,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
+from nearkin import search as neighbor_index
 from nearkin.datasets import make_xor
 from nearkin.errors import InputError
 from nearkin.rows.distances import rowwise_distances
-from nearkin.search import neighbor_index
-from nearkin.search.neighbor_index import KIND, VERSION
+from nearkin.search import KIND, VERSION
 from nearkin.spaces import neighbors as neighbor_search
 from nearkin.spaces.neighbors import CellIndex, find_nearest, find_within, group_within
 from nearkin.storage.arrays import StorageError, write_arrays

@@ -1,1 +1,0 @@
-"""Nearest rows and duplicates by a learned metric."""
