@@ -432,18 +432,17 @@ def test_loading_takes_no_more_memory_than_its_file_lets_expect(data, path):
 
 
 def of_many(n_learners, learner, change):
-    """A blend of many learners that are one, after a change of what it says."""
+    """A chain of many learners that are one, after a change of what it says."""
 
     def forge(content, arrays):
-        blend = content["model"]["state"]
-        one = blend["learners_"][0]
+        chain = content["model"]["state"]
+        one = chain["steps_"][0]
         change(one["state"], arrays)
-        blend["learners_"] = [one] * n_learners
-        blend["n_features_in_"] = one["state"]["n_features_in_"]
-        blend["n_components_"] = n_learners * one["state"]["n_components_"]
-        arrays["factors_"] = np.ones(n_learners)
+        chain["steps_"] = [one] * n_learners
+        chain["n_features_in_"] = one["state"]["n_features_in_"]
+        chain["n_components_"] = one["state"]["n_components_"]
 
-    return nk.Blend([learner]), forge
+    return nk.Chain([learner]), forge
 
 
 def wide(columns):
@@ -480,8 +479,8 @@ def many_landmarks(state, arrays):
     ],
 )
 def test_limits_hold_for_the_whole_tree(learner, n_learners, change, message, data, path):
-    blend, forge = of_many(n_learners, learner, change)
-    blend.fit(*data[:2]).save(path)
+    chain, forge = of_many(n_learners, learner, change)
+    chain.fit(*data[:2]).save(path)
     forged(path, forge)
     allowed = 4 * path.stat().st_size + 100 * 10**6
     tracemalloc.start()
