@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from nearkin._types import DOUBLE_BYTES, Doubles, Floats
 from nearkin.rows import access, backends, device_math
-from nearkin.rows.distances import FAR, squared_lengths
+from nearkin.rows.distances import squared_lengths
 from nearkin.rows.sparse import is_sparse, to_dense
 from nearkin.spaces.kernels import center_coefficients
 from nearkin.spaces.landmarks import KernelLandmarks, ignore_overflow, refuse_overflow
@@ -26,8 +27,12 @@ from nearkin.spaces.landmarks import KernelLandmarks, ignore_overflow, refuse_ov
 _ROUNDING = 2e-6
 # Landmarks at which that is looked at, at most: as long as a few thousand rows take.
 _PROBES = 500
-# Rounding of squared lengths, in units of the last place, may make exponents positive beyond this.
-_MOST_POSITIVE = 1e-2
+# Exponents of the kernel between landmarks and their middle, at most, where products tell their
+# distances: single precision is off by 8e-6 then, double precision by 1e-6. Chosen by hand.
+_SINGLE_REACH, _DOUBLE_REACH = 64.0, 2.0**32
+# Rows are cut at this power of the largest number: the square of its difference from another, and
+# the sum over all columns, must not overflow.
+_FAR_POWER = 0.4
 # Arrays of a block of rows by which blocks are sized: one of them fills a core's cache. Of sizes
 # from 64 to 1024 rows the fastest, or within 3 % of it, at 300 and at 1000 landmarks.
 _BLOCK_ARRAYS = 4
@@ -83,6 +88,8 @@ class KernelSums:
     @cached_property
     def _single(self) -> GaussianSums | None:
         """The sums in single precision, if they are accurate."""
+        if self._double.reach > _SINGLE_REACH:
+            return None
         with ignore_overflow():
             prepared = self._prepare(np.float32)
             found = np.empty((len(self._probes), len(self.constant)), dtype=np.float32)
@@ -109,8 +116,7 @@ class KernelSums:
     def _are_accurate(self, found: Floats) -> bool:
         """Whether sums at the probes, in single precision, are close to those in double precision.
 
-        Coefficients that cancel, and landmarks so far out that their distances do, are as large
-        there as anywhere.
+        Coefficients that cancel, and squared lengths that do, do so there as anywhere.
         """
         error, largest = np.abs(found - self._exact), np.abs(self._exact)
         return bool(error.max(initial=0.0) <= _ROUNDING * largest.max(initial=0.0))
@@ -132,6 +138,8 @@ class KernelSums:
         """Sums by a fused kernel; None where that cannot be, or is not accurate."""
         if not self._is_gaussian or not device_math.can_use_kernels(X):
             return None
+        if self._double.reach > _SINGLE_REACH:
+            return None
         return device_math.try_kernels(X, lambda: self._run_triton(X))
 
     def _run_triton(self, X: Any) -> Any:
@@ -141,9 +149,12 @@ class KernelSums:
         key = backends.library(X), str(X.device)
         if key not in self._on_devices:
             probes = device_math.to_tensor(backends.move_to(self._probes, X))
-            with ignore_overflow():
-                points = _CentredLandmarks(self.landmarks, np.float32)
-                prepared = SumsOnDevice(*points, self.coefficients, self.constant, probes.device)
+            with np.errstate(all="ignore"):  # what float32 cannot hold is not accurate
+                single, device = self._prepare(np.float32), probes.device
+                prepared = SumsOnDevice(
+                    single.center, single.scale, single.points, self.coefficients, self.constant,
+                    device,
+                )  # fmt: skip
             found = probes.new_empty((len(probes), len(self.constant)))
             prepared.write(probes, found)
             accurate = self._are_accurate(backends.to_host(found))
@@ -199,38 +210,31 @@ class KernelSums:
         return landmarks.kernel_to, self.coefficients
 
 
-class _CentredLandmarks(tuple[Floats, Any, Doubles]):
-    """What is subtracted from rows, what the rest is multiplied by, and the landmarks after both.
-
-    Squared Euclidean distances of these are the exponents of a Gaussian kernel. The first two are
-    in the type of the rows, and the landmarks, in float64, have gone by the same numbers.
-    """
-
-    def __new__(cls, landmarks: KernelLandmarks, dtype: Any) -> _CentredLandmarks:
-        center = landmarks.middle.astype(dtype)
-        scale = np.dtype(dtype).type(np.sqrt(landmarks.kernel.gamma))
-        rows = to_dense(landmarks.rows).astype(np.float64, copy=False)
-        points = np.clip((rows - center) * np.float64(scale), -FAR, FAR)
-        return super().__new__(cls, (center, scale, points))
-
-
 class GaussianSums:
-    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type."""
+    """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type.
+
+    Rows less ``center``, times ``scale``, have squared distances from ``points`` that are the
+    exponents; the largest squared length of these is ``reach``.
+    """
 
     def __init__(
         self, landmarks: KernelLandmarks, coefficients: Doubles, constant: Doubles, dtype: Any
     ) -> None:
-        self.center, self.scale, points = _CentredLandmarks(landmarks, dtype)
-        self.table, self.constant = coefficients.astype(dtype), constant.astype(dtype)
+        dtype, self.landmarks = np.dtype(dtype), landmarks
+        self.center = landmarks.middle.astype(dtype)
+        self.scale = dtype.type(np.sqrt(landmarks.kernel.gamma))
+        self.far = float(np.finfo(dtype).max) ** _FAR_POWER
+        # In float64, but by the same numbers as rows.
+        points = (to_dense(landmarks.rows) - self.center.astype(float)) * float(self.scale)
+        self.points: Doubles = np.clip(points, -self.far, self.far)
+        self.reach = float(squared_lengths(self.points).max())
         m, d = points.shape
         # −‖u − v‖² is a product: of (u, ‖u‖², 1) and (2v, −1, −‖v‖²).
         self.factors = np.empty((d + 2, m), dtype=dtype)
-        self.factors[:d] = 2 * points.T
+        self.factors[:d] = 2 * self.points.T
         self.factors[d] = -1
-        lengths = squared_lengths(self.factors[:d].T) / 4
-        self.factors[d + 1] = -lengths
-        rounding = float(np.finfo(dtype).eps) * float(lengths.max())
-        self.may_be_positive = not rounding <= _MOST_POSITIVE
+        self.factors[d + 1] = -squared_lengths(self.factors[:d].T) / 4
+        self.table, self.constant = coefficients.astype(dtype), constant.astype(dtype)
         self.bytes_per_row = self.factors.itemsize * m
 
     def write(self, X: Floats, out: Floats) -> None:
@@ -240,12 +244,13 @@ class GaussianSums:
         moved = rows[:, :d]
         np.subtract(X, self.center, out=moved)
         moved *= self.scale
-        np.clip(moved, -FAR, FAR, out=moved)  # squares must not overflow
+        np.clip(moved, -self.far, self.far, out=moved)
         np.einsum("ij,ij->i", moved, moved, out=rows[:, d])
         rows[:, d + 1] = 1
         values = rows @ self.factors
-        if self.may_be_positive:
-            np.minimum(values, 0, out=values)
+        if self.reach > _DOUBLE_REACH:  # by differences, which is slow
+            kernel, others = self.landmarks.kernel, to_dense(self.landmarks.rows)
+            np.multiply(-kernel.gamma, cdist(X, others, "sqeuclidean"), out=values)
         np.exp(values, out=values)
         sums = np.matmul(values, self.table, out=out if out.dtype == dtype else None)
         np.add(sums, self.constant, out=out, casting="same_kind")

@@ -63,12 +63,13 @@ class SumsOnDevice:
         to_binary = math.sqrt(math.log2(math.e))
         largest = max(1.0, float(np.abs(points).max()) * to_binary)
         grown = 2.0 ** math.floor(math.log2(_REACH / largest))
-        self.scale = float(np.float32(float(scale) * to_binary * grown))
+        binary = np.float64(np.float32(scale * to_binary * grown))
+        self.scale, self.shrink = float(binary), 1.0 / grown**2
+        self.far = min(float(_MOST / binary), float(np.finfo(np.float32).max))
         exact = np.zeros((height, self.columns))
-        exact[:m, :d] = points * (self.scale / np.float64(scale))
+        exact[:m, :d] = points * (binary / np.float64(scale))
         self.points = _split(exact)
         halves = self.points[0].astype(np.float64) + self.points[1]
-        self.shrink = 1.0 / grown**2
         lengths = np.einsum("ij,ij->i", halves, halves) * self.shrink
         self.center, self.lengths = put(center), put(lengths)
         # Padded landmarks have coefficients of zero.
@@ -98,7 +99,7 @@ class SumsOnDevice:
         )
         own = torch.empty(height, dtype=torch.float32, device=X.device)
         _split_rows[(height // _ROWS,)](
-            X, self.center, high, low, own, n, d, self.scale, self.shrink, _MOST, *X.stride(),
+            X, self.center, high, low, own, n, d, self.scale, self.shrink, self.far, *X.stride(),
             ROWS=_ROWS, COLUMNS=self.columns, PART=self.part, num_warps=_WARPS,
         )  # fmt: skip
         is_whole = self.part == self.columns
@@ -119,7 +120,7 @@ def _split(values: Doubles) -> tuple[Floats, Floats]:
 
 @triton.jit
 def _split_rows(
-    X, center, high, low, lengths, n, d, scale, shrink, most, by_row, by_column,
+    X, center, high, low, lengths, n, d, scale, shrink, far, by_row, by_column,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
 ):  # fmt: skip
     """Rows moved, scaled, held within half precision and split in two, and their lengths."""
@@ -129,8 +130,8 @@ def _split_rows(
         column = start + tl.arange(0, PART)
         inside = (row < n)[:, None] & (column < d)[None, :]
         x = tl.load(X + row[:, None] * by_row + column[None, :] * by_column, inside, 0.0)
-        x = (x - tl.load(center + column, column < d, 0.0)[None, :]) * scale
-        x = tl.where(inside, tl.minimum(tl.maximum(x, -most), most), 0.0)
+        x = x - tl.load(center + column, column < d, 0.0)[None, :]
+        x = tl.where(inside, tl.minimum(tl.maximum(x, -far), far) * scale, 0.0)
         first = x.to(tl.float16)
         second = (x - first.to(tl.float32)).to(tl.float16)
         x = first.to(tl.float32) + second.to(tl.float32)
