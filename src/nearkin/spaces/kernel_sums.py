@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 from nearkin._types import DOUBLE_BYTES, Doubles, Floats
 from nearkin.rows import access, backends, device_math
 from nearkin.rows.distances import squared_lengths
+from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.sparse import is_sparse, to_dense
 from nearkin.spaces.kernels import center_coefficients
 from nearkin.spaces.landmarks import KernelLandmarks, ignore_overflow, refuse_overflow
@@ -65,7 +66,7 @@ class KernelSums:
         these need another way.
         """
         if backends.is_foreign(X):
-            found = self._sum_by_triton(X)
+            found = self.sum_by_triton(X)
             if found is not None:
                 return found
         elif self._is_gaussian and not is_sparse(X) and not is_sparse(self.landmarks.rows):
@@ -90,7 +91,7 @@ class KernelSums:
         """The sums in single precision, if they are accurate."""
         if self._double.reach > _SINGLE_REACH:
             return None
-        with ignore_overflow():
+        with ignore_overflow(), one_blas_thread():
             prepared = self._prepare(np.float32)
             found = np.empty((len(self._probes), len(self.constant)), dtype=np.float32)
             prepared.write(self._probes, found)
@@ -110,7 +111,8 @@ class KernelSums:
     def _exact(self) -> Doubles:
         """The sums at these, in double precision."""
         found = np.empty((len(self._probes), len(self.constant)))
-        self._double.write(self._probes, found)
+        with one_blas_thread():
+            self._double.write(self._probes, found)
         return found
 
     def _are_accurate(self, found: Floats) -> bool:
@@ -134,7 +136,7 @@ class KernelSums:
         access.for_each_block(write_block, X, _BLOCK_ARRAYS * prepared.bytes_per_row)
         return out
 
-    def _sum_by_triton(self, X: Any) -> Any:
+    def sum_by_triton(self, X: Any) -> Any:
         """Sums by a fused kernel; None where that cannot be, or is not accurate."""
         if not self._is_gaussian or not device_math.can_use_kernels(X):
             return None
@@ -206,7 +208,8 @@ class KernelSums:
         if landmarks.is_inner_product:
             vectors = landmarks.vectors(landmarks.rows)
             if not is_sparse(vectors) or vectors.shape[1] <= len(landmarks):
-                return landmarks.vectors, np.asarray(vectors.T @ self.coefficients)
+                with one_blas_thread():
+                    return landmarks.vectors, np.asarray(vectors.T @ self.coefficients)
         return landmarks.kernel_to, self.coefficients
 
 
@@ -266,9 +269,11 @@ def keep_sums(owner: Any, coordinates: Floats, make: Callable[[], KernelSums]) -
     """The sums that ``make`` gives, kept as long as their owner is, and asked for the same ones.
 
     Coordinates are compared by their values, of which a copy is kept: that takes as long as a row.
+    By one thread: the sums of a metric from a file are the same to the last bit.
     """
     kept = _kept.get(owner)
     if kept is None or not np.array_equal(kept[0], coordinates):
-        kept = np.array(coordinates), make()
+        with one_blas_thread():
+            kept = np.array(coordinates), make()
         _kept[owner] = kept
     return kept[1]
