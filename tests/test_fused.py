@@ -4,6 +4,8 @@ For the latter: ``TRITON_INTERPRET=1 make test ARGS=tests/test_fused.py``, with 
 """
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -123,6 +125,22 @@ def test_kernel_sums_are_the_plain_formula(n, d, m, q, centered, kernel_values):
         found = sums.at(rows).cpu().numpy()
         assert np.abs((found - expected) / largest).max() <= 2e-6
     assert not kernel_values
+
+
+@pytest.mark.skipif(DEVICE == "cuda", reason="the other tests compile them")
+def test_kernel_sums_compile_for_a_device_that_is_not_there(tmp_path):
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path), "TRITON_INTERPRET": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.compile_sums"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    shared = [int(line) for line in done.stdout.split()]
+    assert len(shared) == 3
+    assert max(shared) <= 200_000
 
 
 def test_nystroem_is_that_of_the_host(kernel_values):

@@ -118,7 +118,7 @@ def _split(values: Doubles) -> tuple[Floats, Floats]:
     return high, (values - high).astype(np.float16)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def _split_rows(
     X, center, high, low, lengths, n, d, scale, shrink, far, by_row, by_column,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
@@ -150,7 +150,7 @@ def _multiply(a, a_low, b, b_low, total):
     return tl.dot(a, b, total)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n"])
 def _add_up(
     high, low, own, points, points_low, lengths, table, table_low, back, constant, out,
     n, q, n_tiles, shrink, size, by_row, by_column,
