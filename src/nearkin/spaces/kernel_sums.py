@@ -84,7 +84,8 @@ class KernelSums:
     @cached_property
     def _double(self) -> GaussianSums:
         """The sums in double precision."""
-        return self._prepare(np.float64)
+        with ignore_overflow():
+            return self._prepare(np.float64)
 
     @cached_property
     def _single(self) -> GaussianSums | None:
@@ -103,8 +104,9 @@ class KernelSums:
 
     @cached_property
     def _probes(self) -> Floats:
-        """Some landmarks, in single precision."""
-        some = backends.evenly_spaced(len(self.landmarks), _PROBES)
+        """Some landmarks and the one farthest out, in single precision."""
+        farthest = self._double.factors[-1].argmin()
+        some = np.union1d(backends.evenly_spaced(len(self.landmarks), _PROBES), farthest)
         return np.asarray(to_dense(self.landmarks.rows[some]), dtype=np.float32)
 
     @cached_property
@@ -152,11 +154,8 @@ class KernelSums:
         if key not in self._on_devices:
             probes = device_math.to_tensor(backends.move_to(self._probes, X))
             with np.errstate(all="ignore"):  # what float32 cannot hold is not accurate
-                single, device = self._prepare(np.float32), probes.device
-                prepared = SumsOnDevice(
-                    single.center, single.scale, single.points, self.coefficients, self.constant,
-                    device,
-                )  # fmt: skip
+                landmarks = prepare_landmarks(self.landmarks, np.float32)
+                prepared = SumsOnDevice(*landmarks, self.coefficients, self.constant, probes.device)
             found = probes.new_empty((len(probes), len(self.constant)))
             prepared.write(probes, found)
             accurate = self._are_accurate(backends.to_host(found))
@@ -213,32 +212,43 @@ class KernelSums:
         return landmarks.kernel_to, self.coefficients
 
 
+def prepare_landmarks(landmarks: KernelLandmarks, dtype: Any) -> tuple[Floats, Any, Doubles]:
+    """What is subtracted from rows, what the rest is multiplied by, and landmarks after both.
+
+    Squared Euclidean distances are then the exponents of a Gaussian kernel. The first two are in
+    the rows' type, and the landmarks, in float64, have gone by the same numbers.
+    """
+    center = landmarks.middle.astype(dtype)
+    scale = np.dtype(dtype).type(np.sqrt(landmarks.kernel.gamma))
+    points = (to_dense(landmarks.rows) - center.astype(np.float64)) * np.float64(scale)
+    return center, scale, np.clip(points, -_far(dtype), _far(dtype))
+
+
+def _far(dtype: Any) -> float:
+    """How large entries of prepared rows are at most."""
+    return float(np.finfo(dtype).max**_FAR_POWER)
+
+
 class GaussianSums:
     """Sums of Gaussian kernel values and a constant, for dense rows, in the digits of one type.
 
-    Rows less ``center``, times ``scale``, have squared distances from ``points`` that are the
-    exponents; the largest squared length of these is ``reach``.
+    ``reach`` is the largest exponent between a landmark and their middle.
     """
 
     def __init__(
         self, landmarks: KernelLandmarks, coefficients: Doubles, constant: Doubles, dtype: Any
     ) -> None:
-        dtype, self.landmarks = np.dtype(dtype), landmarks
-        self.center = landmarks.middle.astype(dtype)
-        self.scale = dtype.type(np.sqrt(landmarks.kernel.gamma))
-        self.far = float(np.finfo(dtype).max) ** _FAR_POWER
-        # In float64, but by the same numbers as rows.
-        points = (to_dense(landmarks.rows) - self.center.astype(float)) * float(self.scale)
-        self.points: Doubles = np.clip(points, -self.far, self.far)
-        self.reach = float(squared_lengths(self.points).max())
+        self.landmarks = landmarks
+        self.center, self.scale, points = prepare_landmarks(landmarks, dtype)
+        self.reach = float(squared_lengths(points).max())
         m, d = points.shape
         # −‖u − v‖² is a product: of (u, ‖u‖², 1) and (2v, −1, −‖v‖²).
         self.factors = np.empty((d + 2, m), dtype=dtype)
-        self.factors[:d] = 2 * self.points.T
+        self.factors[:d] = 2 * points.T
         self.factors[d] = -1
         self.factors[d + 1] = -squared_lengths(self.factors[:d].T) / 4
         self.table, self.constant = coefficients.astype(dtype), constant.astype(dtype)
-        self.bytes_per_row = self.factors.itemsize * m
+        self.bytes_per_row = self.factors.itemsize * (m + d + 2)
 
     def write(self, X: Floats, out: Floats) -> None:
         """Write the sums at a block of rows (n, d) into ``out`` (n, q)."""
@@ -247,7 +257,7 @@ class GaussianSums:
         moved = rows[:, :d]
         np.subtract(X, self.center, out=moved)
         moved *= self.scale
-        np.clip(moved, -self.far, self.far, out=moved)
+        np.clip(moved, -_far(dtype), _far(dtype), out=moved)
         np.einsum("ij,ij->i", moved, moved, out=rows[:, d])
         rows[:, d + 1] = 1
         values = rows @ self.factors
