@@ -226,7 +226,7 @@ def prepare_landmarks(landmarks: KernelLandmarks, dtype: Any) -> tuple[Floats, A
 
 def _far(dtype: Any) -> float:
     """How large entries of prepared rows are at most."""
-    return float(np.finfo(dtype).max**_FAR_POWER)
+    return float(np.finfo(dtype).max ** _FAR_POWER)
 
 
 class GaussianSums:
