@@ -26,6 +26,7 @@ BENCHMARKS = {
     "presses": "benchmarks.teaching.presses",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",
+    "kernel_sums": "benchmarks.speed.kernel_sums",
     "kernel_a": "benchmarks.speed.kernel_a",
     "itml": "benchmarks.speed.itml",
     "lmnn": "benchmarks.speed.lmnn",

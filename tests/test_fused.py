@@ -4,6 +4,8 @@ For the latter: ``TRITON_INTERPRET=1 make test ARGS=tests/test_fused.py``, with 
 """
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +16,9 @@ from nearkin import EnergyClassifier, KernelBeta, Pairs
 from nearkin.errors import InputError, OutOfMemoryError
 from nearkin.rows import access, backends, device_math
 from nearkin.solvers.energy import class_distances, energies, gather_members
+from nearkin.spaces.kernel_sums import KernelSums
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import KernelLandmarks
 from tests.cases import each
 
 torch = pytest.importorskip("torch")
@@ -86,27 +91,77 @@ def test_transform_is_that_of_the_host(kernel, d, m, k, kernels_alone):
     assert sum(kernels_alone[1:]) <= 0.1 * len(new)  # open rows only
 
 
-@each("d", [5, 150])
-def test_nystroem_is_that_of_the_host(d, kernels_alone):
-    X = drawn(150, d)
+@pytest.fixture
+def kernel_values(monkeypatch):
+    """What goes by kernel values in memory rather than by the fused kernel."""
+    calls = []
+    by_kernel = KernelSums._sum_by_kernel
+    monkeypatch.setattr(
+        KernelSums, "_sum_by_kernel", lambda *args: calls.append(args) or by_kernel(*args)
+    )
+    return calls
+
+
+@each(
+    ("n", "d", "m", "q"),
+    [(150, 5, 70, 20), (130, 150, 90, 3), (1, 16, 64, 64), (129, 1, 1, 1), (40, 50, 130, 70)],
+)
+@each("centered", [False, True])
+def test_kernel_sums_are_the_plain_formula(n, d, m, q, centered, kernel_values):
+    rng = np.random.default_rng(0)
+    X, landmarks = drawn(n, d) + np.float32(9), drawn(m, d, seed=1) + np.float32(9)
+    X[-1] = 1e38  # nowhere near
+    C, gamma = rng.standard_normal((m, q)) * 10.0 ** rng.integers(-6, 7, q), 0.5 / d
+    sums = KernelSums(KernelLandmarks(Kernel("rbf", gamma), landmarks), C, centered=centered)
+
+    def exact(rows):
+        K = np.exp(-gamma * ((rows[:, None].astype(float) - landmarks) ** 2).sum(axis=2))
+        return K @ sums.coefficients + sums.constant
+
+    expected, largest = exact(X), np.abs(exact(landmarks)).max(axis=0)
+    if centered and m == 1:  # nothing but rounding
+        largest = 1e-9
+    for rows in (put(X), put(X.T.copy()).T):
+        found = sums.at(rows).cpu().numpy()
+        assert np.abs((found - expected) / largest).max() <= 2e-6
+    assert not kernel_values
+
+
+@pytest.mark.skipif(DEVICE == "cuda", reason="the other tests compile them")
+def test_kernel_sums_compile_for_a_device_that_is_not_there(tmp_path):
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path), "TRITON_INTERPRET": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.compile_sums"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    shared = [int(line) for line in done.stdout.split()]
+    assert len(shared) == 3
+    assert max(shared) <= 200_000
+
+
+def test_nystroem_is_that_of_the_host(kernel_values):
+    X, new = drawn(150, 5), drawn(90, 5, seed=1)
     metric = KernelBeta(extension="nystroem", n_landmarks=70, n_components=20, random_state=0)
     metric.fit(X, pairs=PAIRS)
-    new = drawn(90, d, seed=1)
-    expected = metric.transform(new)
-    kernels_alone.clear()
     found = metric.map_.apply(put(new)).cpu().numpy()
-    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
-    assert len(kernels_alone) == 1
+    expected = metric.transform(new)
+    assert np.abs(found - expected).max() <= 5e-6 * np.abs(expected).max()
+    assert not kernel_values
 
 
-def test_sums_that_cancel_are_left_to_double_precision():
+def test_sums_that_cancel_are_left_to_double_precision(kernel_values):
     """Directions of tiny eigenvalues: coefficients of both signs, a million times their sum."""
     X = drawn(100, 3)
     metric = KernelBeta(extension="nystroem", n_landmarks=60, rank_tol=1e-9)
     metric.set_params(random_state=0).fit(X, pairs=PAIRS)
-    expected = metric.transform(X)
     found = metric.map_.apply(put(X)).cpu().numpy()
-    assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+    assert len(kernel_values) == 1
+    expected = metric.transform(X)
+    assert_allclose(found, expected, atol=2e-6 * np.abs(expected).max())
 
 
 def test_equally_far_landmarks_are_taken_in_their_order():

@@ -2,7 +2,8 @@
 
 Not among the benchmarks that ``make bench`` runs, since it needs a CUDA device with torch (CuPy is
 measured too if it is there). Prints one line for each figure, and with ``--out FILE`` writes them
-as JSON too. ``--device cpu`` tries the program itself on a small scale.
+as JSON too. ``--device cpu`` tries the program itself on a small scale; ``--only "kernel sums"``
+measures one part.
 
 - KernelBeta: rows a second of ``transform``, 50 columns, 1000 landmarks, 5 neighbours, float32.
 - Generative: seconds for the mean of the local metrics (M^UNI) and for the whole ``fit`` at
@@ -10,6 +11,9 @@ as JSON too. ``--device cpu`` tries the program itself on a small scale.
   relative to the largest entry.
 - EnergyClassifier: points a second, 60 000 training rows of 40 columns.
 - NeighborIndex: exact queries a second among a million rows of 50 columns, ten neighbours.
+- Kernel sums: ``Σ_j k(x, x_j) C_j`` in 64 columns with a Gaussian kernel, beside the plain formula
+  by the library in float32 and in float64, by blocks of rows, and the largest error against float64
+  on the host, relative to the largest sum. "Fused" is 1 where it was the fused kernel.
 - Rows of 128, 384 and 768 columns beside the product alone, how many rows have the neighbours of
   float64, and how many the fused kernels leave to the libraries' functions.
 - What the device can do: the product of rows and landmarks alone, a large square product (both
@@ -23,6 +27,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +35,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import sklearn
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 import nearkin
@@ -38,12 +44,22 @@ from nearkin import EnergyClassifier, Generative, KernelBeta, NeighborIndex, Pai
 from nearkin.rows import backends, device_math
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
+from nearkin.spaces.kernel_sums import KernelSums
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import KernelLandmarks
+
+# Columns and landmarks for kernel sums of 64 columns.
+KERNEL_SUMS = ((50, 1000), (50, 400), (16, 400), (384, 1000), (768, 1000))
+# Rows whose kernel values are in memory at a time by the plain formula.
+_FORMULA_ROWS = 50_000
 
 GOALS = {
     "KernelBeta transform, rows/s": 2e8,
     "KernelBeta relative difference, median": 2e-6,
     "KernelBeta d=384 m=1000, times the product": 3.0,
     "KernelBeta d=768 m=2000, times the product": 3.0,
+    "kernel sums d=50 m=1000, rows/s": 1e8,
+    "kernel sums d=50 m=1000, relative error": 2e-6,
     "EnergyClassifier predict, rows/s": 4.6e5,
     "Generative M^UNI d=40, s": 0.3,
     "Generative M^UNI d=164, s": 0.8,
@@ -196,6 +212,40 @@ def wide_rows(on: Device, d: int, m: int, small: bool) -> dict[str, float]:
     }
 
 
+def kernel_sums(on: Device, d: int, m: int, small: bool) -> dict[str, float]:
+    """Sums of kernel values, fused and by the plain formula."""
+    n, m = (2000, 200) if small else (4_000_000 * 50 // max(50, d), m)
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((min(n, 100_000), d), dtype=np.float32)
+    landmarks, C, gamma = base[:m].copy(), rng.standard_normal((m, 64)), 0.5 / d
+    sums = KernelSums(KernelLandmarks(Kernel("rbf", gamma=gamma), landmarks), C)
+    X = on.xp.concatenate([on.put(base)] * -(-n // len(base)))[:n]
+
+    def by_formula(dtype: str) -> Callable[[], None]:
+        rows, points, table = (on.put(part.astype(dtype)) for part in (base, landmarks, C))
+        lengths = (points * points).sum(1)
+
+        def work() -> None:
+            for start in range(0, len(rows), _FORMULA_ROWS):
+                x = rows[start : start + _FORMULA_ROWS]
+                squared = (x * x).sum(1)[:, None] + lengths - 2.0 * (x @ points.T)
+                on.xp.exp(-gamma * squared) @ table
+
+        return work
+
+    some = base[:2000].astype(np.float64)
+    expected = np.exp(-gamma * cdist(some, landmarks, "sqeuclidean")) @ C
+    found = backends.to_numpy(sums.at(X)[: len(some)])
+    name = f"kernel sums d={d} m={m}"
+    return {
+        f"{name}, rows/s": n / on.seconds(lambda: sums.at(X)),
+        f"{name}, formula in float32, rows/s": len(base) / on.seconds(by_formula("float32")),
+        f"{name}, formula in float64, rows/s": len(base) / on.seconds(by_formula("float64")),
+        f"{name}, relative error": float(np.abs(found - expected).max() / np.abs(expected).max()),
+        f"{name}, fused": float(sums.sum_by_triton(X) is not None),
+    }
+
+
 def some_pairs() -> Pairs:
     ends = np.random.default_rng(1).permutation(50_000)[:100].reshape(2, 25, 2)
     return Pairs(ends[0], ends[1])
@@ -283,6 +333,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.gpu", description=__doc__)
     parser.add_argument("--device", default="cuda", help="of torch (cuda)")
     parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
+    parser.add_argument("--only", default="", help='a part, such as "kernel sums" (all)')
     options = parser.parse_args()
     small = options.device == "cpu"
     found: dict[str, dict[str, Any]] = {"about": {"nearkin": nearkin.__version__}}
@@ -294,18 +345,22 @@ def main() -> None:
             continue
         found["about"] |= {"device": on.about(), library: on.xp.__version__}
         figures = found.setdefault(library, {})
+        parts: list[tuple[str, Callable[[], dict[str, float]]]] = [
+            ("ceilings", partial(ceilings, on, small)),
+            ("KernelBeta", partial(kernel_beta, on, small)),
+            *(("kernel sums", partial(kernel_sums, on, d, m, small)) for d, m in KERNEL_SUMS),
+            ("wide rows", partial(wide_rows, on, 128, 1000, small)),
+            ("wide rows", partial(wide_rows, on, 384, 1000, small)),
+            ("wide rows", partial(wide_rows, on, 768, 2000, small)),
+            ("Generative", partial(generative, on, 40, small)),
+            ("Generative", partial(generative, on, 164, small)),
+            ("EnergyClassifier", partial(energy, on, small)),
+            *([("NeighborIndex", partial(neighbor_index, on, small))] * (library == "torch")),
+        ]
         with sklearn.config_context(array_api_dispatch=True):
-            for measure in (
-                lambda on=on: ceilings(on, small),
-                lambda on=on: kernel_beta(on, small),
-                lambda on=on: wide_rows(on, 128, 1000, small),
-                lambda on=on: wide_rows(on, 384, 1000, small),
-                lambda on=on: wide_rows(on, 768, 2000, small),
-                lambda on=on: generative(on, 40, small),
-                lambda on=on: generative(on, 164, small),
-                lambda on=on: energy(on, small),
-                *([lambda on=on: neighbor_index(on, small)] if library == "torch" else []),
-            ):
+            for part, measure in parts:
+                if options.only not in part:
+                    continue
                 on.forget()
                 for name, value in measure().items():
                     figures[name] = value

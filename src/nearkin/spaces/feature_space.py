@@ -1,8 +1,8 @@
 """Feature space of a kernel: leading directions among landmarks, and maps from rows to these.
 
-On the device of the rows, maps go by fused kernels (:mod:`nearkin.spaces.triton_weights`), as fast
-as the product of rows and landmarks alone. Rows at which many landmarks are equally far, up to
-rounding, and all rows where there are no such kernels, go by functions of the array standard.
+On the device of the rows, local weights go by fused kernels (:mod:`nearkin.spaces.triton_weights`),
+as fast as the product of rows and landmarks alone. Rows at which many landmarks are equally far, up
+to rounding, and all rows where there are no such kernels, go by functions of the array standard.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import FAR
 from nearkin.rows.parallel import run_in_blocks
 from nearkin.rows.sparse import to_dense
+from nearkin.spaces.kernel_sums import KernelSums, keep_sums
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
@@ -36,7 +37,6 @@ from nearkin.spaces.kernels import (
     Rows,
     bind_kernel,
     center_kernel,
-    center_new,
     check_kernel_matrix,
     distances_from_kernel,
     saturate,
@@ -46,7 +46,6 @@ from nearkin.spaces.landmarks import (
     STRATEGIES,
     KernelLandmarks,
     choose_landmarks,
-    ignore_overflow,
     refuse_overflow,
 )
 from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
@@ -83,11 +82,8 @@ _KERNEL_ROUNDING = 8
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192
-# How large rounding of a sum in single precision may be, relative to the largest coordinate, and
-# what share of its terms it is. Chosen by hand: kernel values have an error of 4e-7 there.
-_ROUNDING, _SUM_ROUNDING = 2e-6, 2.0**-21
 # Arrays in float64 of a row's neighbours with each other, and of its landmarks, that finding its
-# weights or its kernel values takes on a device.
+# weights takes on a device.
 _DEVICE_ARRAYS = 4
 # How much larger a distance counts for its place, as a share: less than rounding of float32 makes.
 _TIE_BREAK = 2.0**-26
@@ -211,7 +207,7 @@ class LocalExtension:
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
 
-    O(m d + m q) time a row, with blocks of kernel values as the only extra memory.
+    O(m d + m q) time a row: :class:`nearkin.spaces.kernel_sums.KernelSums`.
     """
 
     def __init__(
@@ -223,15 +219,21 @@ class NystroemExtension:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """Map every row x to ``z(x) = Σ_j w_j(x) · coordinates[j]``, in the type of X."""
-        projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
-        return _expand_kernel(self.landmarks, X, projection, self.landmarks.column_means)
+
+        def make() -> KernelSums:
+            V = self.eigenvectors
+            projection = (V / self.eigenvalues) @ (V.T @ coordinates)
+            return KernelSums(self.landmarks, projection, centered=True)
+
+        found: Floats = keep_sums(self, coordinates, make).at(X)
+        return found
 
 
 @stored(landmarks=a("KernelLandmarks"))
 class KernelExpansion:
     """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
 
-    O(m d + m q) time a row, with blocks of kernel values as the only extra memory.
+    O(m d + m q) time a row: :class:`nearkin.spaces.kernel_sums.KernelSums`.
     """
 
     def __init__(self, landmarks: KernelLandmarks) -> None:
@@ -239,35 +241,12 @@ class KernelExpansion:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """Map every row x to ``z(x) = Σ_j k(x, x_j) · coordinates[j]``, in the type of X."""
-        return _expand_kernel(self.landmarks, X, coordinates)
+        sums = keep_sums(self, coordinates, lambda: KernelSums(self.landmarks, coordinates))
+        found: Floats = sums.at(X)
+        return found
 
 
-def _expand_kernel(
-    landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
-) -> Floats:
-    """Multiply kernel values against landmarks, centred if means are given, by coefficients."""
-    by_kernel: Floats | None = _expand_kernel_on_device(landmarks, X, coefficients, column_means)
-    if by_kernel is not None:
-        return by_kernel
-    out: Floats = backends.empty((X.shape[0], coefficients.shape[1]), X)
-
-    def expand_block(rows: slice) -> None:
-        """Write what kernel values of some rows make of the coefficients."""
-        K = landmarks.kernel_to(X[rows, :])
-        refuse_overflow(K, "row", rows.start)
-        with ignore_overflow():
-            if column_means is not None:
-                K = center_new(K, backends.move_to(column_means, K))
-            found = backends.as_type(K @ backends.move_to(coefficients, K), X.dtype)
-        refuse_overflow(found, "row", rows.start)
-        out[rows, :] = found
-
-    arrays = _DEVICE_ARRAYS if backends.is_foreign(X) else 1
-    access.for_each_block(expand_block, X, len(landmarks) * arrays * DOUBLE_BYTES)
-    return out
-
-
-# ---- Local weights and kernel expansions on the device of the rows
+# ---- Local weights on the device of the rows
 
 
 def _embed_on_device(local: LocalExtension, X: Any, coordinates: Floats) -> Any:
@@ -503,62 +482,6 @@ def combine_coordinates(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     out: Any = 0.0
     for k in range(neighbors.shape[1]):
         out = out + weights[k, :][:, None] * device_math.gather(coordinates, neighbors[:, k])
-    return out
-
-
-def _expand_kernel_on_device(
-    landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Floats | None
-) -> Any:
-    """Multiply kernel values against the landmarks, centred if means are given, with coefficients.
-
-    None where that needs another way: without a device or a Gaussian kernel, or if coefficients of
-    both signs are so large that their sum needs more digits.
-    """
-    if (
-        landmarks.kernel.name != "rbf"
-        or landmarks.columns is not None
-        or not device_math.can_use_kernels(X)
-    ):
-        return None
-    coefficients = np.asarray(coefficients, dtype=np.float64)
-    constant = np.zeros(coefficients.shape[1])
-    if column_means is not None:  # centring of values is a centring of what they multiply
-        coefficients = coefficients - coefficients.mean(axis=0)
-        constant = -(column_means - column_means.mean()) @ coefficients
-    largest = np.abs(landmarks.kernel_matrix() @ coefficients + constant).max()
-    if _SUM_ROUNDING * np.abs(coefficients).sum(axis=0).max() > _ROUNDING * largest:
-        return None
-    return device_math.try_kernels(
-        X, lambda: _expand_by_triton(landmarks, X, coefficients, constant)
-    )
-
-
-def _expand_by_triton(
-    landmarks: KernelLandmarks, X: Any, coefficients: Floats, constant: Floats
-) -> Any:
-    """Multiply by a fused kernel, block by block."""
-    from nearkin.rows.triton_search import Search
-    from nearkin.spaces import triton_weights
-
-    rows = device_math.to_tensor(
-        backends.move_to(np.ascontiguousarray(to_dense(landmarks.rows)), X)
-    )
-    center = device_math.to_tensor(backends.move_to(landmarks.middle, X, "float64"))
-    search = Search(rows, center, float(np.sqrt(landmarks.kernel.gamma)))
-    table, added = (
-        device_math.to_tensor(backends.move_to(part, X)) for part in (coefficients, constant)
-    )
-    out = backends.empty((X.shape[0], coefficients.shape[1]), X)
-
-    def expand_block(part: slice) -> None:
-        """Write sums of kernel values of some rows."""
-        found = triton_weights.expand_kernel_triton(
-            device_math.to_tensor(X[part, :]), search, table, added
-        )
-        out[part, :] = device_math.from_tensor(found, X)
-
-    bytes_per_row = search.bytes_per_row(0) + _item_bytes(X) * coefficients.shape[1]
-    access.for_each_block(expand_block, X, bytes_per_row)
     return out
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -420,12 +421,14 @@ def center_kernel(K: Floats, *, overwrite: bool = False) -> Floats:
     return centered
 
 
-def center_new(K_new: Floats, column_means: Floats) -> Floats:
-    """Centre kernel values of new rows (n_new, n) by the training rows' mean.
+def center_coefficients(
+    coefficients: Floats, column_means: Floats
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coefficients (n, q), and a constant (q), that centre the kernel values they multiply.
 
-    ``column_means`` (n,) are those of the training rows' kernel matrix, not centred.
+    New rows' values times these, plus the constant, are values centred by the training rows' mean
+    times the coefficients. ``column_means`` (n,) are those of the training rows' kernel matrix, not
+    centred.
     """
-    xp = backends.namespace(K_new)
-    row_means = xp.mean(K_new, axis=1, keepdims=True)
-    centered: Floats = K_new - row_means - column_means + xp.mean(column_means)
-    return centered
+    centered = coefficients - coefficients.mean(axis=0, dtype=np.float64)
+    return centered, -(column_means - column_means.mean()) @ centered

@@ -22,6 +22,7 @@ from nearkin.spaces.kernels import (
     check_kernel_matrix,
     distances_from_kernel,
     half_squared_distances,
+    unit_rows,
     unsaturated_distances,
 )
 from nearkin.spaces.linalg import leading_eigenpairs
@@ -273,6 +274,16 @@ class KernelLandmarks:
     def _around_middle(self, X: Rows) -> Rows:
         """Rows less the landmarks' middle if the kernel is linear, otherwise as they are."""
         return centre(X, self.middle) if self.kernel.name == "linear" else X
+
+    @property
+    def is_inner_product(self) -> bool:
+        """Whether kernel values are inner products of :meth:`vectors`."""
+        return self.columns is None and self.kernel.name in ("linear", "cosine")
+
+    def vectors(self, X: Rows) -> Any:
+        """Rows whose inner products are a linear or cosine kernel, in float64."""
+        X = backends.widen(X)
+        return unit_rows(X) if self.kernel.name == "cosine" else self._around_middle(X)
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""

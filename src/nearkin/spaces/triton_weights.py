@@ -1,4 +1,4 @@
-"""Local weights and kernel expansions of many rows on an accelerator, by kernels of Triton.
+"""Local weights of many rows on an accelerator, by kernels of Triton.
 
 The second half of what :mod:`nearkin.rows.triton_search` begins: the small system of
 :mod:`nearkin.spaces.local_weights` for each row, all of it in the registers of one thread, and the
@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from nearkin.rows.triton_search import NEARLY, Search, lay_out_rows
+from nearkin.rows.triton_search import NEARLY, Search
 
 # Threads of a warp.
 _WARP = 32
@@ -23,10 +23,6 @@ _WARP = 32
 # Rows of a block, one for each thread, and rows and columns of a block of sums.
 _SYSTEMS = 64
 _ROWS, _COLUMNS, _WARPS = 4, 64, 1
-# Rows, landmarks and columns of the result of a block, and the warps that work on it.
-_EXPANSION_ROWS, _TILE, _EXPANSION_COLUMNS, _EXPANSION_WARPS = 64, 64, 64, 4
-# Columns of rows and landmarks that are multiplied at a time, at most.
-_EXPANSION_PART = 64
 
 
 class Systems(NamedTuple):
@@ -183,64 +179,3 @@ def _combine(
             z = tl.load(coordinates + which[:, None] * q + column[None, :], inside, 0.0)
             total += weight[:, None] * z
         tl.store(out + row[:, None] * by_row + column[None, :] * by_column, total, inside)
-
-
-# ---- Kernel expansions
-
-
-def expand_kernel_triton(
-    X: torch.Tensor, search: Search, coefficients: torch.Tensor, constant: torch.Tensor
-) -> torch.Tensor:
-    """Expand rows prepared as u: ``Σ_j exp(−‖u − u_j‖²) · coefficients[j] + constant``, in float32.
-
-    ``search`` has the landmarks u_j.
-    """
-    (n, _), (m, q) = X.shape, coefficients.shape
-    points = search.points("tf32x3")
-    rows, lengths, _ = lay_out_rows(X, points)
-    order = points.order.to(torch.int64)
-    padded = torch.zeros((points.tiles.shape[0], q), dtype=torch.float32, device=X.device)
-    padded[:m] = coefficients[order]
-    out = torch.empty((n, q), dtype=torch.float32, device=X.device)
-    part = min(points.plan.part, _EXPANSION_PART)
-    _expand[(triton.cdiv(n, _EXPANSION_ROWS), triton.cdiv(q, _EXPANSION_COLUMNS))](
-        rows, lengths, points.tiles, points.lengths, padded, constant, out, n, q,
-        points.tiles.shape[0] // _TILE, ROWS=_EXPANSION_ROWS, TILE=_TILE,
-        COLUMNS=points.plan.columns, PART=part, WIDTH=_EXPANSION_COLUMNS,
-        num_warps=_EXPANSION_WARPS, num_stages=2,
-    )  # fmt: skip
-    return out
-
-
-@triton.jit
-def _expand(
-    rows, own, points, lengths, coefficients, constant, out, n, q, n_tiles,
-    ROWS: tl.constexpr, TILE: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
-    WIDTH: tl.constexpr,
-):  # fmt: skip
-    """Compute one block of rows and columns of the result."""
-    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
-    target = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
-    slot = tl.arange(0, TILE)
-    column = tl.arange(0, PART)
-    there = row < n
-    mine = tl.load(own + row, there, 0.0)
-    total = tl.zeros((ROWS, WIDTH), dtype=tl.float32)
-    for tile in range(n_tiles):
-        place = tile * TILE + slot
-        product = tl.zeros((ROWS, TILE), dtype=tl.float32)
-        for start in range(0, COLUMNS, PART):
-            u = tl.load(
-                rows + row[:, None] * COLUMNS + (start + column)[None, :], there[:, None], 0.0
-            )
-            v = tl.load(points + place[None, :] * COLUMNS + (start + column)[:, None])
-            product = tl.dot(u, v, product, input_precision="tf32x3")
-        squared = tl.maximum(product + (mine[:, None] + tl.load(lengths + place)[None, :]), 0.0)
-        values = tl.exp(-squared)
-        weights = tl.load(
-            coefficients + place[:, None] * q + target[None, :], (target < q)[None, :], 0.0
-        )
-        total = tl.dot(values, weights, total, input_precision="tf32x3")
-    total += tl.load(constant + target, target < q, 0.0)[None, :]
-    inside = there[:, None] & (target < q)[None, :]
-    tl.store(out + row[:, None] * q + target[None, :], total, inside)
