@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from nearkin.learners.column_weights import ColumnWeights as ColumnWeights
     from nearkin.learners.compositions import Blend as Blend
     from nearkin.learners.compositions import Chain as Chain
+    from nearkin.learners.compositions import Distilled as Distilled
+    from nearkin.learners.compositions import FidelityWarning as FidelityWarning
     from nearkin.learners.cosine_metric import CosineMetric as CosineMetric
     from nearkin.learners.euclidean import Euclidean as Euclidean
     from nearkin.learners.generative import Generative as Generative
@@ -133,6 +135,7 @@ _HOMES = {
     "Pairs": "nearkin.pairs.pairs",
     "RecordMatcher": "nearkin.records.matcher",
     "ScaleWarning": "nearkin.rows.scaling",
+    "FidelityWarning": "nearkin.learners.compositions",
     "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.held_out",

@@ -49,6 +49,7 @@ LEARNERS = (
     Learner("Euclidean", "euclidean", "euclidean", sparse=True, elsewhere=True),
     Learner("Chain", "compositions"),
     Learner("Blend", "compositions"),
+    Learner("Distilled", "compositions", sparse=True),
 )
 
 _importers: list[Callable[[str], object]] = []

@@ -145,6 +145,10 @@ ENTRIES = {
         "test_compositions.py::test_a_blend_has_the_mean_of_scaled_squared_distances",
         {"Blend": {"learners": PARTS}},
     ),
+    "Distilled": Entry(
+        "test_compositions.py::test_a_distilled_metric_is_a_ridge_regression",
+        {"Distilled": {"learner": PARTS[1], "n_landmarks": SOME, "min_fidelity": 0.0}},
+    ),
     "MetricLearner": Entry(
         "test_metric_learner.py::test_the_metric_is_made_by_the_recipe",
         {"MetricLearner": {"time_budget": 0.02}},
@@ -246,7 +250,7 @@ def example():
 # What MetricLearner chooses among where the choice is not at issue, a learner for every branch: the
 # plain distance, one that takes triplets, one that does not, and one of two steps that needs
 # must-links.
-FEW = ("Euclidean", "ITML", "column weights", "RCA, then cosine kernel")
+FEW = ("Euclidean", "PLDA", "KernelBeta after ITML", "KernelBeta after ColumnWeights")
 
 
 def few_of(*sizes, **options):

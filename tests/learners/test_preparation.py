@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from nearkin import Pairs
-from nearkin.learners.selection import SeenRows, choose_axes, choose_scales, compare_after_change
-from nearkin.rows.scaling import column_scales
+from nearkin.learners.selection import SeenRows, choose_axes, compare_after_change
+from nearkin.rows.scaling import choose_scales, column_scales
 from nearkin.scores import pair_auc
 
 

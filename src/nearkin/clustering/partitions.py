@@ -33,14 +33,14 @@ from nearkin.clustering.constraints import (
 from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.learners.selection import SelectionWarning, choose_scales
+from nearkin.learners.selection import SelectionWarning
 from nearkin.messages import collect_notices, mute_categories, mute_third_party
 from nearkin.pairs.closure import draw_links, number_by_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import draw_of_each_kind
 from nearkin.rows import validation
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.scaling import divide_columns
+from nearkin.rows.scaling import choose_scales, divide_columns
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import find_word_columns
 from nearkin.scores.verdicts import estimate_prevalence, read_verdicts

@@ -645,6 +645,51 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             found = replace(found, neighbors=compare_neighbors(self._embed(X), X, classes))
         return found
 
+    def distilled(
+        self,
+        X: Any,
+        n_landmarks: int = 1000,
+        *,
+        min_fidelity: float = 0.9,
+        random_state: Any = None,
+    ) -> Any:
+        """Imitate this metric by one map through landmarks, which is fast to serve.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows such as will be mapped; no pairs are needed.
+        n_landmarks, min_fidelity, random_state
+            As of :class:`Distilled`, which says how faithful the imitation is.
+
+        Returns
+        -------
+        Distilled
+            Fitted: its ``map_`` is one :class:`nearkin.maps.ThroughLandmarks`.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.MetricLearner(random_state=0).fit(
+        ...     X, pairs=nk.Pairs.from_labels(y, 60, random_state=0)
+        ... )
+        >>> metric.distilled(X, 200, random_state=0).fidelity_ > 0.9
+        True
+        """
+        from nearkin.learners.compositions import Distilled
+
+        check_is_fitted(self)
+        found = Distilled(
+            clone(self),
+            n_landmarks=n_landmarks,
+            min_fidelity=min_fidelity,
+            random_state=random_state,
+        )
+        found._validate_params()
+        found._imitate(self, X)
+        return found
+
     def explain(self, a: Any, b: Any, *, X: Any = None, pairs: Pairs | None = None) -> Explanation:
         """Why two rows are as far apart as the metric says: columns, words and answers.
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
@@ -23,20 +23,34 @@ from sklearn.utils.validation import validate_data
 
 from nearkin._types import Floats
 from nearkin.errors import InputError, InputTypeError, raise_input_errors
-from nearkin.learners.base import MetricMixin, replace_state, stored_metric
+from nearkin.learners.base import MetricMixin, replace_state, stored_learner, stored_metric
 from nearkin.learners.explain import TaughtPart
 from nearkin.learners.fit_steps import call_once
-from nearkin.messages import collect_notices, hand_on, mute_categories
+from nearkin.messages import collect_notices, hand_on, mute_categories, notice
 from nearkin.pairs.answers import Answers
+from nearkin.pairs.closure import draw_links
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, backends, validation
-from nearkin.rows.scaling import ScaleWarning, warn_of_units
+from nearkin.rows.distances import linked_distances
+from nearkin.rows.scaling import ScaleWarning, choose_scales, divide_columns, warn_of_units
 from nearkin.rows.sparse import is_sparse, to_dense, to_plain, variances
 from nearkin.rows.validation import count_rows, refuse_non_tables, reorder_columns
+from nearkin.spaces.feature_space import KernelExpansion, LocalExtension
+from nearkin.spaces.kernels import bind_kernel
+from nearkin.spaces.landmarks import KernelLandmarks
 from nearkin.spaces.linalg import fix_signs, largest_entry
-from nearkin.spaces.maps import Affine, Map, Summed, Transformed, compose, follow_by_matrix
-from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of
+from nearkin.spaces.maps import (
+    Affine,
+    Map,
+    Summed,
+    ThroughLandmarks,
+    Transformed,
+    compose,
+    compose_after_scaling,
+    follow_by_matrix,
+)
+from nearkin.storage.schema import estimator, floats, is_stored_transformer, list_of, real
 
 # Rows, at most, that tell the scale of a learner's distances: a mean over so many is known to about
 # a hundredth.
@@ -45,6 +59,10 @@ _MOST_SCALED = 10_000
 # which costs no accuracy (benchmarks/few_pairs), what is no variance but rounding, and the rows and
 # columns beyond which fewer rows tell the axes, for time.
 _KEPT_VARIANCE, _NO_VARIANCE, _MOST_TURNED = 0.9999, 1e-12, 2000
+# Imitation: rows at least and at most, one part of so many of them to judge by, the penalty (of
+# 0.001 and 0.1 the better one on nine of ten sets), near landmarks, and what is worth a warning.
+_LEAST_IMITATED, _MOST_IMITATED, _JUDGED_PART = 20, 5000, 5
+_RIDGE, _NEAREST, _FAITHFUL = 1e-3, 5, 0.98
 
 
 def map_of(fitted: Any) -> Map:
@@ -485,6 +503,195 @@ class Blend(MetricMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), self.learners)
+
+
+class FidelityWarning(UserWarning):
+    """A distilled metric orders distances less well than the metric it imitates.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> issubclass(nk.FidelityWarning, UserWarning)
+    True
+    """
+
+
+@stored_learner(fidelity_=real)
+class Distilled(MetricMixin, BaseEstimator):
+    r"""Imitate a learner by one map through landmarks, which is fast to serve.
+
+    A row's image is a sum over landmarks, as fast as those of :class:`KernelBeta`, whatever the
+    learner is made of. ``metric.distilled(X)`` imitates a learner that is fitted already.
+
+    Parameters
+    ----------
+    learner : learner, default=None
+        What is imitated: a learner of this library, or None for :class:`MetricLearner`. It is
+        cloned, not changed.
+    n_landmarks : int, default=1000
+        Rows through which others are mapped, at most four fifths of those of X.
+    min_fidelity : float, default=0.9
+        A fit of less is refused.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, and rows that fidelity is measured by.
+
+    Attributes
+    ----------
+    fidelity_ : float
+        Rank correlation of the distances between rows that the map was not fitted to, with those of
+        the learner: 1 where both order all pairs alike.
+    map_, n_components_, column_scale_, learned_from_, n_features_in_, feature_names_in_
+        Of every metric; see :class:`Euclidean`. Verdicts are those of the learner.
+
+    Warns
+    -----
+    FidelityWarning
+        If fidelity is below 0.98.
+
+    Notes
+    -----
+    With Z the learner's images of rows and K the values of a Gaussian kernel between rows and
+    landmarks, coordinates C of the landmarks minimise
+    :math:`\|K C - Z\|^2 + λ \, \mathrm{tr}(C^T K_{mm} C)`; or rows are combinations of their five
+    nearest landmarks, at the learner's images of these, where that is nearer to the learner.
+
+    No pairs are needed, and 5000 rows at most are looked at: O(n m² + m³) time and O(n m) memory
+    for these and m landmarks.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(400, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 60, random_state=0)
+    >>> metric = nk.MetricLearner(random_state=0).fit(X, pairs=pairs)
+    >>> fast = metric.distilled(X, n_landmarks=200, random_state=0)
+    >>> fast.map_
+    ThroughLandmarks(200 landmarks to 64)
+    >>> fast.fidelity_ > 0.9
+    True
+    """
+
+    _sparse: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_landmarks: int = 1000,
+        min_fidelity: float = 0.9,
+        random_state: Any = None,
+    ) -> None:
+        self.learner = learner
+        self.n_landmarks = n_landmarks
+        self.min_fidelity = min_fidelity
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+        "min_fidelity": [Interval(Real, 0, 1, closed="both")],
+        "random_state": ["random_state"],
+    }
+
+    @replace_state
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | Answers | None = None) -> Self:
+        """Fit the learner, and then the map that imitates it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,), optional
+        pairs : Pairs, optional
+        """
+        fitted = call_once(_fit, self._learner, X, y, pairs)
+        self._imitate(fitted, X)
+        return self
+
+    @property
+    def _learner(self) -> Any:
+        """The learner that is imitated, not fitted."""
+        if self.learner is not None:
+            return self.learner
+        from nearkin.learners.metric_learner import MetricLearner
+
+        return MetricLearner(random_state=self.random_state)
+
+    def _imitate(self, metric: Any, X: Any) -> None:
+        """Learn the map from a fitted metric's images of rows."""
+        for name in ("n_features_in_", "feature_names_in_", "table_"):
+            if hasattr(metric, name):
+                setattr(self, name, getattr(metric, name))
+        rng = check_random_state(self.random_state)
+        rows = metric._check_rows(X)
+        n_rows = count_rows(rows)
+        if n_rows < _LEAST_IMITATED:
+            raise InputError(
+                f"X has {n_rows} rows, but {_LEAST_IMITATED} are needed to imitate a metric and to "
+                "see how well: give more of them; they need no pairs."
+            )
+        drawn = np.sort(rng.permutation(n_rows)[:_MOST_IMITATED])
+        rows = access.take_to_host(rows, drawn)
+        self.column_scale_ = choose_scales(rows)[0]
+        scaled = divide_columns(rows, self.column_scale_)
+        Z = np.asarray(to_dense(to_plain(metric.map_.apply(rows))), dtype=np.float64)
+        learned, self.fidelity_ = _fit_imitation(scaled, Z, self.n_landmarks, rng)
+        self.map_ = compose_after_scaling(self.column_scale_, learned)
+        self.n_components_ = Z.shape[1]
+        self._copy_verdicts(metric)
+        said = (
+            f"one map through {self.n_landmarks} landmarks orders distances of new rows like the "
+            f"metric by a rank correlation of {self.fidelity_:.3f}"
+        )
+        if self.fidelity_ < self.min_fidelity:
+            raise InputError(
+                f"{said}, less than min_fidelity={self.min_fidelity:g}. Give more landmarks, or a "
+                "smaller min_fidelity if that is near enough."
+            )
+        if self.fidelity_ < _FAITHFUL:
+            notice(f"{said}. Give more landmarks, or keep the metric itself.", FidelityWarning)
+
+    @property
+    def _sees_any_rows(self) -> bool:  # type: ignore[override]
+        return sees_any_rows(self._learner)
+
+
+def _fit_imitation(
+    X: Any, Z: Floats, n_landmarks: int, rng: np.random.RandomState
+) -> tuple[Map, float]:
+    """Fit a map through landmarks to images Z of rows, and measure its fidelity by other rows.
+
+    Of two maps, kernel ridge regression and interpolation between near landmarks, that of higher
+    fidelity is returned. A fifth of the rows are not fitted to.
+    """
+    order = rng.permutation(len(Z))
+    n_judged = len(Z) // _JUDGED_PART
+    judged, known = order[:n_judged], order[n_judged:]
+    chosen = np.sort(known[:n_landmarks])
+    kernel = bind_kernel("rbf", X, random_state=rng)
+    landmarks = KernelLandmarks(kernel, X[chosen])
+    K, among = landmarks.kernel_to(X[known]), landmarks.kernel_matrix(around_middle=False)
+    ridge = _RIDGE * len(known) / len(chosen) * among
+    ridge += np.finfo(float).eps * len(chosen) * np.eye(len(chosen)) * np.trace(K.T @ K)
+    coordinates = solve(K.T @ K + ridge, K.T @ (Z[known] - Z.mean(axis=0)), assume_a="pos")
+    found: list[tuple[Map, float]] = []
+    links = draw_links(len(judged), rng)
+    expected = linked_distances(Z[judged], links)
+    for one in (
+        ThroughLandmarks(KernelExpansion(landmarks), coordinates),
+        ThroughLandmarks(LocalExtension(landmarks, _NEAREST), Z[chosen]),
+    ):
+        distances = linked_distances(one.apply(X[judged]), links)
+        found.append((one, _correlate_ranks(distances, expected)))
+    return max(found, key=lambda each: each[1])
+
+
+def _correlate_ranks(values: Floats, others: Floats) -> float:
+    """Rank correlation; 1 where neither differ, and 0 where only some of one kind do."""
+    constant = [bool(np.ptp(one) <= _NO_VARIANCE * np.abs(one).max()) for one in (values, others)]
+    if any(constant):
+        return float(all(constant))
+    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (values, others)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:

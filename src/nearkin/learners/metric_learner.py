@@ -33,7 +33,6 @@ from nearkin.learners.selection import (
     SelectionReport,
     SelectionSample,
     SelectionWarning,
-    choose_scales,
     describe_doubt,
     finds_copies,
     report_contradictions,
@@ -54,7 +53,7 @@ from nearkin.pairs.supervision import (
 from nearkin.rows import access, backends
 from nearkin.rows.distances import centre, mean_row, middle
 from nearkin.rows.parallel import one_blas_thread
-from nearkin.rows.scaling import ScaleWarning, column_scales, divide_columns
+from nearkin.rows.scaling import ScaleWarning, choose_scales, column_scales, divide_columns
 from nearkin.rows.sparse import axes_of_wide_rows, is_sparse, leading_axes, project_along, to_dense
 from nearkin.rows.validation import count_rows
 from nearkin.scores.held_out import estimate_chances, find_suspects_of_metric, weaken_doubtful_pairs

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -32,7 +31,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_core
-from nearkin.rows.scaling import column_scales, find_differing_units
 from nearkin.scores.held_out import (
     AucComparison,
     compare_auc,
@@ -747,24 +745,6 @@ def finds_copies(X: Floats, pairs: Pairs) -> bool:
     """Whether plain distances have must-links nearer than nearly all random pairs."""
     must = Pairs(pairs.must_link)
     return len(must) > 0 and is_one_thing(plain_ranks(X, must)[0])
-
-
-def choose_scales(X: Any, names: Any = None) -> tuple[NDArray[np.float64] | None, str]:
-    """Choose what to divide columns by if their units differ, and say why.
-
-    Plain distances may be better in the units that columns have, by luck; learned ones hardly ever
-    are, so that pairs are not asked.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-    names : sequence of str or None
-        Of the columns.
-    """
-    units = find_differing_units(X)
-    if units is None:
-        return None, ""
-    return column_scales(X), f"Columns are divided by their spreads: {units.describe(names)}."
 
 
 class SeenRows:

@@ -375,6 +375,24 @@ def fit_scaler(X: Any) -> StandardScaler:
     return scaler
 
 
+def choose_scales(X: Any, names: Any = None) -> tuple[Doubles | None, str]:
+    """Choose what to divide columns by if their units differ, and say why.
+
+    Plain distances may be better in the units that columns have, by luck; learned ones hardly ever
+    are, so that pairs are not asked.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    names : sequence of str or None
+        Of the columns.
+    """
+    units = find_differing_units(X)
+    if units is None:
+        return None, ""
+    return column_scales(X), f"Columns are divided by their spreads: {units.describe(names)}."
+
+
 def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     """Warn, with ``remedy``, if units of columns differ by more than 100."""
     if not is_heard(ScaleWarning):
