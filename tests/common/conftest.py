@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from nearkin import SelectionWarning
+from nearkin import FidelityWarning, SelectionWarning
 from nearkin.learners import selection
 from tests.common.learners import few_of
 
@@ -19,7 +19,8 @@ def few_ingredients():
 
 @pytest.fixture(autouse=True)
 def _choice_is_not_at_issue():
-    """MetricLearner says that a few rows or pairs are too little to choose by."""
+    """MetricLearner says that few rows or pairs are too little to choose by, and so on."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SelectionWarning)
+        warnings.simplefilter("ignore", FidelityWarning)
         yield

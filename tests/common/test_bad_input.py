@@ -135,7 +135,7 @@ def test_pairs_against_the_labels(learner):
 @all_learners
 def test_labels_of_one_class_are_must_links(learner):
     # Points of pairs, not of labels, are landmarks.
-    if learner.get_params().get("n_landmarks") and not isinstance(learner, nk.MetricLearner):
+    if "landmarks" in learner.get_params() and learner.n_landmarks:
         learner = clone(learner).set_params(n_landmarks=None, landmarks=np.arange(25))
     rows = as_seen_by(learner, X)
     y = np.where(np.arange(50) < 12, 3, -1)
@@ -539,7 +539,7 @@ def test_wrong_parameter(learner):
 @all_classes
 def test_constructor_takes_parameters_by_name_only(learner):
     # What a composition is made of comes first and needs no name.
-    own = 1 if isinstance(learner, nk.Chain | nk.Blend) else 0
+    own = 1 if isinstance(learner, nk.Chain | nk.Blend | nk.Distilled) else 0
     with pytest.raises(TypeError, match="positional argument"):
         type(learner)(*range(own + 1))
     parameters = list(inspect.signature(type(learner)).parameters.values())

@@ -26,11 +26,11 @@ def data():
 
 
 def with_kernels():
-    """Learners that take landmarks, in all their forms."""
+    """Learners that take landmarks themselves, in all their forms."""
     for entry in LEARNERS:
         cls = getattr(nk, entry.name)
         known = inspect.signature(cls).parameters
-        if "n_landmarks" not in known or entry.name == "MetricLearner":
+        if "n_landmarks" not in known or entry.name in ("MetricLearner", "Distilled"):
             continue
         if entry.name == "GeometryAware":
             for family in ("spectral", "data_dependent", "rbf"):
@@ -107,7 +107,7 @@ def test_a_blend_holds_images_of_few_rows_at_a_time(data, monkeypatch):
     X, pairs = data
     blend = nk.Blend([nk.KernelBeta(n_landmarks=50, random_state=0)] * 6).fit(X, pairs=pairs)
     rows = np.tile(X, (30, 1))
-    whole = blend.map_._join_outputs(rows)
+    whole = blend.map_._sum_outputs(rows)
     monkeypatch.setattr(maps, "_BLOCK_ROWS", 100)
     blend.transform(rows)
     tracemalloc.start()

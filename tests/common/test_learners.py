@@ -461,6 +461,8 @@ def test_finite_input_gives_finite_output(name, X, data):
     # On a graph, images are what is left of sums a thousand times as large as they are.
     times = 1e4 if name == "GeometryAware" else 1e3
     rounding = times * np.finfo(X.dtype).eps * np.abs(Z).max()
+    if name == "GeometryAware":  # of which nothing is left where all rows are equal
+        rounding += times * np.finfo(np.float64).eps
     assert_allclose(Z, Z[first[copy.ravel()]], atol=rounding)
 
 

@@ -4,10 +4,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 from sklearn.decomposition import PCA, TruncatedSVD
 
-from nearkin import ITML, RCA, Blend, Chain, Euclidean, KernelBeta, Pairs
+from nearkin import (
+    ITML,
+    RCA,
+    Blend,
+    Chain,
+    Euclidean,
+    FidelityWarning,
+    KernelBeta,
+    Pairs,
+    load,
+)
 from nearkin.datasets import make_three_normal
+from nearkin.spaces.feature_space import KernelExpansion
 from tests.cases import each
 
 X, Y = make_three_normal(120, random_state=0)
@@ -74,3 +86,50 @@ def test_a_learner_without_weight_or_differences_adds_nothing():
     with pytest.warns(UserWarning, match="coincide"):
         blend = Blend([KernelBeta(random_state=0)]).fit(flat, pairs=PAIRS)
     assert_array_equal(blend.transform(flat), 0)
+
+
+# Distilled
+
+
+def test_a_distilled_metric_is_a_ridge_regression():
+    rng = np.random.RandomState(1)
+    metric = KernelBeta(n_landmarks=60, random_state=0).fit(X, pairs=PAIRS)
+    distilled = metric.distilled(X, n_landmarks=30, min_fidelity=0.0, random_state=rng)
+    landmarks = distilled.map_.extension.landmarks
+    Z, K = metric.transform(X), landmarks.kernel_to(X)
+    known = np.random.RandomState(1)
+    known.permutation(len(X))
+    known = known.permutation(len(X))[len(X) // 5 :]
+    among = landmarks.kernel_matrix(around_middle=False)
+    squares = K[known].T @ K[known]
+    ridge = 1e-3 * len(known) / 30 * among
+    ridge += 30 * np.finfo(float).eps * np.trace(squares) * np.eye(30)
+    expected = np.linalg.solve(squares + ridge, K[known].T @ (Z[known] - Z.mean(axis=0)))
+    if isinstance(distilled.map_.extension, KernelExpansion):
+        assert_allclose(K @ distilled.map_.coordinates, K @ expected, atol=1e-4)
+    else:
+        assert_array_equal(distilled.transform(landmarks.rows), metric.transform(landmarks.rows))
+
+
+def test_fidelity_is_seen_without_pairs_and_too_little_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 2))
+    pairs = Pairs.from_labels(rows[:, 0] > 0, 40, random_state=0)
+    metric = KernelBeta(random_state=0).fit(rows, pairs=pairs)
+    distilled = metric.distilled(rows, n_landmarks=200, random_state=0)
+    assert distilled.fidelity_ > 0.98
+    new = rng.normal(size=(200, 2))
+    apart = np.triu_indices(200, 1)
+    found = spearmanr(metric.distance(new)[apart], distilled.distance(new)[apart])[0]
+    assert abs(found - distilled.fidelity_) < 0.02
+    assert distilled.threshold_ == metric.threshold_
+    distilled.save(tmp_path / "fast.nearkin")
+    again = load(tmp_path / "fast.nearkin")
+    assert again.fidelity_ == distilled.fidelity_
+    assert_array_equal(again.transform(new), distilled.transform(new))
+    noise = rng.normal(size=(400, 40))
+    hard = KernelBeta(random_state=0).fit(noise, pairs=pairs)
+    with pytest.raises(ValueError, match="Give more landmarks, or a smaller min_fidelity"):
+        hard.distilled(noise, n_landmarks=5, random_state=0)
+    with pytest.warns(FidelityWarning, match="by a rank correlation of 0"):
+        hard.distilled(noise, n_landmarks=5, min_fidelity=0, random_state=0)

@@ -141,10 +141,10 @@ def test_the_metric_is_that_of_the_sample_in_memory(fewer, told):
         "y": told["y"][sample.numbers] if "y" in told else None,
         "pairs": told["pairs"].restrict(sample.numbers) if "pairs" in told else None,
     }
-    learner = MetricLearner(time_budget=0.05, random_state=rng)
+    learner = MetricLearner(time_budget=0.3, random_state=rng)
     expected = learner.fit(X[sample.numbers], **within)
     found, again = (
-        MetricLearner(time_budget=0.05, random_state=0).fit(rows, **told) for _ in range(2)
+        MetricLearner(time_budget=0.3, random_state=0).fit(rows, **told) for _ in range(2)
     )
     assert_array_equal(found.transform(X), expected.transform(X))
     assert_array_equal(found.transform(rows).to_numpy(), again.transform(rows).to_numpy())
@@ -160,7 +160,7 @@ def test_suspects_are_named_by_their_rows_among_all(fewer):
         cannot_link=PAIRS.cannot_link, n_rows=N
     )
     rows = open_rows([X])
-    found = MetricLearner(time_budget=0.1, random_state=0).fit(rows, pairs=swapped).suspects_
+    found = MetricLearner(time_budget=0.3, random_state=0).fit(rows, pairs=swapped).suspects_
     assert found
     given = set(map(tuple, np.concatenate([swapped.must_link, swapped.cannot_link]).tolist()))
     assert {suspect.pair for suspect in found} <= given
@@ -178,6 +178,6 @@ def test_answers_of_several_people_about_a_stream(fewer):
 
 
 def test_pairs_are_spread_among_the_sample(fewer):
-    metric = MetricLearner(time_budget=0.05, spread=True, random_state=0)
+    metric = MetricLearner(time_budget=0.3, spread=True, random_state=0)
     metric.fit(open_rows([make_rows()]), pairs=PAIRS)
     assert metric.score(make_rows(), CLASSES) > 0.9

@@ -467,7 +467,7 @@ def many_landmarks(state, arrays):
 @each(
     ("learner", "n_learners", "change", "message"),
     [
-        (nk.Euclidean(random_state=0), 50, wide(2**18), "for all learners in it together"),
+        (nk.Euclidean(random_state=0), 100, wide(2**19), "for all learners in it together"),
         (nk.Euclidean(random_state=0), 10, wide(2**19), None),
         (nk.Euclidean(random_state=0), 100, long_words, "too long"),
         (

@@ -78,7 +78,7 @@ def test_groups_of_rows_that_are_seen_along_axes():
 def test_metric_learner_knows_the_groups(copies):
     frame, pairs = copies
     metric = nk.MetricLearner(time_budget=1, random_state=0).fit(frame, pairs=pairs)
-    assert "weights of groups" in {line.name for line in metric.report_.candidates}
+    assert "KernelBeta after group weights" in {line.name for line in metric.report_.candidates}
     plain = nk.Euclidean().fit(frame, pairs=pairs)
     assert found_again(metric, frame) > found_again(plain, frame) + 0.2
     table = nk.TableEncoder(kinds={"city": "ignored"})

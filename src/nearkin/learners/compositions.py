@@ -59,9 +59,10 @@ _MOST_SCALED = 10_000
 # which costs no accuracy (benchmarks/few_pairs), what is no variance but rounding, and the rows and
 # columns beyond which fewer rows tell the axes, for time.
 _KEPT_VARIANCE, _NO_VARIANCE, _MOST_TURNED = 0.9999, 1e-12, 2000
-# Imitation: rows at least and at most, one part of so many of them to judge by, the penalty (of
-# 0.001 and 0.1 the better one on nine of ten sets), near landmarks, and what is worth a warning.
-_LEAST_IMITATED, _MOST_IMITATED, _JUDGED_PART = 20, 5000, 5
+# Imitation: rows at most, one part of so many of them to judge by, if these are not fewer, the
+# penalty (of 0.001 and 0.1 the better one on nine of ten sets), near landmarks, and what is worth a
+# warning.
+_MOST_IMITATED, _JUDGED_PART, _LEAST_JUDGED = 5000, 5, 4
 _RIDGE, _NEAREST, _FAITHFUL = 1e-3, 5, 0.98
 
 
@@ -566,7 +567,7 @@ class Distilled(MetricMixin, BaseEstimator):
     >>> metric = nk.MetricLearner(random_state=0).fit(X, pairs=pairs)
     >>> fast = metric.distilled(X, n_landmarks=200, random_state=0)
     >>> fast.map_
-    ThroughLandmarks(200 landmarks to 64)
+    ThroughLandmarks(200 landmarks to 25)
     >>> fast.fidelity_ > 0.9
     True
     """
@@ -603,8 +604,7 @@ class Distilled(MetricMixin, BaseEstimator):
         y : array of shape (n,), optional
         pairs : Pairs, optional
         """
-        fitted = call_once(_fit, self._learner, X, y, pairs)
-        self._imitate(fitted, X)
+        self._imitate(clone(self._learner).fit(X, y, pairs=pairs), X)
         return self
 
     @property
@@ -624,11 +624,6 @@ class Distilled(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         rows = metric._check_rows(X)
         n_rows = count_rows(rows)
-        if n_rows < _LEAST_IMITATED:
-            raise InputError(
-                f"X has {n_rows} rows, but {_LEAST_IMITATED} are needed to imitate a metric and to "
-                "see how well: give more of them; they need no pairs."
-            )
         drawn = np.sort(rng.permutation(n_rows)[:_MOST_IMITATED])
         rows = access.take_to_host(rows, drawn)
         self.column_scale_ = choose_scales(rows)[0]
@@ -661,11 +656,11 @@ def _fit_imitation(
     """Fit a map through landmarks to images Z of rows, and measure its fidelity by other rows.
 
     Of two maps, kernel ridge regression and interpolation between near landmarks, that of higher
-    fidelity is returned. A fifth of the rows are not fitted to.
+    fidelity is returned. A fifth of the rows are not fitted to, unless there are very few.
     """
-    order = rng.permutation(len(Z))
-    n_judged = len(Z) // _JUDGED_PART
-    judged, known = order[:n_judged], order[n_judged:]
+    judged, known = np.split(rng.permutation(len(Z)), [len(Z) // _JUDGED_PART])
+    if len(judged) < _LEAST_JUDGED:
+        judged = known = np.arange(len(Z))
     chosen = np.sort(known[:n_landmarks])
     kernel = bind_kernel("rbf", X, random_state=rng)
     landmarks = KernelLandmarks(kernel, X[chosen])

@@ -229,9 +229,9 @@ def learn_actively(
     >>> from nearkin import learn_actively
     >>> from nearkin.datasets import make_xor
     >>> X, y = make_xor(400, random_state=0)
-    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=30, random_state=0)
+    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=40, random_state=0)
     >>> result.n_asked, len(result.pairs)
-    (30, 30)
+    (40, 40)
     >>> X_new, y_new = make_xor(200, random_state=1)
     >>> result.metric.score(X_new, y_new) > 0.9
     True
