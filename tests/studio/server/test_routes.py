@@ -1,5 +1,6 @@
 """What the routes give and refuse."""
 
+import csv
 import errno
 import io
 import json
@@ -9,8 +10,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 import nearkin as nk
 from nearkin.studio.lesson import Lesson
@@ -382,3 +385,286 @@ def test_few_pictures_are_opened_at_once():
         asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
         assert {one.result().status for one in asked} == {200}
     assert album.most == 2
+
+
+# Requests for rows that somebody looks for
+
+
+def matches(reply):
+    """Rows that were found, and what was said with them."""
+    assert reply.status_code == 200
+    (length,) = struct.unpack_from("<I", reply.content)
+    head = json.loads(reply.content[4 : 4 + length])
+    bits = np.frombuffer(reply.content[4 + length :], dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(bits, bitorder="little")[:40]).tolist(), head
+
+
+def test_search(client):
+    assert matches(client.post("/api/search", json={"text": '"ROW 1"'}))[0] == [1, *range(10, 20)]
+    found, head = matches(client.post("/api/search", json={}))
+    assert found == list(range(40))
+    assert head == {"version": client.get("/api/lesson").json()["state"]["version"], "notes": []}
+    assert matches(client.post("/api/search", json={"text": "nothing like it"}))[0] == []
+    columns = {one["name"]: one for one in client.get("/api/columns").json()}
+    assert columns["kind"]["kind"] == "categories"
+    where = [{"key": columns["kind"]["key"], "kinds": [0]}]
+    found, _ = matches(client.post("/api/search", json={"where": where}))
+    assert 0 < len(found) < 40
+    where = [{"key": "feature-0", "low": 0}]
+    assert 0 < len(matches(client.post("/api/search", json={"where": where}))[0]) < 40
+
+
+@each(
+    "body",
+    [
+        {"text": 7},
+        {"text": "x" * 501},
+        {"where": [{"key": "column-99", "low": 1}]},
+        {"where": [{"key": "column-0", "low": 1}]},  # of texts
+        {"where": [{"key": "feature-0", "low": "1"}]},
+        {"where": [{"key": "feature-0", "low": 1e999}]},
+        {"where": [{"kinds": [1]}]},
+        {"groups": [40]},
+        {"groups": [-1]},
+        {"doubtful": "yes"},
+        {"anything": 1},
+    ],
+)
+def test_bad_searches_are_refused(client, body):
+    content = json.dumps(body).replace("Infinity", "1e999")
+    reply = client.post(
+        "/api/search", content=content, headers={"Content-Type": "application/json"}
+    )
+    assert reply.status_code == 422
+    assert len(reply.json()["message"]) < 300
+
+
+def test_rows_as_a_page_and_as_a_file(client):
+    found = client.post("/api/rows", json={"rows": [7, 2]}).json()
+    assert [record["row"] for record in found] == [7, 2]
+    reply = client.post("/api/rows/file", json={"rows": [7, 2]})
+    assert 'filename="selection.csv"' in reply.headers["content-disposition"]
+    lines = list(csv.DictReader(io.StringIO(reply.text)))
+    assert [line["text"] for line in lines] == ["row 7", "row 2"]
+    for path in ("/api/rows", "/api/rows/file"):
+        for rows in ([], [40], [-1], ["1"]):
+            assert client.post(path, json={"rows": rows}).status_code == 422
+    assert client.post("/api/rows", json={"rows": [0] * 101}).status_code == 422
+
+
+# Explanations over the wire
+
+
+def test_two_rows_are_explained(studio):
+    with studio.client() as client:
+        client.post("/api/answers", json={"left": 0, "right": 1, "same": True})
+        found = client.get("/api/why", params={"left": 0, "right": 5})
+    assert found.status_code == 200
+    why = found.json()
+    assert (why["left"], why["right"]) == (0, 5)
+    assert abs(sum(one["share"] for one in why["columns"]) + why["others"] - 1) < 1e-6
+
+
+@each(
+    ("query", "status", "message"),
+    [
+        ({"left": 0, "right": 0}, 422, "beside another one"),
+        ({"left": 0, "right": 10**6}, 422, "There is no row"),
+        ({"left": -1, "right": 3}, 422, "left"),
+        ({"left": "<b>", "right": 3}, 422, "left"),
+        ({"left": 3}, 422, "right"),
+        ({"left": 3, "right": 10**30}, 422, "right"),
+    ],
+)
+def test_bad_queries_are_refused(studio, query, status, message):
+    with studio.client() as client:
+        found = client.get("/api/why", params=query)
+    assert found.status_code == status
+    assert message in found.json()["message"]
+
+
+# Routes of groups that answers make
+
+
+X = np.random.RandomState(0).standard_normal((30, 3))
+CHOICE = {"left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
+
+
+@pytest.fixture(scope="module")
+def rows(page):
+    with running(Lesson(records_of(X))) as studio:
+        yield studio
+
+
+def test_a_choice_is_one_answer_and_groups_have_names(rows):
+    with rows.client() as client:
+        state = client.post("/api/which", json=CHOICE | {"before": "nothing", "by": "Ann"}).json()
+        assert (state["n_answers"], state["n_same"], state["n_changes"]) == (1, 1, 3)
+        other = client.post("/api/which", json=CHOICE | {"right": 1, "before": "nothing"})
+        assert (other.status_code, other.json()["said"]) == (409, "different")
+        named = client.post("/api/which/name", json={"row": 5, "name": "cats"})
+        assert named.json()["version"] == 2
+        about = client.get("/api/colourings/known").json()
+        assert "cats (2 rows)" in about["categories"]
+        for _ in range(2):
+            state = client.post("/api/undo").json()
+        assert (state["n_answers"], state["n_cannot_link"]) == (0, 0)
+
+
+@each(
+    ("path", "body", "status"),
+    [
+        ("", {"left": 30}, 422),
+        ("", {"rows": [1, 30]}, 422),
+        ("", {"rows": []}, 422),
+        ("", {"rows": list(range(6, 16))}, 422),
+        ("", {"rows": [1, 1, 2]}, 422),
+        ("", {"right": 9}, 422),
+        ("", {"right": None}, 422),
+        ("", {"same": None}, 422),
+        ("", {"same": 1}, 422),
+        ("", {"origin": "dream"}, 422),
+        ("", {"before": "same"}, 422),
+        ("", {"more": 1}, 422),
+        ("/name", {"row": 9, "name": "cats"}, 409),
+        ("/name", {"row": 30, "name": "cats"}, 422),
+        ("/name", {"row": 9, "name": ""}, 422),
+        ("/name", {"row": 9, "name": "x" * 61}, 422),
+    ],
+)
+def test_bad_choices_change_nothing(rows, path, body, status):
+    with rows.client() as client:
+        before = client.get("/api/lesson").json()["state"]["version"]
+        reply = client.post(f"/api/which{path}", json=body if path else CHOICE | body)
+        assert (reply.status_code, set(reply.json())) == (status, {"message"})
+        assert client.get("/api/lesson").json()["state"]["version"] == before
+
+
+# Columns over the wire: other ones are learned from, and no answer is lost meanwhile
+
+
+N = 40
+
+
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "id": [f"p{k}" for k in range(N)],
+            "a": rng.normal(size=N),
+            "b": 1000 * rng.normal(size=N),
+            "label": [k % 3 for k in range(N)],
+            "title": [f"A book about {k} cats and {k * k % 17} dogs" for k in range(N)],
+        }
+    )
+
+
+@pytest.fixture(params=["on disk", "in memory"])
+def tabled(request, page, tmp_path):
+    journal = tmp_path / "answers.jsonl" if request.param == "on disk" else None
+    with running(Lesson(records_of(table(), ids="id"), journal=journal, seed=0)) as found:
+        yield found
+
+
+def closing_code(tab):
+    """What the server says when it closes the line."""
+    try:
+        while True:
+            tab.recv(timeout=PATIENCE)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code
+
+
+def learned(told):
+    return [one["name"] for one in told["columns"] if one["learned"]]
+
+
+def test_other_columns_are_learned_from_with_the_same_answers(tabled):
+    with tabled.client() as client, tabled.live() as tab:
+        assert learned(client.get("/api/learned-columns").json()) == ["a", "b", "title"]
+        for k in range(3):
+            client.post("/api/answers", json={"left": k, "right": k + 5, "same": k < 2})
+        known = client.get("/api/known").json()
+        told = client.post("/api/learned-columns", json={"columns": ["b", "a"]}).json()
+        assert learned(told) == ["a", "b"]
+        assert told["standardised"]
+        assert client.get("/api/known").json() == known
+        about = client.get("/api/lesson").json()
+        assert about["features"] == ["a", "b"]
+        assert any("columns are brought to one scale" in note for note in about["notes"])
+        assert about["state"]["version"] == 3
+        # Tabs are cut off, and find the new lesson when they connect again.
+        assert closing_code(tab) == 1012
+        # The way back is the same, and so is the journal.
+        assert client.post("/api/undo").json()["n_answers"] == 2
+        body = {"columns": ["label"], "standardise": False}
+        told = client.post("/api/learned-columns", json=body).json()
+        assert (learned(told), told["standardised"]) == (["label"], False)
+        notes = client.get("/api/lesson").json()["notes"]
+        assert any("'label' looks like classes" in note for note in notes)
+        state = client.post("/api/redo").json()
+        assert (state["n_answers"], state["version"]) == (3, 5)
+        lesson = tabled.serving.lesson
+        assert lesson.metric.feature_names_in_.tolist() == ["label"]
+    if lesson.journal is not None:
+        tabled.serving.close()
+        with Lesson(records_of(table(), ids="id"), journal=lesson.journal) as again:
+            assert again.state()["n_answers"] == 3
+
+
+def test_answers_that_come_meanwhile_are_kept(tabled):
+    stop = threading.Event()
+    said, refused = [], []
+
+    def answer():
+        with tabled.client() as client:
+            pairs = ((i, j) for i in range(N) for j in range(i))
+            for left, right in pairs:
+                if stop.is_set():
+                    return
+                body = {"left": left, "right": right, "same": bool((left + right) % 2)}
+                reply = client.post("/api/answers", json=body)
+                (said if reply.status_code == 200 else refused).append((right, left))
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with tabled.client() as client:
+        for columns in (["a"], ["title", "b"], ["a", "b"]):
+            assert client.post("/api/learned-columns", json={"columns": columns}).status_code == 200
+        stop.set()
+        thread.join()
+        known = client.get("/api/known").json()
+    ends = [*known["must_link"], *known["cannot_link"]]
+    assert not refused
+    assert {*zip(ends[::2], ends[1::2], strict=True)} == {*said}
+    assert tabled.serving.lesson.state()["version"] == len(said)
+
+
+@each(
+    ("body", "said"),
+    [
+        ({"columns": ["none"]}, "no column 'none'"),
+        ({"columns": ["id"]}, "'id' cannot be learned from: ids"),
+        ({"columns": []}, "at least 1"),
+        ({"columns": "a"}, "list"),
+        ({"columns": [3]}, "string"),
+        ({"columns": ["a"], "standardise": "no"}, "boolean"),
+        ({"columns": ["a"], "more": 1}, "more"),
+        ({}, "columns"),
+    ],
+)
+def test_what_is_no_choice_changes_nothing(tabled, body, said):
+    with tabled.client() as client:
+        before = client.get("/api/learned-columns").json()
+        reply = client.post("/api/learned-columns", json=body)
+        assert reply.status_code == 422
+        assert said in reply.json()["message"]
+        assert client.get("/api/learned-columns").json() == before
+
+
+def test_arrays_have_no_columns_to_choose(page):
+    with running(Lesson(records_of(np.eye(5)), seed=0)) as tabled, tabled.client() as client:
+        assert client.get("/api/learned-columns").json()["columns"] == []
+        assert not client.get("/api/lesson").json()["has_columns"]
+        reply = client.post("/api/learned-columns", json={"columns": ["x0"]})
+        assert (reply.status_code, "array" in reply.json()["message"]) == (422, True)
