@@ -126,15 +126,6 @@ def test_standardised_models_remember_how(run, files, sample, monkeypatch, by_bl
     assert found.threshold_ == pytest.approx(expected.threshold_)
 
 
-def test_auto_says_why_it_chose(run, files):
-    result = fit(
-        run, "rows.csv", "--id", "name", "--exclude", "kind", "-p", "pairs.csv", "--set",
-        "time_budget=1",
-    )  # fmt: skip
-    assert "MetricLearner learned from 120 rows of 2 columns and 40 pairs" in result.err
-    assert "Euclidean distance" in result.err
-
-
 def test_the_seed_decides(run, files, sample):
     for seed, name in ((1, "one"), (1, "again"), (2, "two")):
         run(
@@ -406,10 +397,8 @@ def test_evaluation_on_rows_that_were_learned_from_says_so(run, files, sample):
     assert "warning" not in new.err
 
 
-@pytest.mark.parametrize("by_blocks", [False, True])
-def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch, by_blocks):
-    if by_blocks:
-        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
+def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch):
+    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, *which, "--test", 0.2)
     result = run("evaluate", "new.nearkin", "rows.csv", "-p", "numbered.csv")

@@ -92,12 +92,6 @@ def test_messages_that_nobody_can_read_stop_nothing(tmp_path):
     assert (tmp_path / "m.nearkin").exists()
 
 
-def test_the_head_of_the_help_in_a_shell():
-    line = f'"{sys.executable}" -m nearkin --help | true; echo ${{PIPESTATUS[0]}}'
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("141\n", "")
-
-
 @pytest.mark.parametrize(
     ("name", "sent", "status"),
     [("out.csv", signal.SIGINT, 130), ("out.parquet", signal.SIGTERM, -signal.SIGTERM)],
@@ -146,6 +140,7 @@ def test_help_and_version(run):
         ("test", "evaluate"),
         ("Serve", "studio"),
         ("label", "studio"),
+        ("precompile", "warm-up"),
     ],
 )
 def test_commands_that_are_not_there_are_guessed(run, said, meant):

@@ -310,13 +310,6 @@ def test_mistakes(run, files, arguments, said):
     assert (files / "rows.csv").read_bytes() == before
 
 
-def test_a_journal_of_other_data(run, files, served):
-    opened(run, "rows.csv", "--id", "name", "--journal", "a.jsonl")
-    write_csv("other.csv", ["a"], [[1], [2], [3]])
-    err = run("studio", "other.csv", "--journal", "a.jsonl", "--no-browser", status=2).err
-    assert "other data" in err
-
-
 @pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_is_not_ours(run, files):
     os.chmod(files, 0o500)

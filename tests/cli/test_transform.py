@@ -84,15 +84,6 @@ def test_text_that_needs_quotes_comes_through(run, files, model):
     assert pd.read_csv("new.csv")["name"].tolist() == names
 
 
-def test_an_existing_file_is_kept_without_force(run, files, model):
-    (files / "new.csv").write_text("mine")
-    arguments = ("transform", "model.nearkin", "rows.csv", "-o", "new.csv")
-    assert "new.csv exists already" in run(*arguments, status=2).err
-    assert (files / "new.csv").read_text() == "mine"
-    run(*arguments, "--force")
-    assert (files / "new.csv").read_text().startswith("kernelbeta0,")
-
-
 @each(
     ("arguments", "message"),
     [
@@ -138,14 +129,6 @@ def test_a_defect_has_a_status_of_its_own(error, run, files, model, monkeypatch)
     assert f"{error.__name__}: " in err
     assert "give others" in err
     assert "--debug shows where" in err
-
-
-def test_vectors_of_parquet(run, files, sample):
-    table = pa.table({"name": sample.ids, "v": pa.array(list(sample.X))})
-    pq.write_table(table, "vectors.parquet")
-    which = ("vectors.parquet", "--id", "name")
-    run("fit", *which, "-p", "pairs.csv", "--learner", "rca", "-o", "rca.nearkin")
-    assert len(run("transform", "rca.nearkin", *which).records) == len(sample.X)
 
 
 @each(

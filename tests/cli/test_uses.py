@@ -101,11 +101,15 @@ def test_duplicates_are_groups(run, files, sample, model):
     assert run("duplicates", "model.nearkin", *NAMED, "--radius", 0).out == "group,name\n"
 
 
-def test_duplicates_are_found_without_a_radius(run, files, model):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-3, 3, size=(300, 2))
+def write_copies(files):
+    """many.csv, in which ten of 300 rows are there twice."""
+    X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
     X[200:210] = X[:10] + 1e-4
     write_csv(files / "many.csv", ["a", "b"], X.tolist())
+
+
+def test_duplicates_are_found_without_a_radius(run, files, model):
+    write_copies(files)
     result = run("duplicates", "model.nearkin", "many.csv", "--precision", 0.9)
     found = {(r["group"], int(r["row"]) % 200) for r in result.records}
     assert {row for _, row in found} >= set(range(8))
@@ -291,9 +295,7 @@ def test_same_says_what_is_to_be_expected(run, files, sample, model):
 
 def test_duplicates_are_judged_by_known_pairs(run, files, sample, model):
     write_csv(files / "known.csv", ["left", "right", "same"], [(0, 200, 1), (1, 201, 1), (2, 3, 0)])
-    X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
-    X[200:210] = X[:10] + 1e-4
-    write_csv(files / "many.csv", ["a", "b"], X.tolist())
+    write_copies(files)
     arguments = ("duplicates", "model.nearkin", "many.csv", "--known", "known.csv")
     err = run(*arguments, "--precision", 0.99).err
     assert "expected: precision 1.000 (0." in err

@@ -214,19 +214,6 @@ def test_fixed_metric_without_pairs_is_k_means(seed):
     assert_allclose(centers, expected.cluster_centers_)
 
 
-def test_pairs_find_clusters_that_k_means_does_not():
-    X, y = elongated()
-    pairs = Pairs.from_labels(y, 60, random_state=0)
-    fitted = MPCKMeans(2, random_state=0, **PUBLISHED).fit(X, pairs=pairs)
-    rest = np.setdiff1d(np.arange(len(X)), pairs.points)
-    assert balanced_rand(y, KMeans(2, n_init=10, random_state=0).fit(X).labels_) < 0.6
-    assert balanced_rand(y, fitted.labels_) > 0.9
-    assert balanced_rand(y[rest], fitted.labels_[rest]) > 0.9
-    X_new, y_new = elongated(1)
-    assert balanced_rand(y_new, fitted.predict(X_new)) > 0.9
-    assert fitted.metric_weights_[0] * X[:, 0].var() > 2 * fitted.metric_weights_[2] * X[:, 2].var()
-
-
 def test_pairs_choose_between_two_ways_to_cluster():
     X, strong, weak = two_ways()
     labels = MPCKMeans(2, random_state=0).fit(X).labels_

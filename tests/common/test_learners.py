@@ -16,7 +16,6 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -302,17 +301,6 @@ def test_pairs_pass_through_a_pipeline(learner):
 
 
 @all_learners
-def test_pairs_follow_their_rows_through_folds(learner):
-    rows = as_seen_by(learner, X)
-    found = nearkin.cross_validate(learner, rows, pairs=PAIRS, cv=2, return_estimator=True)
-    folds = nearkin.PairKFold(2).split(rows, pairs=PAIRS)
-    for (train, _), metric in zip(folds, found["estimator"], strict=True):
-        assert metric.learned_from_["rows"] == len(train)
-        assert metric.learned_from_["must_links"] == len(PAIRS.restrict(train).must_link)
-    assert np.isfinite(found["test_score"]).all()
-
-
-@all_learners
 def test_learned_space_serves_a_classifier(learner):
     metric = fitted(learner, X, Y)
     nearest = KNeighborsClassifier(3).fit(metric.transform(as_seen_by(learner, X)), Y)
@@ -320,24 +308,6 @@ def test_learned_space_serves_a_classifier(learner):
     # The third column of the example tells the classes apart for linear metrics too.
     Z = metric.transform(as_seen_by(learner, X_NEW, X))
     assert nearest.score(Z, truth.astype(int)) > 0.9
-
-
-@each(
-    ("name", "grid"),
-    [
-        ("exact", {"gamma": [0.1, 1.0], "weighting": ["paper", "calibrated"]}),
-        ("landmarks", {"n_landmarks": [5, 15]}),
-        ("precomputed", {"prior_pairs": [1.0, 10.0]}),
-        ("RCA", {"shrinkage": [0.0, 0.5, "auto"]}),
-    ],
-)
-def test_grid_search_by_labels(name, grid):
-    rows = as_seen_by(LEARNERS[name], X)
-    search = GridSearchCV(clone(LEARNERS[name]), grid, cv=3).fit(rows, Y)
-    scores = search.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all()
-    best = clone(LEARNERS[name]).set_params(**search.best_params_)
-    assert_allclose(cross_val_score(best, rows, Y, cv=3).mean(), scores.max())
 
 
 @all_settings
@@ -464,14 +434,6 @@ def test_finite_input_gives_finite_output(name, X, data):
     times = 1e4 if name == "GeometryAware" else 1e3
     rounding = times * np.finfo(X.dtype).eps * np.abs(Z).max()
     assert_allclose(Z, Z[first[copy.ravel()]], atol=rounding)
-
-
-@each("learner", [KernelBeta(random_state=0), RCA(random_state=0)])
-def test_two_rows_are_enough(learner):
-    X = np.array([[0.0, 1.0], [1.0, 3.0]])
-    metric = clone(learner).fit(X, pairs=Pairs([(0, 1)]))
-    assert metric.distance(X)[0, 1] > 0
-    assert metric.same(X[:1], X[1:])[0]
 
 
 # One row is a row: numbers of single rows, without an axis for them

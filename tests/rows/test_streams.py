@@ -185,6 +185,9 @@ def test_every_source_gives_the_same(kind, tmp_path):
     rows = nk.open_rows(source_of(kind, X, tmp_path))
     assert rows.shape == X.shape
     assert np.array_equal(rows.to_numpy(), X)
+    for numbers in ([5], [239, 0, 100], [7, 7, 3, 7], [], range(N)):
+        numbers = np.array(numbers, dtype=int)
+        assert np.array_equal(rows.take(numbers), X[numbers])
     for i, name in enumerate(FEW, SOURCES.index(kind)):
         if i % 3:  # other learners with the next sources
             continue
@@ -345,15 +348,6 @@ def test_two_rows_are_the_least(n):
 
 
 # Rows by their numbers
-
-
-@each("kind", SOURCES)
-def test_take_gives_rows_in_the_order_asked_for(kind, tmp_path):
-    X = make_rows()
-    rows = nk.open_rows(source_of(kind, X, tmp_path))
-    for numbers in ([5], [239, 0, 100], [7, 7, 3, 7], [], range(N)):
-        numbers = np.array(numbers, dtype=int)
-        assert np.array_equal(rows.take(numbers), X[numbers])
 
 
 NO_LIST = "one-dimensional array of integers"

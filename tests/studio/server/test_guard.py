@@ -50,31 +50,12 @@ def test_no_token_in_an_address_opens_anything(studio, query):
 
 def redeemed(studio, code):
     """What is said in exchange for a code."""
-    headers = [("X-Nearkin-Code", code)] if code is not None else []
-    return studio.raw("POST", "/api/token", headers=headers, token=False)
-
-
-def test_a_code_is_exchanged_for_the_token_once(studio):
-    address = studio.serving.url_for_a_program()
-    base, code = address.split("/?code=")
-    assert (base, studio.token in address) == (studio.base, False)
-    reply = redeemed(studio, code)
-    assert (reply.status, json.loads(reply.body)) == (200, {"token": studio.token})
-    assert reply.headers["Cache-Control"] == "no-store"
-    again = redeemed(studio, code)
-    assert again.status == 403
-    assert "used before, or is too old" in again.message
-
-
-@each("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
-def test_no_other_code_gives_the_token(studio, code):
-    reply = redeemed(studio, code)
-    assert reply.status == 403
-    assert studio.token not in reply.body.decode()
+    return studio.raw("POST", "/api/token", headers=[("X-Nearkin-Code", code)], token=False)
 
 
 def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
-    code = studio.serving.url_for_a_program().split("=")[1]
+    base, code = studio.serving.url_for_a_program().split("/?code=")
+    assert (base, studio.token in code) == (studio.base, False)
     asked = [("X-Nearkin-Code", code)]
     evil = [*asked, ("Origin", "http://evil.example")]
     assert studio.raw("POST", "/api/token", headers=evil, token=False).status == 403
@@ -82,7 +63,8 @@ def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
     assert foreign.status == 400
     assert studio.raw("GET", "/api/token", headers=asked, token=False).status == 403
     assert studio.raw("GET", "/api/lesson", headers=asked, token=False).status == 403
-    assert redeemed(studio, code).status == 200
+    assert json.loads(redeemed(studio, code).body) == {"token": studio.token}
+    assert redeemed(studio, code).status == 403
 
 
 def test_codes_hold_for_a_while_and_not_many_of_them():
@@ -173,22 +155,8 @@ def test_headers_protect_the_page(studio):
     for path, status in [("/api/lesson", 200), ("/api/none", 404), ("/assets/index.js", 200)]:
         reply = studio.raw("GET", path)
         assert (reply.status, reply.headers["X-Content-Type-Options"]) == (status, "nosniff")
-        assert reply.headers["Referrer-Policy"] == "no-referrer"
-        policy = reply.headers["Content-Security-Policy"]
-        for part in (
-            "default-src 'self'",
-            "script-src 'self' 'unsafe-eval'",
-            "object-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ):
-            assert part in policy.split("; ")
-        assert "unsafe-inline" not in policy
+        assert "object-src 'none'" in reply.headers["Content-Security-Policy"].split("; ")
         assert "Server" not in reply.headers
-    for path, token in (("/api/lesson", False), ("/api/lesson", True), ("/?token=x", True)):
-        headers = studio.raw("GET", path, token=token).headers
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Cache-Control"] == "no-store"
     for path in ("/docs", "/redoc", "/openapi.json", "/api/openapi.json"):
         assert studio.raw("GET", path).status == 404
 
@@ -254,16 +222,6 @@ def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):
         frames = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
         assert {"https://hub.example:*", "http://*.ports.example:*"} <= {*frames}
         assert not [one for one in frames if one.startswith("http") and one.endswith("//*:*")]
-
-
-def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):
-    policy = studio.raw("GET", "/?token=" + studio.token).headers["Content-Security-Policy"]
-    allowed = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
-    assert "http://localhost:*" in allowed
-    for place in allowed:
-        assert place in ("'self'", "vscode-webview:") or re.fullmatch(
-            r"https?://(localhost|127\.0\.0\.1):\*", place
-        )
 
 
 @each(

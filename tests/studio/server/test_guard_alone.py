@@ -123,6 +123,8 @@ def test_lifespans_are_not_looked_at():
     assert told == {"type": "lifespan.startup", "in": "lifespan"}
 
 
+EXCHANGE = {"path": "/api/token", "method": "POST"}
+USED = "The address has been used before, or is too old: open the one that the studio has printed."
 FOREIGN = (
     "This server does not go by that name. If a proxy is to reach it by this name, start the "
     "studio with --allow-host NAME, or with allow_hosts=[NAME] in Python."
@@ -146,6 +148,10 @@ FOREIGN = (
         ({"headers": [HOST, TOKEN, TOKEN]}, 403, LACKS),
         ({"headers": [HOST], "subprotocols": ["nearkin", "the token"]}, 403, LACKS),
         ({"headers": [HOST], "path": "/api/token"}, 403, LACKS),
+        *(
+            ({"headers": [HOST, (b"x-nearkin-code", code)], **EXCHANGE}, 403, USED)
+            for code in (b"", b"wrong", b"\xc3\x84", b"x" * 10_000)
+        ),
         ({"headers": [HOST], "path": "/api/tokens", "method": "POST"}, 403, LACKS),
     ],
 )
@@ -202,18 +208,15 @@ def test_websockets_show_the_token_as_a_protocol(headers, offered, opens):
 def test_a_code_is_exchanged():
     access = Access("the token")
     code = (b"x-nearkin-code", access.new_code().encode())
-    asking = {"path": "/api/token", "method": "POST", "access": access}
-    said = (
-        "The address has been used before, or is too old: open the one that the studio has printed."
-    )
-    assert refused(asked(App(), headers=[HOST, code, code], **asking), 403, said)
-    assert refused(asked(App(), headers=[HOST], **asking), 403, said)
+    asking = {**EXCHANGE, "access": access}
+    assert refused(asked(App(), headers=[HOST, code, code], **asking), 403, USED)
+    assert refused(asked(App(), headers=[HOST], **asking), 403, USED)
     start, end = asked(App(), headers=[HOST, code], **asking)
     assert start["status"] == 200
     assert end["body"] == b'{"token": "the token"}'
     kind, length = (b"content-type", b"application/json"), (b"content-length", b"22")
     assert start["headers"] == [kind, length, *PROTECTING, FRESH]
-    assert refused(asked(App(), headers=[HOST, code], **asking), 403, said)
+    assert refused(asked(App(), headers=[HOST, code], **asking), 403, USED)
 
 
 LENGTH = (b"content-length", b"6")
