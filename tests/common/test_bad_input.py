@@ -348,15 +348,6 @@ def test_rows_of_unequal_number_for_a_row_by_row_distance(learner):
 # Landmarks and neighbours
 
 
-@each("strategy", ["random", "kmeans++", "farthest", "leverage"])
-def test_more_landmarks_than_rows_are_all_rows(strategy):
-    exact = nk.KernelBeta(random_state=0).fit(X, pairs=PAIRS)
-    metric = nk.KernelBeta(n_landmarks=10_000, landmarks=strategy, random_state=0)
-    metric.fit(X, pairs=PAIRS)
-    assert_array_equal(metric.landmarks_, np.arange(50))
-    assert_array_equal(metric.transform(X_NEW), exact.transform(X_NEW))
-
-
 # Kernels
 
 

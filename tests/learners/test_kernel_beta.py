@@ -2,7 +2,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -10,7 +9,6 @@ from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners.kernel_beta import paper_weights
 from nearkin.pairs.supervision import Spread
-from nearkin.rows import parallel
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel
 from tests import oracles
@@ -49,17 +47,6 @@ def test_beta_of_the_rectangle_is_eq_4_in_numbers():
     # The third pair counts twice: D is (0 + 0 + 2)/4 and (1 + 1 + 2)/4.
     metric.fit(RECTANGLE, pairs=Pairs(links, must_weight=[1, 1, 2]))
     assert_allclose(metric.beta_, [6 * 2 / 3, 6 * 1 / 3])
-
-
-def test_calibrated_beta_of_the_rectangle_in_numbers():
-    # Random pairs of 4 points differ by 2/3 along a unit direction; one must-link by 0 and 1.
-    metric = KernelBeta(kernel="linear", prior_pairs=3)
-    for pairs, gain in (
-        (Pairs([(0, 1)]), [(1 + 3) / (0 + 3), (1 + 3) / (1.5 + 3)]),
-        (Pairs(cannot_link=[(0, 2)]), [(1.5 + 3) / (1 + 3), (0 + 3) / (1 + 3)]),
-    ):
-        expected = [4, 2] * np.array(gain) / np.mean(gain)
-        assert_allclose(metric.fit(RECTANGLE, pairs=pairs).beta_, expected)
 
 
 @each("kernel", NAMES)
@@ -252,24 +239,6 @@ def test_labels_equal_all_pairs_they_imply(weighting):
 
 @each("kernel", NAMES)
 @each_extension
-def test_sparse_equals_dense(kernel, extension):
-    rows = np.where(np.abs(X) < 0.4, 0, X)
-    metric = KernelBeta(kernel=kernel, extension=extension, n_landmarks=25, random_state=0)
-    Z = metric.fit(rows, pairs=PAIRS).transform(rows)
-    scale = np.abs(Z).max()
-    threshold = metric.threshold_
-    for container in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array):
-        S = container(rows)
-        # Distances of sparse rows come from inner products, where small ones cancel.
-        assert_allclose(metric.transform(S), Z, atol=1e-7 * scale)
-    metric.fit(sp.csr_array(rows), pairs=PAIRS)
-    assert_allclose(metric.transform(sp.csr_array(rows)), Z, atol=1e-7 * scale)
-    assert_allclose(metric.transform(rows), Z, atol=1e-7 * scale)
-    assert_allclose(metric.threshold_, threshold, rtol=1e-7)
-
-
-@each("kernel", NAMES)
-@each_extension
 def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension):
     function = Kernel(kernel, gamma=0.4)
     options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
@@ -294,19 +263,6 @@ def test_nystroem_with_all_landmarks_is_the_projection_on_the_eigenvectors():
     V = metric.eigenvectors_
     projected = oracles.center_new(K_new, K) @ V / metric.eigenvalues_
     assert_allclose(metric.transform(X_new), projected * metric.beta_, atol=1e-10)
-
-
-@each_map
-def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
-    X = np.random.RandomState(0).standard_normal((300, 3))
-    y = np.arange(300) % 3
-    metric = KernelBeta(n_landmarks=40, random_state=0, **options)
-    whole = metric.fit(X, y).transform(X)
-    monkeypatch.setattr(parallel, "_BLOCK_BYTES", 1)
-    assert parallel.rows_per_block(8) == 64
-    by_blocks = metric.fit(X, y).transform(X)
-    # Products of blocks of other shapes may round differently.
-    assert_allclose(by_blocks, whole, atol=1e-10)
 
 
 def test_n_components_keeps_the_largest_weights_in_order():

@@ -264,28 +264,6 @@ def test_a_row_is_compared_with_the_next_neighborhood_until_it_is_placed():
     assert {*asked, y[last[1]]} == {0, 1, 2}
 
 
-def test_neighborhoods_learn_more_classes_than_random_pairs_do():
-    """One of eight clouds is tiny: random pairs hardly meet it, the farthest rows are its."""
-    rng = np.random.RandomState(0)
-    y = np.repeat(np.arange(8), [40] * 7 + [3])
-    angle = 2 * np.pi * y / 8
-    X = 10 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.3 * rng.standard_normal((283, 2))
-
-    def classes_met(strategy):
-        pairs = Pairs([(0, 1)], [(0, 40)])
-        metric = RCA(random_state=0).fit(X, pairs=pairs)
-        for turn in range(6):
-            found = suggest_pairs(metric, X, pairs, 5, strategy=strategy, random_state=turn)
-            same = y[found[:, 0]] == y[found[:, 1]]
-            pairs = pairs + Pairs(found[same], found[~same])
-        return len(np.unique(y[pairs.points])), len(pairs.closure())
-
-    met, told = classes_met("neighborhoods")
-    _, told_at_random = classes_met("random")
-    assert met == 8
-    assert told > told_at_random
-
-
 # Four clouds of ten rows on a line.
 RNG = np.random.RandomState(0)
 Y = np.repeat(np.arange(4), 10)

@@ -4,7 +4,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -178,13 +177,6 @@ def test_metric_is_fitted_unless_it_is_already(wine):
     assert_array_equal(frozen.decision_function(X), fitted.decision_function(X))
     by_hand = EnergyClassifier().fit(metric.transform(X[::2]), y[::2])
     assert_allclose(by_hand.decision_function(metric.transform(X)), fitted.decision_function(X))
-
-
-def test_more_accurate_than_a_vote():
-    X, y = load_digits(return_X_y=True)
-    vote = KNeighborsClassifier(3).fit(X[::3], y[::3]).score(X[1::3], y[1::3])
-    plain = EnergyClassifier().fit(X[::3], y[::3]).score(X[1::3], y[1::3])
-    assert plain > vote
 
 
 def test_small_classes():
