@@ -17,10 +17,6 @@ from tests.cases import each
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
 each_kernel = each("kernel", [*NAMES, rbf_kernel])
 each_extension = each("extension", ["local", "nystroem"])
-each_map = each(
-    "options", [{}, {"n_iter": 3}, {"extension": "nystroem"}], ids=["local", "iterated", "nystroem"]
-)
-
 # Corners of a rectangle, whose centred linear kernel has two known eigenvectors.
 RECTANGLE = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
 DIRECTIONS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) / 2  # λ = 16 and 4
@@ -254,15 +250,6 @@ def test_precomputed_and_callable_kernels_equal_the_named_one(kernel, extension)
         Z = by_rows.transform(rows)
         assert_allclose(by_matrix.transform(function(rows, X)), Z, atol=rounding * scale)
         assert_allclose(called.transform(rows), Z, atol=1e-8 * scale)
-
-
-def test_nystroem_with_all_landmarks_is_the_projection_on_the_eigenvectors():
-    metric = KernelBeta(gamma=0.4, extension="nystroem").fit(X, pairs=PAIRS)
-    X_new = X[:10] + 0.1
-    K, K_new = (oracles.kernel_matrix("rbf", A, X, gamma=0.4) for A in (X, X_new))
-    V = metric.eigenvectors_
-    projected = oracles.center_new(K_new, K) @ V / metric.eigenvalues_
-    assert_allclose(metric.transform(X_new), projected * metric.beta_, atol=1e-10)
 
 
 def test_n_components_keeps_the_largest_weights_in_order():

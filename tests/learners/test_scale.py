@@ -10,7 +10,6 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
@@ -77,15 +76,6 @@ def test_a_word_where_units_differ(name):
     learner.transform(frame)  # said once
     with pytest.warns(ScaleWarning, match="column 1 reaches .* as far as column 2, so"):
         learner.fit(WIDE, pairs=PAIRS)
-
-
-def test_wine_warns_and_digits_do_not():
-    wine, digits = load_wine(), load_digits()
-    pairs = Pairs.from_labels(wine.target, 30, random_state=0)
-    with pytest.warns(ScaleWarning, match="column 12 "):
-        nk.ITML(random_state=0).fit(wine.data, pairs=pairs)
-    pairs = Pairs.from_labels(digits.target, 30, random_state=0)
-    nk.ITML(random_state=0).fit(digits.data, pairs=pairs)
 
 
 def test_a_wide_column_does_not_hide_one_that_separates():
