@@ -39,6 +39,7 @@ def refused(run, name="rows.csv", *more, pairs="p.csv"):
         ("a,b\n1,2\n3\n", "line 3 of rows.csv has 1 cells, but the header has 2."),
         ("a,b,a\n1,2,3\n", "rows.csv has 2 columns 'a': rename them"),
         ("a,b\n1,2\n3,oh\n5,6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
+        ("b\n2\noh\n6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
         ("a,b\n1,2\n3,\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
         ("a,b\n1,2\n3,nan\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
         ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b' of rows.csv is inf"),
