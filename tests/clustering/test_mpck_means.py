@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.clustering.mpck_means import (
@@ -28,12 +27,6 @@ from tests.cases import each
 FEWER_CLUSTERS = pytest.mark.filterwarnings(
     "ignore:Only .* of n_clusters:sklearn.exceptions.ConvergenceWarning"
 )
-
-
-@pytest.mark.night
-@FEWER_CLUSTERS
-def test_scikit_learn_checks():
-    check_estimator(MPCKMeans(3, n_init=1), on_skip=None)
 
 
 # As published, but that units do not matter.

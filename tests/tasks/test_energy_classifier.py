@@ -5,23 +5,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
-from nearkin import LMNN, RCA, EnergyClassifier, KernelBeta
+from nearkin import LMNN, EnergyClassifier, KernelBeta
 from nearkin.solvers import energy
 from nearkin.solvers.energy import FACTORS, choose_margin, class_distances, energies, gather_members
 from tests.cases import each
-
-# Scikit-learn's own classifiers that take some labels for unknown are spared this by name.
-SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
-
-
-@pytest.mark.night
-def test_scikit_learn_checks():
-    learned = EnergyClassifier(RCA(random_state=0))
-    done = check_estimator(learned, expected_failed_checks=SIGNS_ARE_NO_CLASSES, on_skip=None)
-    failed = {one["check_name"] for one in done if one["status"] == "xfail"}
-    assert failed == set(SIGNS_ARE_NO_CLASSES)
 
 
 def plain_energy(x, label, X, y, k, margin, push):

@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MultipleKernelClassifier
 from nearkin.tasks.multiple_kernel import (
@@ -20,20 +19,6 @@ from nearkin.tasks.multiple_kernel import (
 from tests.cases import each
 
 SHORT = (0.25, 1.0, 4.0)
-
-# Scikit-learn's own classifiers that take some labels for unknown are spared this by name.
-SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
-
-
-@pytest.mark.night
-def test_scikit_learn_checks():
-    done = check_estimator(
-        MultipleKernelClassifier(bandwidths=SHORT, random_state=0),
-        expected_failed_checks=SIGNS_ARE_NO_CLASSES,
-        on_skip=None,
-    )
-    failed = {one["check_name"] for one in done if one["status"] == "xfail"}
-    assert failed == set(SIGNS_ARE_NO_CLASSES)
 
 
 @pytest.fixture(scope="module")
