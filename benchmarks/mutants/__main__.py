@@ -40,6 +40,7 @@ MODULES = {
             "tests/pairs/test_closure.py",
             "tests/pairs/test_labels.py",
             "tests/pairs/test_supervision.py",
+            "tests/pairs/test_triplets.py",
             "tests/tasks/test_cross_validation.py::test_pairs_are_cut_like_rows",
             "src/nearkin/pairs/pairs.py",
         ],
@@ -62,7 +63,7 @@ MODULES = {
             "src/nearkin/studio/journal.py",
         ],
     ),
-    "whole_file": Module(
+    "files": Module(
         ["storage/files.py"],
         [
             "tests/storage/test_whole_file.py",
@@ -70,23 +71,7 @@ MODULES = {
             "src/nearkin/storage/files.py",
         ],
     ),
-    "guard": Module(
-        ["studio/server/security.py"],
-        [
-            "tests/studio/server/test_guard_alone.py",
-            *(
-                f"tests/studio/server/{test}"
-                for test in (
-                    "test_guard.py::test_codes_hold_for_a_while_and_not_many_of_them",
-                    "test_guard.py::test_proxies_that_are_named_are_heard",
-                    "test_guard.py::test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own",
-                    "test_guard.py::test_names_that_no_host_has",
-                    "test_guard.py::test_names_of_a_server",
-                    "test_visitors.py::test_the_log_is_bounded_whatever_goes_wrong",
-                )
-            ),
-        ],
-    ),
+    "security": Module(["studio/server/security.py"], ["tests/studio/server/test_guard_alone.py"]),
 }
 
 
