@@ -438,6 +438,25 @@ def test_names_that_no_host_has(name):
         checked_names(["hub.example", name])
 
 
+def test_our_own_names_and_pages_and_no_others():
+    ours, address = hosts_of("127.0.0.1", 8765), "127.0.0.1:8765"
+    for name in (address, "localhost:8765", "LocalHost:8765", "[::1]:8765"):
+        assert ours.accept(name), name
+    for name in (
+        *("evil.example", "evil.example:8765", "127.0.0.1.evil.example:8765", "[::2]:8765", " "),
+        *("localhost.evil.example:8765", "127.0.0.1", "127.0.0.1:1", "localhost:87651"),
+        *("0.0.0.0:8765", "192.168.1.1:8765", f"user@{address}", f"{address}/"),
+        f"{address}, evil.example",
+    ):
+        assert not ours.accept(name), name
+    assert ours.accept_origin(f"http://{address}", address)
+    for origin in (
+        *("http://evil.example", f"https://{address}", "http://127.0.0.1:1", f"http://{address}/"),
+        *(f"http://{address}.evil.example", "http://localhost:8765", "null", "file://"),
+    ):
+        assert not ours.accept_origin(origin, address), origin
+
+
 def test_names_of_a_server():
     assert hosts_of("127.0.0.1", 80).accept("localhost")
     everywhere = hosts_of("0.0.0.0", 9)
