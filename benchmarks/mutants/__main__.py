@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "nearkin"
 
 @dataclass(frozen=True)
 class Module:
-    """Files of the package, and the tests that are to notice mistakes in them."""
+    """Files of the package, and the tests that are to notice mistakes in them, for pytest."""
 
     files: Sequence[str]
     tests: Sequence[str]
@@ -60,6 +60,16 @@ MODULES = {
             "tests/studio/test_journal.py",
             "tests/studio/test_kept_file.py",
             "tests/studio/test_kept_answers.py",
+            # These take seconds, for processes that have no mistake and for what others test too.
+            *(
+                f"--deselect=tests/studio/{test}"
+                for test in (
+                    "test_journal.py::test_kill_9_loses_nothing_that_was_acknowledged",
+                    "test_journal.py::test_a_file_that_may_not_grow",
+                    "test_journal.py::test_a_second_opener_is_refused_here_and_elsewhere",
+                    "test_kept_answers.py::test_answers_survive",
+                )
+            ),
             "src/nearkin/studio/journal.py",
         ],
     ),

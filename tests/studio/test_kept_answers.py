@@ -274,8 +274,8 @@ def test_a_journal_of_an_older_format_is_refused_and_stays_as_it_is(tmp_path):
 )
 @each("changed", ["entry", "header"])
 def test_forged_journals_are_refused(tmp_path, line, changed):
-    path = tmp_path / "answers.jsonl"
-    opened(table(), path).close()
+    path, records = tmp_path / "answers.jsonl", records_of(np.eye(4))
+    Lesson(records, journal=path).close()
     content = path.read_bytes()
     if changed == "header":
         header = json.loads(content.splitlines()[0])["entry"]
@@ -285,7 +285,7 @@ def test_forged_journals_are_refused(tmp_path, line, changed):
         content += line_of(line, read_lines(content, path)[2])[0]
     path.write_bytes(content)
     with pytest.raises(JournalError, match=r"no journal of nearkin says .* left as it is"):
-        opened(table(), path)
+        Lesson(records, journal=path)
     assert path.read_bytes() == content
 
 
