@@ -574,14 +574,6 @@ def test_mean_of_local_metrics(place, dtype, d):
     assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
 
 
-def test_class_models_are_the_same(place):
-    for covariance in ("shrunk", "full", "shared"):
-        expected = on_host(fit_class_models, X, Y, covariance=covariance)
-        found = fit_class_models(place.put(X), Y, covariance=covariance)
-        for name in ("means", "precisions", "log_determinants", "pooled_shares"):
-            assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-10)
-
-
 def test_generative_finds_the_same_neighbours_and_classes(place):
     there, host = (nk.Generative(random_state=0) for _ in range(2))
     there.fit(place.put(X), place.put(Y))
@@ -668,17 +660,6 @@ def test_smallest(place, k, monkeypatch):
         found, positions = device_math.k_smallest(place.put(values), k)
         assert_array_equal(home(positions), expected)
         assert_array_equal(home(found), np.take_along_axis(values, expected, axis=1))
-
-
-def test_small_systems(place):
-    rng = np.random.default_rng(0)
-    roots = rng.standard_normal((30, 4, 4))
-    matrices, right = roots @ roots.transpose(0, 2, 1) + np.eye(4), rng.standard_normal((30, 4))
-    expected = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
-    found = device_math.solve_small_systems(
-        place.put(matrices.transpose(1, 2, 0)), place.put(right.T), 0.0
-    )
-    assert_allclose(home(found).T, expected, rtol=1e-9)
 
 
 def test_sign_function(place):

@@ -188,12 +188,6 @@ def test_frames_and_lists(convert, metric):
     assert not distances[:, 0].any()
 
 
-def test_sparse_rows_where_the_metric_takes_them():
-    X = sp.csr_array(np.maximum(random_rows(20, 6), 0))
-    metric = KernelBeta(kernel="rbf", random_state=0).fit(X, pairs=Pairs([(0, 1)]))
-    assert_array_equal(NeighborIndex(metric).fit(X).query(X, 1)[1][:, 0], np.arange(20))
-
-
 def test_the_index_does_not_change_with_the_callers_array():
     X = random_rows(9)
     copy = X.copy()

@@ -37,7 +37,6 @@ CONCURRENT = (
     "tests/studio/test_notebook.py",
     "tests/cli/test_pipes.py",
     "tests/cli/test_process.py",
-    "tests/cli/test_start.py",
     "tests/cli/test_studio.py",
     "tests/cli/test_targets.py",
     "tests/records/test_dask.py",

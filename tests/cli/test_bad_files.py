@@ -1,6 +1,7 @@
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,15 @@ GOOD = "name,a,b\nx,1,2\ny,3,4\nz,5,7\n"
 PAIRS = "left,right,same\n0,1,yes\n0,2,no\n"
 
 
+def write_good_files():
+    """Have good rows and pairs where a test has written none."""
+    for file, text in (("rows.csv", GOOD), ("p.csv", PAIRS)):
+        if not Path(file).exists():
+            Path(file).write_text(text)
+
+
 def refused(run, name="rows.csv", *more, pairs="p.csv"):
+    write_good_files()
     result = run(
         "fit", name, "-p", pairs, "--learner", "rca", "-o", "m.nearkin", *more, status=2
     )  # fmt: skip
@@ -30,17 +39,19 @@ def refused(run, name="rows.csv", *more, pairs="p.csv"):
         ("a,b\n1,2\n3\n", "line 3 of rows.csv has 1 cells, but the header has 2."),
         ("a,b,a\n1,2,3\n", "rows.csv has 2 columns 'a': rename them"),
         ("a,b\n1,2\n3,oh\n5,6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
+        ("b\n2\noh\n6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
         ("a,b\n1,2\n3,\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
         ("a,b\n1,2\n3,nan\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
         ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b' of rows.csv is inf"),
         ("a,b\n1,oh\n", "rows.csv has too few rows: two are needed at least."),
         ("a,b\n1,oh\n1,oh\n", "no column of the table tells rows apart"),
         ('a,b\n"1\n",2\n3,oh\n4,5\n', "line 4, column 'b' of rows.csv is 'oh'"),
+        ("a,b\n1,2\n3,NA\n5,6\n", "'NA', not a number: leave cells that are missing"),
+        (b"a,b\n\xff\xfe,2\n", "rows.csv is not a table in UTF-8 text"),
     ],
 )
 def test_tables_of_text(run, tmp_path, text, message):
-    (tmp_path / "rows.csv").write_text(text)
-    (tmp_path / "p.csv").write_text(PAIRS)
+    (tmp_path / "rows.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert message in refused(run)
 
 
@@ -48,7 +59,6 @@ def test_a_bad_cell_far_down_is_found(run, tmp_path):
     lines = [f"{i},{i}.5" for i in range(200_000)]
     lines[150_000] = "7,seven"
     (tmp_path / "rows.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
-    (tmp_path / "p.csv").write_text(PAIRS)
     message = "line 150002, column 'b' of rows.csv is 'seven', not a number."
     assert message in refused(run)
 
@@ -69,15 +79,8 @@ def test_rows_of_megabytes(run, tmp_path):
     assert {line.rpartition(",")[2] for line in found} == {"x", "y" * 1000, long}
 
 
-def test_text_that_is_no_text(run, tmp_path):
-    (tmp_path / "rows.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
-    (tmp_path / "p.csv").write_text(PAIRS)
-    assert "rows.csv is not a table in UTF-8 text" in refused(run)
-
-
-@each("name", ["rows.csv", "rows.parquet", "rows.feather", "rows.npy"])
+@each("name", ["none.csv", "rows.parquet", "rows.feather", "rows.npy"])
 def test_missing_and_empty_files(run, tmp_path, name):
-    (tmp_path / "p.csv").write_text(PAIRS)
     assert f"{name}: there is no such file." in refused(run, name)
     (tmp_path / name).touch()
     assert f"{name} is empty." in refused(run, name)
@@ -85,19 +88,11 @@ def test_missing_and_empty_files(run, tmp_path, name):
 
 @each("name", ["rows.parquet", "rows.feather", "rows.npy", "rows.npz"])
 def test_files_that_are_something_else(run, tmp_path, name):
-    (tmp_path / "p.csv").write_text(PAIRS)
     (tmp_path / name).write_text("certainly not")
     assert f"{name} cannot be read as" in refused(run, name)
 
 
-def test_other_endings(run, tmp_path):
-    (tmp_path / "rows.xlsx").write_text("?")
-    (tmp_path / "p.csv").write_text(PAIRS)
-    assert "rows.xlsx: the name must end in .csv" in refused(run, "rows.xlsx")
-
-
 def test_tables_of_arrow(run, tmp_path):
-    (tmp_path / "p.csv").write_text(PAIRS)
     table = pa.table({"a": [1.0, 2, 3], "b": [1.0, None, 3], "c": ["x", "y", "z"]})
     pq.write_table(table, tmp_path / "rows.parquet")
     assert "--missing drop: where columns hold words" in refused(
@@ -117,7 +112,6 @@ def test_tables_of_arrow(run, tmp_path):
 
 
 def test_arrays(run, tmp_path):
-    (tmp_path / "p.csv").write_text(PAIRS)
     np.save(tmp_path / "rows.npy", np.ones(3))
     assert "rows.npy must have shape (n, d)" in refused(run, "rows.npy")
     np.save(tmp_path / "rows.npy", [[1.0, 2], [np.nan, 4], [5, 6]])
@@ -151,8 +145,6 @@ def test_arrays(run, tmp_path):
     ],
 )
 def test_columns_that_are_not_there(run, tmp_path, options, message):
-    (tmp_path / "rows.csv").write_text(GOOD)
-    (tmp_path / "p.csv").write_text(PAIRS)
     assert message in refused(run, "rows.csv", *options)
 
 
@@ -185,13 +177,11 @@ def test_ids_must_differ(run, tmp_path):
     ],
 )
 def test_files_of_pairs(run, tmp_path, text, message):
-    (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "p.csv").write_text(text)
     assert message in refused(run, "rows.csv", "--id", "name")
 
 
 def test_rows_that_pairs_name_must_be_there(run, tmp_path):
-    (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "p.csv").write_text("left,right,same\n0,3,1\n")
     message = "line 2, column 'right' of p.csv is 3, but rows.csv has rows 0 to 2."
     assert message in refused(run, "rows.csv", "--exclude", "name")
@@ -199,7 +189,7 @@ def test_rows_that_pairs_name_must_be_there(run, tmp_path):
 
 
 def test_pairs_of_other_kinds(run, tmp_path):
-    (tmp_path / "rows.csv").write_text(GOOD)
+    write_good_files()
     lines = [{"left": "x", "right": "y", "same": True}, {"left": "x", "right": "z", "same": None}]
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     pq.write_table(pa.Table.from_pylist(lines), tmp_path / "p.parquet")
@@ -220,8 +210,7 @@ def test_pairs_of_other_kinds(run, tmp_path):
 
 
 def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
-    (tmp_path / "rows.csv").write_text(GOOD)
-    (tmp_path / "p.csv").write_text(PAIRS)
+    write_good_files()
     (tmp_path / "folder").mkdir()
     arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
     assert "there is no folder none" in run(*arguments, "-o", "none/m", status=2).err
@@ -231,7 +220,6 @@ def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
 
 
 def test_files_that_are_named_for_something_else(run, tmp_path):
-    (tmp_path / "p.csv").write_text(PAIRS)
     (tmp_path / "rows.parquet").write_text(GOOD)
     message = "rows.parquet cannot be read as Parquet: it looks like text, perhaps CSV. Rename it"
     assert message in refused(run, "rows.parquet")
@@ -250,10 +238,11 @@ def test_files_that_are_named_for_something_else(run, tmp_path):
     assert "it looks like a ZIP archive: unpack it first." in refused(run, "rows.csv", "--force")
     (tmp_path / "rows.csv").write_text('{"a": 1}\n')
     assert "it looks like JSON lines." in refused(run, "rows.csv", "--force")
+    (tmp_path / "rows.xlsx").write_text("?")
+    assert "rows.xlsx: the name must end in .csv" in refused(run, "rows.xlsx", "--force")
 
 
 def test_other_encodings(run, tmp_path):
-    (tmp_path / "p.csv").write_text(PAIRS)
     for encoding in ("utf-16", "utf-16-le"):
         (tmp_path / "rows.csv").write_bytes(GOOD.encode(encoding))
         err = refused(run)
@@ -280,16 +269,9 @@ def test_arguments_in_each_others_place(run, files, model):
     assert "model.nearkin is a model, not a table" in err.err
 
 
-def test_marks_of_missing_cells(run, tmp_path):
-    (tmp_path / "p.csv").write_text(PAIRS)
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,NA\n5,6\n")
-    message = "line 3, column 'b' of rows.csv is 'NA', not a number: leave cells that are missing"
-    assert message in refused(run)
-
-
 def test_pairs_have_a_delimiter_of_their_own(run, tmp_path):
     (tmp_path / "rows.csv").write_text(GOOD.replace(",", ";"))
-    (tmp_path / "p.csv").write_text(PAIRS)
+    write_good_files()
     arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
     run(*arguments, "--delimiter", ";", "-o", "m.nearkin")
 
@@ -322,11 +304,6 @@ def test_json_numbers_beyond_all_floats_are_infinite(run, files, model, value):
     assert "column 'weight' of pairs.jsonl" in err
     (files / "far.jsonl").write_text(f'{{"v": [1, {value}]}}\n')
     run("cluster", "none", "far.jsonl", "-c", "v", "--clusters", 1, status=2)
-
-
-def test_what_only_begins_as_gzip(run, files, model):
-    (files / "rows.csv.gz").write_bytes(b"\x1f\x8b\x08\x00" + b"a,b\n1,2\n" * 9)
-    assert "cannot be unpacked" in run("transform", "model.nearkin", "rows.csv.gz", status=2).err
 
 
 def test_headers_of_arrays_that_are_no_python(run, files, model):
@@ -380,8 +357,6 @@ def test_tables_that_are_damaged_inside(run, tmp_path, form, use):
     whole = bytearray(path.read_bytes())
     whole[len(whole) // 5 : 2 * len(whole) // 5] = bytes(len(whole) // 5)
     path.write_bytes(whole)
-    (tmp_path / "rows.csv").write_text(GOOD)
-    (tmp_path / "p.csv").write_text(PAIRS)
     chosen = ["--exclude", "name"] if use == "pairs" else []
     names = ("rows.csv", path.name) if use == "pairs" else (path.name, "p.csv")
     message = refused(run, names[0], *chosen, pairs=names[1])
@@ -397,7 +372,6 @@ def test_text_of_tables_that_is_no_utf8(run, tmp_path, form, use):
     table = table.append_column("same", pa.array([1, 0, 1]))
     write = pq.write_table if form == "parquet" else pyarrow.feather.write_feather
     write(table, path)
-    (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "p.csv").write_text("left,right,same\nx,z,yes\n")
     names = ("rows.csv", path.name) if use == "pairs" else (path.name, "p.csv")
     message = refused(run, names[0], "--id", "name", "-c", "a,b", pairs=names[1])

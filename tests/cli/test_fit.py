@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 import nearkin
-from nearkin import RCA, Chain, KernelBeta, Pairs, scores
+from nearkin import RCA, Answers, Chain, KernelBeta, Pairs, scores
 from nearkin.cli.fit import Part, hold_out_rows
 from nearkin.learners.selection import Candidate, SelectionReport, SelectionSample
 from nearkin.rows.streams import RowStream, open_rows
@@ -123,15 +124,6 @@ def test_standardised_models_remember_how(run, files, sample, monkeypatch, by_bl
     frame = pd.DataFrame(sample.X, columns=["a", "b"])
     assert_allclose(found.transform(frame), expected.transform(sample.X), atol=1e-9)
     assert found.threshold_ == pytest.approx(expected.threshold_)
-
-
-def test_auto_says_why_it_chose(run, files):
-    result = fit(
-        run, "rows.csv", "--id", "name", "--exclude", "kind", "-p", "pairs.csv", "--set",
-        "time_budget=1",
-    )  # fmt: skip
-    assert "MetricLearner learned from 120 rows of 2 columns and 40 pairs" in result.err
-    assert "Euclidean distance" in result.err
 
 
 def test_the_seed_decides(run, files, sample):
@@ -405,10 +397,8 @@ def test_evaluation_on_rows_that_were_learned_from_says_so(run, files, sample):
     assert "warning" not in new.err
 
 
-@pytest.mark.parametrize("by_blocks", [False, True])
-def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch, by_blocks):
-    if by_blocks:
-        monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
+def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch):
+    monkeypatch.setattr("nearkin.cli.fit._MOST_READ", 1)
     which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
     fit(run, *which, "--test", 0.2)
     result = run("evaluate", "new.nearkin", "rows.csv", "-p", "numbered.csv")
@@ -458,3 +448,162 @@ def test_a_blend_that_was_worse_than_euclidean_is_not_kept_without_a_word(run, f
     told = fit(run, "rows.csv", "--columns", "a,b", "-p", "numbered.csv").err
     assert "The chosen blend was worse than the Euclidean distance on 24 held-out pairs" in told
     assert "by 0.192 ± 0.109 in pair AUC" in told
+
+
+# Triplets on the command line: learned from, judged by, and refused elsewhere
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("by", ["id", "row"])
+def test_triplets_teach_too(run, files, sample, kind, by):
+    triplets = np.array([(0, 5, 9), (3, 4, 8), (5, 0, 7)])
+    order = Pairs(closer=triplets, closer_weight=[1.0, 2.0, 1.0])
+    frame = order.to_frame(backend="pandas", ids=sample.ids if by == "id" else None)
+    if kind == "csv":
+        frame.to_csv("order.csv", index=False)
+    elif kind == "parquet":
+        frame.to_parquet("order.parquet")
+    else:
+        frame.to_json("order.jsonl", orient="records", lines=True)
+    which = ["--id", "name"] if by == "id" else []
+    told = fit(run, "rows.csv", *which, "--triplets", f"order.{kind}", "--columns", "a,b", *BETA)
+    assert "and 3 triplets: new.nearkin" in told.err
+    expected = KernelBeta(n_landmarks=30, random_state=0).fit(sample.X, pairs=order)
+    found = nearkin.load("new.nearkin")
+    frame = pd.DataFrame(sample.X, columns=["a", "b"])
+    assert_allclose(found.transform(frame), expected.transform(sample.X))
+    assert found.learned_from_["triplets"] == 3
+
+
+@each(
+    ("lines", "said"),
+    [
+        (["anchor,closer", "0,1"], "has no column 'farther': triplets are in columns anchor"),
+        (["anchor,closer,farther"], "order.csv has a header but no rows"),
+        (["anchor,closer,farther", "0,1,"], "line 2, column 'farther' of order.csv is empty"),
+        (["anchor,closer,farther", "0,1,2", "4,4,5"], "line 3 of order.csv names a row twice"),
+        (["anchor,closer,farther", "0,1,999999"], "column 'farther' of order.csv is 999999"),
+    ],
+)
+def test_wrong_triplets_are_named(run, files, lines, said):
+    Path("order.csv").write_text("\n".join(lines) + "\n")
+    told = fit(run, "rows.csv", "--triplets", "order.csv", "--columns", "a,b", *BETA, status=2)
+    assert said in told.err
+
+
+def test_a_circle_is_a_warning(run, files):
+    Path("order.csv").write_text("anchor,closer,farther\nn0,n1,n2\nn0,n2,n1\n")
+    which = ("rows.csv", "--id", "name", "--exclude", "kind", "--triplets", "order.csv")
+    assert "triplets contradict each other: d(0, 1) < d(0, 2)" in fit(run, *which, *BETA).err
+
+
+def test_what_takes_no_triplets_says_so(run, files):
+    Path("order.csv").write_text("anchor,closer,farther\n0,1,2\n")
+    columns = ("--columns", "a,b")
+    told = fit(run, "rows.csv", "--pairs", "order.csv", *columns, status=2)
+    assert "only nearkin fit, evaluate and studio take them, as --triplets FILE" in told.err
+    of_triplets = ("--triplets", "order.csv", *columns)
+    told = fit(run, "rows.csv", *of_triplets, "--learner", "gmml", status=2)
+    assert "1 triplet, but only must-links and cannot-links" in told.err
+
+
+def order_of_classes(y, n, seed=0):
+    """Triplets, each of rows of its own, as long as there are enough."""
+    rng = np.random.RandomState(seed)
+    rows = rng.permutation(len(y))
+    found = []
+    while len(found) < n:
+        a, b, c = (int(row) for row in rng.choice(rows, 3, replace=False))
+        if y[a] == y[b] != y[c]:
+            found.append((a, b, c))
+            rows = np.setdiff1d(rows, (a, b, c))
+    return Pairs(closer=found)
+
+
+def test_evaluate_says_how_many_triplets_are_in_order(run, files, sample, model):
+    order = order_of_classes(sample.y, 12)
+    order.to_frame(backend="pandas", ids=sample.ids).to_csv("order.csv", index=False)
+    which = ("model.nearkin", "rows.csv", "--id", "name", "--triplets", "order.csv")
+    [record] = run("evaluate", *which).records
+    assert (record["judged_by"], record["measure"]) == ("triplets", "triplets_kept")
+    assert (record["pairs"], record["rows"]) == ("12", "36")
+    learned = scores.triplets_kept(model.transform(sample.X), order)
+    assert_allclose(float(record["learned"]), learned)
+    assert_allclose(float(record["euclidean"]), scores.triplets_kept(sample.X, order))
+    both = run("evaluate", *which, "-p", "pairs.csv").records
+    expected = ["pair_auc", "precision", "recall", "f1", "triplets_kept"]
+    assert [line["measure"] for line in both] == expected
+    assert both[0]["pairs"] == "40"
+
+
+def test_triplets_kept_apart_judge(run, files, sample):
+    order = order_of_classes(sample.y, 20)
+    order.to_frame(backend="pandas").to_csv("order.csv", index=False)
+    which = ("rows.csv", "-c", "a,b", "--triplets", "order.csv", *BETA, "--test", 0.25)
+    alone = fit(run, *which)
+    [record] = alone.records
+    assert (record["measure"], record["seen"]) == ("triplets_kept", "0")
+    told = nearkin.load("new.nearkin").learned_from_
+    assert told["triplets"] + int(record["pairs"]) == 20
+    assert f"rows are kept apart, with {record['pairs']} of 20 triplets\n" in alone.err
+    assert f"by {record['pairs']} triplets of" in " ".join(run("info", "new.nearkin").out.split())
+    both = fit(run, *which, "-p", "numbered.csv", "--force")
+    assert [line["measure"] for line in both.records] == ["pair_auc", "triplets_kept"]
+    assert "of 40 pairs and" in both.err
+    assert "learned from" in both.err
+
+
+# Pairs that say who answered, on the command line
+
+
+ROWS = ("rows.csv", "--id", "name", "--columns", "a,b")
+
+
+@pytest.fixture
+def answers(files, sample):
+    """answers.csv by id: Ann is right, Bob often is not, and someone has no name."""
+    rng = np.random.RandomState(0)
+    links = np.concatenate([sample.pairs.must_link, sample.pairs.cannot_link]).tolist()
+    lines = []
+    for i, j in links:
+        for name, rate in (("Ann", 0.0), ("Bob", 0.4), ("", 0.1)):
+            same = (sample.y[i] == sample.y[j]) ^ (rng.rand() < rate)
+            lines.append([i, j, bool(same), name])
+    header = ["left", "right", "same", "annotator", "weight"]
+    written = [[f"n{i}", f"n{j}", str(s).lower(), name, 3] for i, j, s, name in lines]
+    write_csv(files / "answers.csv", header, [*written, ["n0", "n1", "unsure", "Ann", 1]])
+    links, same, by = [line[:2] for line in lines], *zip(*[line[2:] for line in lines], strict=True)
+    return Answers(links, same, [name or "unnamed" for name in by], n_rows=len(sample.X))
+
+
+def test_fit_and_info_list_answerers(run, answers, sample):
+    quick = ("--set", "time_budget=0")
+    said = run("fit", *ROWS, "-p", "answers.csv", *quick, "-o", "new.nearkin").err
+    metric = nearkin.load("new.nearkin")
+    assert metric.answerers_ == answers.answerers
+    assert metric.answerers_[-1].name == "Bob"
+    assert "Bob           40  0." in said
+    assert "Look at answers of Bob: many are wrong." in said
+    assert " Bob, 40 answers, of which " in " ".join(run("info", "new.nearkin").out.split())
+    listed = json.loads(run("info", "new.nearkin", "--json").out)["summary"]["answerers_"]
+    assert [one["name"] for one in listed] == [one.name for one in metric.answerers_]
+    assert [one["wrong_high"] for one in listed] == [one.wrong.high for one in metric.answerers_]
+
+
+def test_answerers_are_listed_of_standardised_rows_and_of_a_part_too(run, answers):
+    more = ("--standardise", "--test", "0.3", "--set", "time_budget=0")
+    said = run("fit", *ROWS, "-p", "answers.csv", *more, "-o", "new.nearkin").err
+    assert "Bob" in said
+    (learner,) = nearkin.load("new.nearkin").steps_[1:]
+    assert {one.name for one in learner.answerers_} == {"Ann", "Bob", "unnamed"}
+    assert sum(one.n_answers for one in learner.answerers_) < answers.n_answers
+
+
+def test_others_take_what_answers_come_to(run, answers, sample, model):
+    run("fit", *ROWS, "-p", "answers.csv", "--learner", "rca", "-o", "new.nearkin")
+    found = nearkin.load("new.nearkin").learned_from_
+    assert found["must_links"] == len(answers.pairs.must_link)
+    assert found["cannot_links"] == len(answers.pairs.cannot_link)
+    columns = ("--columns", "a,b", "--id", "name")
+    scores = run("evaluate", "model.nearkin", "rows.csv", *columns, "-p", "answers.csv").records
+    assert {one["pairs"] for one in scores} == {str(len(answers.pairs))}

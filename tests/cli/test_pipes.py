@@ -189,9 +189,10 @@ def test_compressed_files_without_the_ending(run, files, sample, model):
     shutil.copy("packed.csv", "packed.bin")
     run("transform", "model.nearkin", "packed.bin", "--format", "csv", "-o", "again.npy")
     half = (files / "packed.csv").read_bytes()[:1000]
-    (files / "half.csv.gz").write_bytes(half)
-    err = run("transform", "model.nearkin", "half.csv.gz", status=2).err
-    assert "half.csv.gz cannot be unpacked" in err
+    for content in (half, b"\x1f\x8b\x08\x00" + b"a,b\n1,2\n" * 9):
+        (files / "bad.csv.gz").write_bytes(content)
+        err = run("transform", "model.nearkin", "bad.csv.gz", status=2).err
+        assert "bad.csv.gz cannot be unpacked" in err
 
 
 def test_compressed_pairs(run, files, sample):

@@ -1,7 +1,6 @@
 import io
 import subprocess
 
-import numpy as np
 import pytest
 from sklearn.preprocessing import FunctionTransformer
 
@@ -171,13 +170,6 @@ def test_the_first_questions_need_no_model(run, files, answering):
 )
 def test_wrong_arguments_are_explained(run, files, model, arguments, message):
     assert message in run("suggest", "model.nearkin", *NAMED, *arguments, status=2).err
-
-
-def test_fewer_questions_than_asked_for_is_a_note(run, files, model, sample):
-    np.save("few.npy", sample.X[:3])
-    (files / "p.csv").write_text("left,right,same\n0,1,1\n")
-    result = run("suggest", "model.nearkin", "few.npy", "-p", "p.csv", "-n", 50)
-    assert result.err.startswith("note: n=50, but only")
 
 
 def test_questions_for_groups_learn_from_the_answers(run, files, monkeypatch, answering):

@@ -1,3 +1,4 @@
+import csv
 import json
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.errors import InputTypeError
+from nearkin.pairs.pairs import Pairs
 from nearkin.spaces.linalg import principal_coordinates
+from nearkin.storage.files import is_formula, quote_formula, unquote_formula
+from nearkin.studio.reports import clusters_file, pairs_file
 from tests.cases import each
 
 
@@ -80,15 +84,6 @@ def test_text_that_needs_quotes_comes_through(run, files, model):
     assert pd.read_csv("new.csv")["name"].tolist() == names
 
 
-def test_an_existing_file_is_kept_without_force(run, files, model):
-    (files / "new.csv").write_text("mine")
-    arguments = ("transform", "model.nearkin", "rows.csv", "-o", "new.csv")
-    assert "new.csv exists already" in run(*arguments, status=2).err
-    assert (files / "new.csv").read_text() == "mine"
-    run(*arguments, "--force")
-    assert (files / "new.csv").read_text().startswith("kernelbeta0,")
-
-
 @each(
     ("arguments", "message"),
     [
@@ -134,14 +129,6 @@ def test_a_defect_has_a_status_of_its_own(error, run, files, model, monkeypatch)
     assert f"{error.__name__}: " in err
     assert "give others" in err
     assert "--debug shows where" in err
-
-
-def test_vectors_of_parquet(run, files, sample):
-    table = pa.table({"name": sample.ids, "v": pa.array(list(sample.X))})
-    pq.write_table(table, "vectors.parquet")
-    which = ("vectors.parquet", "--id", "name")
-    run("fit", *which, "-p", "pairs.csv", "--learner", "rca", "-o", "rca.nearkin")
-    assert len(run("transform", "rca.nearkin", *which).records) == len(sample.X)
 
 
 @each(
@@ -213,3 +200,51 @@ def test_few_columns_are_the_principal_axes(run, files, sample, model):
     assert list(records[0]) == ["name", "axis0", "axis1"]
     err = run("transform", "model.nearkin", "rows.csv", "--components", 500, status=2).err
     assert f"--components 500: rows have {Z.shape[1]} columns in the learned space." in err
+
+
+# Texts that a spreadsheet would take for formulas
+
+
+ODD = ["=1+1", "+cmd|x", "-cmd", "@sum(a)", "\tx", "\rx", "-5\n"]
+PLAIN = ["", "a=1", "'", "'tis", "-3", "+4.5", "-1e-5", "-.5", "n-1", "\n=1"]
+
+
+@each("text", [*ODD, *PLAIN])
+def test_only_formulas_are_quoted_and_come_back(text):
+    assert is_formula(text) == (text in ODD)
+    assert quote_formula(text) == ("'" + text if text in ODD else text)
+    assert unquote_formula(quote_formula(text)) == text
+
+
+def test_the_command_line_quotes_on_request(run, files, model):
+    lines = (files / "rows.csv").read_text().splitlines()
+    names = [*ODD[:4], *PLAIN[:2], *PLAIN[4:9], "=;,\"'x"]
+    with open("odd.csv", "w", newline="") as file:
+        rows = [[name, -1.0, 2.0, k] for k, name in enumerate(names)]
+        csv.writer(file).writerows([[*lines[0].split(",")[:3], "=kind"], *rows])
+    which = ("transform", "model.nearkin", "odd.csv", "--carry", "name,=kind")
+    shown = run(*which).records
+    assert [record["name"] for record in shown] == names
+    found = run(*which, "--quote-formulas")
+    assert [record["name"] for record in found.records] == [quote_formula(name) for name in names]
+    assert [record["'=kind"] for record in found.records] == [str(k) for k in range(len(names))]
+    run(*which, "--quote-formulas", "-o", "z.tsv")
+    with open("z.tsv", newline="") as file:
+        assert [row[0] for row in csv.reader(file, delimiter="\t")][1:] == list(
+            map(quote_formula, names)
+        )
+    for other in (("-o", "z.parquet"), ("--json",)):
+        assert "is for CSV and TSV" in run(*which, "--quote-formulas", *other, status=2).err
+
+
+def test_the_studio_quotes_and_fit_reads_what_it_wrote(run, tmp_path):
+    ids = ["=a", "-b", "c", "@d"]
+    (tmp_path / "rows.csv").write_text(
+        "id,x,y\n" + "".join(f"{name},{k},{k * k}\n" for k, name in enumerate(ids))
+    )
+    name, content = pairs_file(Pairs([(0, 1)], [(2, 3)]), Pairs().must_link, ids)
+    (tmp_path / name).write_bytes(content)
+    assert b"\n'=a,'-b,true" in content
+    run("fit", "rows.csv", "--id", "id", "-p", name, "--learner", "rca", "-o", "m.nearkin")
+    _, content = clusters_file(Pairs().must_link[:, 0], [], "=id")
+    assert content == b"'=id,cluster\n"

@@ -1,5 +1,7 @@
 """Commands that use a model: same, neighbors, duplicates, cluster, evaluate."""
 
+import csv
+import json
 from copy import deepcopy
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
+import nearkin as nk
 from nearkin import MPCKMeans, NeighborIndex, Pairs, scores
 from tests.cases import each
 from tests.cli.conftest import write_csv
@@ -98,11 +101,15 @@ def test_duplicates_are_groups(run, files, sample, model):
     assert run("duplicates", "model.nearkin", *NAMED, "--radius", 0).out == "group,name\n"
 
 
-def test_duplicates_are_found_without_a_radius(run, files, model):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-3, 3, size=(300, 2))
+def write_copies(files):
+    """many.csv, in which ten of 300 rows are there twice."""
+    X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
     X[200:210] = X[:10] + 1e-4
     write_csv(files / "many.csv", ["a", "b"], X.tolist())
+
+
+def test_duplicates_are_found_without_a_radius(run, files, model):
+    write_copies(files)
     result = run("duplicates", "model.nearkin", "many.csv", "--precision", 0.9)
     found = {(r["group"], int(r["row"]) % 200) for r in result.records}
     assert {row for _, row in found} >= set(range(8))
@@ -288,9 +295,7 @@ def test_same_says_what_is_to_be_expected(run, files, sample, model):
 
 def test_duplicates_are_judged_by_known_pairs(run, files, sample, model):
     write_csv(files / "known.csv", ["left", "right", "same"], [(0, 200, 1), (1, 201, 1), (2, 3, 0)])
-    X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
-    X[200:210] = X[:10] + 1e-4
-    write_csv(files / "many.csv", ["a", "b"], X.tolist())
+    write_copies(files)
     arguments = ("duplicates", "model.nearkin", "many.csv", "--known", "known.csv")
     err = run(*arguments, "--precision", 0.99).err
     assert "expected: precision 1.000 (0." in err
@@ -305,3 +310,70 @@ def test_a_model_that_held_pairs_out_says_what_is_to_be_expected(run, files):
     arguments = ("same", "new.nearkin", "rows.csv", "-p", "numbered.csv")
     assert "by 40 held-out pairs" in run(*arguments).err
     assert "expected" not in run(*arguments, "--prevalence", 0.1).err
+
+
+# ``nearkin same --why``: src/nearkin/cli/same.py
+
+
+SAME = ("same", "model.nearkin", "rows.csv", "--id", "name", "-p", "ask.csv", "--why")
+
+
+@pytest.fixture
+def asked(files, model):
+    write_csv(files / "ask.csv", ["left", "right"], [("n0", "n1"), ("n5", "n5")])
+
+
+def test_reasons_are_printed(run, files, sample, model, asked):
+    told = run(*SAME).out
+    first, second = told.split("\nn5 and n5\n")
+    found = model.explain(sample.X[0], sample.X[1])
+    assert first.startswith(f"n0 and n1\nThey are {found.distance:.3g} apart")
+    assert "What sets them apart, by column:\n" in first
+    assert f"{max(found.shares.values()):.0%}" in first
+    assert "--taught ANSWERS" in first
+    assert "No column sets them apart." in second
+
+
+def test_answers_that_the_model_was_learned_from_are_named(run, files, sample, model, asked):
+    told = run(*SAME, "--taught", "pairs.csv").out
+    found = model.explain(sample.X[0], sample.X[1], X=sample.X, pairs=sample.pairs)
+    strongest = found.together[0]
+    said = "the same" if strongest.same else "different"
+    assert f"  n{strongest.left} and n{strongest.right} are {said}: without it" in told
+
+
+def test_tables_have_a_column_of_reasons(run, files, sample, model, asked):
+    found = model.explain(sample.X[0], sample.X[1])
+    shares = dict(zip("ab", found.shares.values(), strict=True))
+    names = sorted("ab", key=lambda name: -abs(shares[name]))
+    brief = ", ".join(f"{name} {shares[name]:.0%}" for name in names)
+    records = [json.loads(line) for line in run(*SAME, "--json").out.splitlines()]
+    assert [one["why"] for one in records] == [brief, ""]
+    run(*SAME, "-o", "same.csv")
+    with open("same.csv", encoding="utf-8") as file:
+        assert [one["why"] for one in csv.DictReader(file)] == [brief, ""]
+
+
+def test_words_of_tables_are_told(run, tmp_path):
+    texts = [f"a {colour} {animal} in the {place}" for colour in ("grey", "black", "white")
+             for animal in ("cat", "dog", "owl", "fox") for place in ("house", "yard")]  # fmt: skip
+    sizes = np.random.default_rng(0).normal(size=24).round(2)
+    write_csv(tmp_path / "tales.csv", ["tale", "size"], list(zip(texts, sizes, strict=True)))
+    write_csv(tmp_path / "pairs.csv", ["left", "right", "same"], [(0, 1, "yes"), (0, 20, "no")])
+    run("fit", "tales.csv", "-p", "pairs.csv", "-o", "m.nearkin", "--learner", "itml")
+    told = run("same", "m.nearkin", "tales.csv", "-p", "pairs.csv", "--why").out
+    assert "a grey cat in the house  /  a grey cat in the yard" in told.replace("…", "")
+    assert "Words of tale: 'yard' (right, " in told or "Words of tale: 'house' (left, " in told
+    metric = nk.load("m.nearkin")
+    rows = pd.DataFrame({"tale": texts, "size": sizes})
+    found = metric.explain(rows[:1], rows[1:2])
+    assert_allclose(sum(found.shares.values()), 1)
+    for name, share in found.shares.items():
+        assert f"  {name}  {share:>5.0%}" in told
+
+
+def test_wrong_arguments_are_explained(run, files, sample, model, asked):
+    arguments = SAME[:-1]
+    assert "--taught is for --why" in run(*arguments, "--taught", "pairs.csv", status=2).err
+    write_csv(files / "none.csv", ["left", "right", "same"], [("n0", "n1", "unsure")])
+    assert "no answers" in run(*SAME, "--taught", "none.csv", status=2).err

@@ -47,10 +47,6 @@ def test_where_nothing_can_be_kept_it_is_said_before_any_work(run, monkeypatch):
     assert "NUMBA_CACHE_DIR" in run("warm-up", status=2).err
 
 
-def test_it_is_guessed(run):
-    assert "'warm-up'" in run("precompile", status=2).err
-
-
 def test_every_learner_has_a_job_in_both_precisions():
     names = [name_of(job) for job in warm_up.jobs()]
     assert all(names.count(one.name) == 2 for one in LEARNERS if one.command)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import ITML, Clusters, Euclidean, Pairs
 from nearkin.clustering.clusters import (
@@ -38,20 +37,6 @@ def blobs(n=150, k=4, seed=0):
 def quick(**options):
     """Clusters in plain coordinates, by one family."""
     return Clusters(metric=Euclidean(), families=["k-means"], random_state=0, **options)
-
-
-# Soft, since scikit-learn asks for one cluster of rows whose labels differ.
-@pytest.mark.night
-def test_it_is_an_estimator_of_scikit_learn():
-    fails = dict.fromkeys(
-        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
-        "it takes who has predict_proba for a classifier",
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        few = quick(n_clusters=(1, 3), keep="soft")
-        done = check_estimator(few, expected_failed_checks=fails, on_skip=None)
-    assert {one["check_name"] for one in done if one["status"] == "xfail"} == set(fails)
 
 
 def are_kept(pairs, labels):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.clustering.mpck_means import (
@@ -28,12 +27,6 @@ from tests.cases import each
 FEWER_CLUSTERS = pytest.mark.filterwarnings(
     "ignore:Only .* of n_clusters:sklearn.exceptions.ConvergenceWarning"
 )
-
-
-@pytest.mark.night
-@FEWER_CLUSTERS
-def test_scikit_learn_checks():
-    check_estimator(MPCKMeans(3, n_init=1), on_skip=None)
 
 
 # As published, but that units do not matter.
@@ -212,19 +205,6 @@ def test_fixed_metric_without_pairs_is_k_means(seed):
     assert_array_equal(weights, 1)
     assert_array_equal(labels, expected.labels_)
     assert_allclose(centers, expected.cluster_centers_)
-
-
-def test_pairs_find_clusters_that_k_means_does_not():
-    X, y = elongated()
-    pairs = Pairs.from_labels(y, 60, random_state=0)
-    fitted = MPCKMeans(2, random_state=0, **PUBLISHED).fit(X, pairs=pairs)
-    rest = np.setdiff1d(np.arange(len(X)), pairs.points)
-    assert balanced_rand(y, KMeans(2, n_init=10, random_state=0).fit(X).labels_) < 0.6
-    assert balanced_rand(y, fitted.labels_) > 0.9
-    assert balanced_rand(y[rest], fitted.labels_[rest]) > 0.9
-    X_new, y_new = elongated(1)
-    assert balanced_rand(y_new, fitted.predict(X_new)) > 0.9
-    assert fitted.metric_weights_[0] * X[:, 0].var() > 2 * fitted.metric_weights_[2] * X[:, 2].var()
 
 
 def test_pairs_choose_between_two_ways_to_cluster():

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 import nearkin as nk
@@ -267,13 +266,6 @@ def test_clusters(learn_metric, knowledge):
     S = sp.csr_array(X)
     assert_array_equal(of_sparse.predict(S), of_dense.predict(X))
     assert_allclose(of_sparse.transform(S), of_dense.transform(X))
-
-
-def test_more_clusters_than_places():
-    X = sp.csr_array(np.repeat([[0.0, 1.0], [2.0, 0.0]], 5, axis=0))
-    with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3"):
-        labels = nk.MPCKMeans(3, random_state=0).fit(X).labels_
-    assert len(np.unique(labels[:5])) == len(np.unique(labels[5:])) == 1
 
 
 @each("metric", [None, nk.RCA(), nk.Euclidean(scale=True)])

@@ -73,15 +73,6 @@ def test_spreads_that_commute_are_weighed_number_by_number(t):
     assert_allclose(best_metric(np.diag(s), np.diag(d), t), np.diag(s ** (t - 1) * d**t))
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_points_between_two_points_of_a_geodesic_lie_on_it(start, end, between):
-    S, D = spreads()
-    inverse_of_start = best_metric(D, S, 1 - start)  # (S⁻¹ #ₜ D)⁻¹ = D⁻¹ #₁₋ₜ S
-    assert_allclose(inverse_of_start, np.linalg.inv(best_metric(S, D, start)), atol=1e-8)
-    found = best_metric(inverse_of_start, best_metric(S, D, end), between)
-    assert_allclose(found, best_metric(S, D, start + between * (end - start)), atol=1e-8)
-
-
 @each("t", [0.2, 0.5, 0.9])
 def test_no_other_metric_has_a_lower_objective(t):
     S, D = spreads()
@@ -181,15 +172,6 @@ def test_must_links_alone_are_rca():
     found = metric_of(GMML(balance=0.0).fit(X, pairs=weighed(apart, 1e9)))
     expected = metric_of(RCA(shrinkage=0.0).fit(X, pairs=apart))
     assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-7)
-
-
-def test_pairs_of_either_kind_and_labels_help():
-    euclidean = GMML(prior_pairs=1e12).fit(X, Y).score(X, Y)
-    assert GMML().fit(X, pairs=PAIRS).score(X, Y) > euclidean + 0.02
-    assert GMML().fit(X, Y).score(X, Y) > euclidean + 0.02
-    for kind in ("must", "cannot"):
-        alone = Pairs.from_labels(Y, 40, kind=kind, random_state=0)
-        assert GMML().fit(X, pairs=alone).score(X, Y) > euclidean
 
 
 def test_weights_are_numbers_of_pairs():

@@ -8,7 +8,6 @@ from nearkin import ITML, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.learners.itml import prior_metric
 from nearkin.solvers.logdet import PERCENTILES, best_slacks, estimate_bounds, logdet_objective
-from nearkin.spaces.linalg import leading_components
 from tests import oracles
 from tests.cases import each
 
@@ -48,23 +47,6 @@ def test_objective_is_that_of_the_metric():
     assert len(learner.objective_) == learner.n_iter_ + 1
 
 
-@each("kind", ["both", "must", "cannot"])
-def test_pairs_of_either_kind_help(kind):
-    pairs = Pairs.from_labels(Y, 40, kind=kind, random_state=0)
-    learner = ITML(random_state=0).fit(X, pairs=pairs)
-    euclidean = ITML(slack=1e-9, random_state=0).fit(X, pairs=pairs)
-    assert learner.score(X, Y) > euclidean.score(X, Y)
-    if kind == "both":
-        assert learner.score(X, pairs=pairs) > euclidean.score(X, pairs=pairs)
-
-
-def test_leading_components_factor_the_metric():
-    rng = np.random.RandomState(0)
-    A, C = rng.standard_normal((2, 4, 4))
-    L = leading_components(A @ A.T, C @ C.T, None)
-    assert_allclose(L.T @ L, A @ A.T)
-
-
 def test_default_bounds_are_distances_of_the_data_under_the_prior():
     upper, lower = ITML(random_state=0).fit(X, pairs=PAIRS).bounds_
     assert_allclose([upper, lower], np.percentile(pdist(X), PERCENTILES), rtol=0.1)
@@ -88,15 +70,6 @@ def test_covariance_prior_exists_for_singular_covariances():
     B0 = prior_metric("covariance", np.diag([4.0, 1.0, 0.0]), n_rows=3)
     assert_allclose(1 / np.diag(B0), [2 + 5 / 6, 0.5 + 5 / 6, 5 / 6])
     assert_array_equal(prior_metric("covariance", np.zeros((2, 2)), n_rows=3), np.eye(2))
-
-
-def test_order_of_rows_does_not_matter():
-    order = np.random.RandomState(1).permutation(90)
-    place = np.argsort(order)
-    moved = Pairs(place[PAIRS.must_link], place[PAIRS.cannot_link])
-    D = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=PAIRS).distance(X)
-    found = ITML(bounds=(1, 4), tol=1e-13).fit(X[order], pairs=moved).distance(X)
-    assert_allclose(found, D, atol=1e-5 * D.max())
 
 
 def test_little_slack_is_the_prior():

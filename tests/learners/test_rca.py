@@ -9,7 +9,6 @@ from nearkin import RCA, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.learners.rca import whitening, within_chunklet_covariance
 from nearkin.pairs.closure import find_chunklets
-from nearkin.pairs.supervision import gather_evidence
 from tests import oracles
 from tests.cases import each
 
@@ -23,16 +22,6 @@ def test_covariance_equals_the_double_loop(chunklet, seed):
     X = np.random.RandomState(seed).standard_normal((len(chunklet), 3))
     found = within_chunklet_covariance(X, np.array(chunklet))
     assert_allclose(found, oracles.rca_covariance(X, chunklet), atol=1e-12)
-
-
-def test_chunklets_are_what_must_links_and_labels_join():
-    pairs = Pairs([(0, 1), (1, 2), (5, 6), (7, 8)], cannot_link=[(9, 0)])
-    y = np.full(12, -1)
-    y[[6, 10, 11]] = [2, 2, 0]
-    evidence = gather_evidence(12, y, pairs)
-    rows, number = find_chunklets(evidence.pairs.must_link, evidence.classes)
-    groups = {frozenset(rows[number == j].tolist()) for j in np.unique(number)}
-    assert groups == {frozenset({0, 1, 2}), frozenset({5, 6, 10}), frozenset({7, 8})}
 
 
 @each("shrinkage", [0.0, 0.3, 1.0])
@@ -117,16 +106,6 @@ def test_rank_deficient_data_give_finite_distances(shrinkage):
     if shrinkage == 0:
         plain = RCA(shrinkage=0).fit(X, pairs=PAIRS)
         assert_allclose(metric.distance(rows), plain.distance(X), atol=1e-7)
-
-
-def test_fewer_links_than_columns():
-    wide = np.random.RandomState(0).standard_normal((30, 50))
-    Z = RCA().fit(wide, pairs=Pairs([(0, 1), (2, 3)])).transform(wide)
-    assert Z.shape == (30, 50)
-    assert np.isfinite(Z).all()
-    # Linked rows come closer than they were, relative to others.
-    D, D_learned = (np.sqrt(((A[:, None] - A[None]) ** 2).sum(axis=2)) for A in (wide, Z))
-    assert D_learned[0, 1] / D_learned.mean() < D[0, 1] / D.mean()
 
 
 @each("size", [2, 3, 6, 7, 11])

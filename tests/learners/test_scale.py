@@ -8,13 +8,15 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
+from nearkin.learners.selection import SeenRows, choose_axes, choose_scales, compare_after_change
 from nearkin.rows.scaling import column_scales
+from nearkin.scores import pair_auc
 from nearkin.tables.reading import read_columns
 from tests.cases import each
 from tests.common.learners import LEARNERS
@@ -74,15 +76,6 @@ def test_a_word_where_units_differ(name):
     learner.transform(frame)  # said once
     with pytest.warns(ScaleWarning, match="column 1 reaches .* as far as column 2, so"):
         learner.fit(WIDE, pairs=PAIRS)
-
-
-def test_wine_warns_and_digits_do_not():
-    wine, digits = load_wine(), load_digits()
-    pairs = Pairs.from_labels(wine.target, 30, random_state=0)
-    with pytest.warns(ScaleWarning, match="column 12 "):
-        nk.ITML(random_state=0).fit(wine.data, pairs=pairs)
-    pairs = Pairs.from_labels(digits.target, 30, random_state=0)
-    nk.ITML(random_state=0).fit(digits.data, pairs=pairs)
 
 
 def test_a_wide_column_does_not_hide_one_that_separates():
@@ -302,3 +295,56 @@ def test_columns_of_rounding_noise_are_not_blown_up_in_the_studio():
     for standardise in (None, True):
         lesson = Lesson(records_of(np.hstack([WIDE, NOISE])), standardise=standardise)
         assert abs(lesson._rows[:, 3]).max() < 1e-30
+
+
+# Scales of columns and numbers of axes, decided by pairs
+
+
+@pytest.fixture(scope="module")
+def classes():
+    """Two classes that the second column tells apart, and pairs of them."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=300)
+    X = np.column_stack([rng.normal(size=300), 3 * y + rng.normal(size=300)])
+    return X, y, Pairs.from_labels(y, 100, random_state=0)
+
+
+def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
+    X, _, pairs = classes
+    found = compare_after_change(lambda rows: rows[:, :1], X, pairs)
+    assert_allclose(found.auc, pair_auc(X[:, :1], pairs=pairs))
+    assert_allclose(found.other_auc, pair_auc(X, pairs=pairs))
+    assert found.t < -3
+
+
+def test_differing_units_are_brought_to_one_scale_and_named(classes):
+    wide = classes[0] * [1e6, 1]
+    scales, why = choose_scales(wide, ["grams", "length"])
+    assert_array_equal(scales, column_scales(wide))
+    assert "column 'grams' reaches" in why
+    assert "as far as column 'length'" in why
+    assert "column 0" in choose_scales(wide)[1]
+    assert_allclose(choose_scales(sparse.csr_array(wide))[0], scales)
+
+
+def test_equal_units_are_left_as_they_are(classes):
+    assert choose_scales(classes[0]) == (None, "")
+    assert choose_scales(classes[0] * [20, 1]) == (None, "")
+
+
+def test_few_axes_are_taken_unless_they_lose_what_pairs_tell_of(classes):
+    X, _, pairs = classes
+    rng = np.random.RandomState(1)
+    noise = rng.normal(size=(300, 60))
+    one_large_axis = np.column_stack([5 * X[:, 1], noise])
+    # Two rows of a thing agree in many columns, none of which is wide.
+    things = rng.normal(size=(150, 60))
+    many_small_axes = np.hstack([2 * noise[:, :6], np.repeat(things, 2, axis=0)])
+    twins = Pairs([(i, i + 1) for i in range(0, 100, 2)], [(i, i + 2) for i in range(100, 200, 2)])
+    for rows, told, kept in ((one_large_axis, pairs, True), (many_small_axes, twins, False)):
+        whole = SeenRows(rows, 300, 0)
+        assert whole.reduction is None
+        found = choose_axes(rows, 5, told, whole, 0)
+        assert (found is whole) != kept
+        assert found.rows.shape[1] == (5 if kept else rows.shape[1])
+    assert choose_axes(rows, 5, Pairs(), whole, 0).rows.shape[1] == 5

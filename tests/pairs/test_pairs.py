@@ -96,20 +96,6 @@ def slow_closure(pairs):
 # Construction ------------------------------------------------------------------------------------
 
 
-def test_normal_form():
-    pairs = Pairs(
-        [(5, 2), (4, 4), (0, 1), (2, 5)], [(7, 3)], must_weight=[1, 9, 2, 3], cannot_weight=[0.5]
-    )
-    assert pairs.must_link.tolist() == [[0, 1], [2, 5]]
-    assert pairs.must_weight.tolist() == [2.0, 3.0]
-    assert pairs.cannot_link.tolist() == [[3, 7]]
-    assert pairs.cannot_weight.tolist() == [0.5]
-    assert pairs.points.tolist() == [0, 1, 2, 3, 5, 7]
-    assert pairs.n_rows is None
-    assert pairs.must_link.dtype == pairs.cannot_link.dtype == pairs.points.dtype == np.int64
-    assert pairs.must_weight.dtype == pairs.cannot_weight.dtype == np.float64
-
-
 @fast
 @given(must_entries, cannot_entries, st.randoms(use_true_random=False))
 def test_order_and_repetition_do_not_matter(must, cannot, random):
@@ -121,6 +107,8 @@ def test_order_and_repetition_do_not_matter(must, cannot, random):
 
     pairs = build(must, cannot)
     assert build(disguised(must), disguised(cannot)) == pairs
+    assert pairs.must_link.dtype == pairs.cannot_link.dtype == pairs.points.dtype == np.int64
+    assert pairs.must_weight.dtype == pairs.cannot_weight.dtype == np.float64
     for entries, found in zip((must, cannot), as_dicts(pairs), strict=True):
         largest = {}
         for i, j, w in entries:

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 
-import nearkin
 from nearkin import Conflict, ContradictionWarning, Pairs, TripletCircle
-from nearkin.pairs.supervision import TAKE_TRIPLETS, gather_evidence, revise_evidence
+from nearkin.pairs.supervision import gather_evidence, revise_evidence
 from tests.cases import each
 
 MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
@@ -93,25 +91,6 @@ def test_without_the_closing_triplets_there_is_no_circle(seed):
         assert {*circle.triplets} <= given
     assert found
     assert not pairs.without([circle.triplets[-1] for circle in found]).conflicts()
-
-
-def test_some_wrong_triplets_are_learned_from_with_a_warning():
-    X, y = load_iris(return_X_y=True)
-    rng = np.random.default_rng(0)
-    rows = rng.integers(0, 150, size=(6000, 3))
-    a, b, c = y[rows].T
-    closer = rows[(a == b) & (a != c) & (rows[:, 0] != rows[:, 1])][:150]
-    closer[:15] = closer[:15, [0, 2, 1]]
-    pairs = Pairs(closer=[*closer, (0, 1, 2), (0, 2, 1)])
-    for name in TAKE_TRIPLETS:
-        learner = getattr(nearkin, name)(random_state=0)
-        with pytest.warns(ContradictionWarning, match=r"triplets contradict each other: d\("):
-            metric = learner.fit(X, pairs=pairs)
-        assert metric.score(X, y) > 0.85, name
-    assert metric.report_.quality is None
-    said = str(metric.report_)
-    assert "held-out triplets" in said
-    assert "pairs that are the same" not in said
 
 
 def test_parts_of_them_and_sums():

@@ -58,6 +58,7 @@ LEARNERS = {
 each_learner = each_of({name: one for name, one in LEARNERS.items() if name != "MetricLearner"})
 X, y = make_xor(300, random_state=0)
 X = np.column_stack([X, X[:, 0] * X[:, 1], np.roll(X[:, 0], 1)])
+ROWS = da.from_array(X, chunks=(70, 4))
 PARTLY = np.where(np.arange(300) % 3 == 0, -1, y)
 PAIRS = Pairs.from_labels(y, 40, random_state=0)
 EVIDENCE = {"pairs": {"pairs": PAIRS}, "labels": {"y": PARTLY}, "both": {"y": y, "pairs": PAIRS}}
@@ -104,12 +105,11 @@ FITS += [(name, kind) for (name, _), kind in zip(FITS, itertools.cycle(["pairs",
 @each(("name", "kind"), FITS)
 def test_the_metric_is_that_of_rows_in_memory(name, kind):
     learner, evidence = LEARNERS[name], EVIDENCE[kind]
-    rows = da.from_array(X, chunks=(70, 4))
-    metric = in_process(learner, rows, **evidence)
-    Z = metric.transform(rows)
+    metric = in_process(learner, ROWS, **evidence)
+    Z = metric.transform(ROWS)
     assert isinstance(Z, da.Array)
     assert Z.shape == (300, metric.n_components_)
-    assert Z.chunks[0] == rows.chunks[0]
+    assert Z.chunks[0] == ROWS.chunks[0]
     assert_same_metric(metric, local_twin(learner, X, **evidence), Z=Z.compute(scheduler="sync"))
 
 
@@ -200,18 +200,17 @@ def test_columns_without_text_as_names_have_none():
 
 
 def test_labels_may_be_on_the_workers_too():
-    rows = da.from_array(X, chunks=(70, 4))
     learner = DaskGMML(random_state=0)
     expected = local_twin(learner, X, y=y)
     series = dd.from_pandas(pd.Series(y), npartitions=3)
     for labels in (da.from_array(y, chunks=110), series, pd.Series(y), y.tolist()):
-        metric = in_process(learner, rows, y=labels)
+        metric = in_process(learner, ROWS, y=labels)
         assert_same_metric(metric, expected)
     with (
         dask.config.set(scheduler="synchronous"),
         pytest.raises(ValueError, match="y has 299 labels, but X has 300 rows"),
     ):
-        learner.fit(rows, da.from_array(y[1:]))
+        learner.fit(ROWS, da.from_array(y[1:]))
 
 
 def test_threads_without_a_client_will_do():
@@ -296,15 +295,14 @@ def test_what_cannot_be_learned_from_is_refused_with_the_reason():
         with dask.config.set(scheduler="synchronous"), pytest.raises(error, match=message):
             DaskGMML(random_state=0).fit(rows, pairs=Pairs([(0, 1)], [(0, 2)]))
 
-    rows = da.from_array(X, chunks=(70, 4))
-    refused(rows[rows[:, 0] > 0], ValueError, r"X\.compute_chunk_sizes\(\)")
-    refused(rows.astype(np.float16), TypeError, "X is of type float16.*give float32")
-    refused(rows.astype(str), TypeError, "X is of type <U.*not of numbers")
-    refused(rows.astype(complex), TypeError, "not of numbers")
-    refused(rows[:, 0], ValueError, r"rows must have shape \(n, d\), got \(300,\)")
-    refused(rows[:, :0], ValueError, "shape")
-    refused(rows[:0], ValueError, "X has no rows")
-    refused(rows[:1], ValueError, "needs at least 2")
+    refused(ROWS[ROWS[:, 0] > 0], ValueError, r"X\.compute_chunk_sizes\(\)")
+    refused(ROWS.astype(np.float16), TypeError, "X is of type float16.*give float32")
+    refused(ROWS.astype(str), TypeError, "X is of type <U.*not of numbers")
+    refused(ROWS.astype(complex), TypeError, "not of numbers")
+    refused(ROWS[:, 0], ValueError, r"rows must have shape \(n, d\), got \(300,\)")
+    refused(ROWS[:, :0], ValueError, "shape")
+    refused(ROWS[:0], ValueError, "X has no rows")
+    refused(ROWS[:1], ValueError, "needs at least 2")
     refused(X, TypeError, "X must be a dask array or a dask data frame, got ndarray")
     refused(dask.delayed(X), TypeError, "got Delayed")
     frame = pd.DataFrame(X, columns=list("abcd")).assign(
@@ -359,60 +357,57 @@ def test_transform_computes_nothing_yet():
     def never(block):
         raise AssertionError("computed")
 
-    rows = da.from_array(X, chunks=(70, 4))
-    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), rows, pairs=PAIRS)
-    lazy = rows.map_blocks(never, meta=np.empty((0, 0)))
+    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), ROWS, pairs=PAIRS)
+    lazy = ROWS.map_blocks(never, meta=np.empty((0, 0)))
     assert metric.transform(lazy).shape == (300, metric.n_components_)
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=2).map_partitions(
         never, meta=pd.DataFrame(X[:0])
     )
     assert np.isnan(metric.transform(frame).shape[0])
     with pytest.raises(ValueError, match="X has 3 features, but DaskKernelBeta is expecting 4"):
-        metric.transform(rows[:, :3])
+        metric.transform(ROWS[:, :3])
 
 
 def test_distances_and_verdicts_are_lazy_too():
-    rows = da.from_array(X, chunks=(70, 4))
-    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), rows, pairs=PAIRS)
+    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), ROWS, pairs=PAIRS)
     local = metric.to_local()
     other = da.from_array(X[::-1].copy(), chunks=(100, 4))
-    distances, verdicts = metric.pair_distance(rows, other), metric.same(rows, other)
+    distances, verdicts = metric.pair_distance(ROWS, other), metric.same(ROWS, other)
     assert isinstance(distances, da.Array)
     assert isinstance(verdicts, da.Array)
     assert_allclose(distances.compute(), local.pair_distance(X, X[::-1]), atol=1e-12)
     assert_array_equal(verdicts.compute(), local.same(X, X[::-1]))
     assert_array_equal(metric.same(X, X[::-1]), local.same(X, X[::-1]))
     chance = local.chance_same(X, X[::-1])
-    assert_allclose(metric.chance_same(rows, other).compute(), chance)
+    assert_allclose(metric.chance_same(ROWS, other).compute(), chance)
     assert_allclose(metric.chance_same(X, X[::-1]), chance)
     local.calibrate(X, pairs=PAIRS, prevalence=0.2)
     assert metric.prevalence_ == 0.5
-    assert metric.calibrate(rows, pairs=PAIRS, prevalence=0.2) is metric
+    assert metric.calibrate(ROWS, pairs=PAIRS, prevalence=0.2) is metric
     chance = local.chance_same(X, X[::-1])
-    assert_allclose(metric.chance_same(rows, other).compute(), chance)
-    assert_array_equal(metric.same(rows, other).compute(), chance >= 0.5)
+    assert_allclose(metric.chance_same(ROWS, other).compute(), chance)
+    assert_array_equal(metric.same(ROWS, other).compute(), chance >= 0.5)
     chance = local.chance_same(X, X[::-1], prevalence=0.7)
-    assert_allclose(metric.chance_same(rows, other, prevalence=0.7).compute(), chance)
+    assert_allclose(metric.chance_same(ROWS, other, prevalence=0.7).compute(), chance)
     assert_array_equal(metric.distance(X[:9], X[9:14]), local.distance(X[:9], X[9:14]))
     assert_array_equal(metric.kernel_matrix(X[:9]), local.kernel_matrix(X[:9]))
     assert_array_equal(metric.transform(X), local.transform(X))
     with pytest.raises(ValueError, match="X_a has 300 rows and X_b has 299"):
-        metric.pair_distance(rows, other[1:])
+        metric.pair_distance(ROWS, other[1:])
     with pytest.raises(ValueError, match="sizes of chunks are not known"):
-        metric.pair_distance(rows[rows[:, 0] > 0], rows[rows[:, 0] > 0])
+        metric.pair_distance(ROWS[ROWS[:, 0] > 0], ROWS[ROWS[:, 0] > 0])
     with pytest.raises(TypeError, match="two dask collections or two arrays"):
-        metric.pair_distance(rows, X)
+        metric.pair_distance(ROWS, X)
     with pytest.raises(TypeError, match="distance and kernel_matrix make an array"):
-        metric.distance(rows)
+        metric.distance(ROWS)
 
 
 def test_scores_are_those_of_rows_in_memory():
-    rows = da.from_array(X, chunks=(70, 4))
-    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), rows, pairs=PAIRS)
+    metric = in_process(DaskKernelBeta(n_landmarks=40, random_state=0), ROWS, pairs=PAIRS)
     local = metric.to_local()
     new = Pairs.from_labels(y, 60, random_state=1)
-    assert_allclose(metric.score(rows, pairs=new), local.score(X, pairs=new))
-    assert_allclose(metric.score(rows, da.from_array(y)), local.score(X, y))
+    assert_allclose(metric.score(ROWS, pairs=new), local.score(X, pairs=new))
+    assert_allclose(metric.score(ROWS, da.from_array(y)), local.score(X, y))
     assert_allclose(metric.score(X, y), local.score(X, y))
 
 
@@ -420,25 +415,23 @@ def test_scores_are_those_of_rows_in_memory():
 def test_triplets_teach_and_judge_as_with_rows_in_memory(name):
     order = Pairs(closer=[(0, 5, 9), (299, 40, 8), (120, 7, 30)])
     learner = getattr(on_dask, f"Dask{name}")(random_state=0)
-    rows = da.from_array(X, chunks=(70, 4))
-    found = in_process(learner, rows, pairs=order)
+    found = in_process(learner, ROWS, pairs=order)
     expected = local_twin(learner, X, pairs=order)
     assert_same_metric(found, expected)
     with dask.config.set(scheduler="synchronous"):
-        assert found.score(rows, pairs=order) == expected.score(X, pairs=order)
+        assert found.score(ROWS, pairs=order) == expected.score(X, pairs=order)
         with pytest.raises(ValueError, match="3 triplets, but only must-links and cannot-links"):
-            found.calibrate(rows, pairs=order)
+            found.calibrate(ROWS, pairs=order)
         with pytest.raises(ValueError, match="3 triplets, but only must-links and cannot-links"):
-            DaskGMML().fit(rows, pairs=order)
+            DaskGMML().fit(ROWS, pairs=order)
 
 
 def test_models_leave_dask_behind(tmp_path):
-    rows = da.from_array(X, chunks=(70, 4))
     learner = DaskKernelBeta(n_landmarks=40, random_state=0)
     with pytest.raises(NotFittedError):
         learner.to_local()
     assert not hasattr(learner, "beta_")
-    metric = in_process(learner, rows, pairs=PAIRS)
+    metric = in_process(learner, ROWS, pairs=PAIRS)
     local = metric.to_local()
     assert type(local) is nearkin.KernelBeta
     assert_array_equal(local.beta_, metric.beta_)
@@ -448,7 +441,7 @@ def test_models_leave_dask_behind(tmp_path):
     assert_array_equal(loaded.transform(X), local.transform(X))
     with config_context(transform_output="pandas"):
         assert isinstance(metric.transform(X), np.ndarray)
-        assert isinstance(metric.transform(rows), da.Array)
+        assert isinstance(metric.transform(ROWS), da.Array)
 
 
 def test_parameters_are_those_of_the_learner_and_a_client(client):
@@ -486,8 +479,7 @@ def test_worker_processes_find_the_same_metric(client, name):
 
 
 def test_a_fitted_learner_is_pickled_without_its_client(client):
-    rows = da.from_array(X, chunks=(70, 4))
-    metric = DaskKernelBeta(n_landmarks=40, random_state=0, client=client).fit(rows, pairs=PAIRS)
+    metric = DaskKernelBeta(n_landmarks=40, random_state=0, client=client).fit(ROWS, pairs=PAIRS)
     other = pickle.loads(pickle.dumps(metric))
     assert other.client is None
     assert metric.client is client

@@ -256,15 +256,6 @@ def test_a_file_that_changes_between_passes_is_refused(change, tmp_path):
             read()
 
 
-def test_a_damaged_file_raises(tmp_path):
-    path = written(tmp_path, table())
-    content = bytearray(path.read_bytes())
-    content[4:400] = bytes(396)
-    path.write_bytes(content)
-    with pytest.raises((OSError, ValueError)):
-        open_rows(path).to_numpy()
-
-
 def test_without_pyarrow_the_remedy_is_named(monkeypatch, tmp_path):
     path = written(tmp_path, table())
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -288,14 +279,6 @@ def test_parquet_can_be_read_by_others(tmp_path, metric):
         found = np.column_stack([frame["itml0"], frame["itml1"]])
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert pq.read_table(out)["price"].null_count == 50
-
-
-def test_npy_can_be_read_by_others(tmp_path, metric):
-    rows = open_rows(np.split(X.astype(np.float32), [1, 50]))
-    out = metric.transform(rows).write(str(tmp_path / "z.npy"))
-    found = np.load(out, mmap_mode="r")
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, metric.transform(X), rtol=1e-4, atol=1e-4)
 
 
 @each("suffix", [".parquet", ".npy"])
@@ -373,12 +356,3 @@ def test_after_an_error_nothing_is_there_but_what_was(error, suffix, old, tmp_pa
         open_rows(blocks).write(path)
     assert names_in(tmp_path) == ([] if old is None else [path.name])
     assert old is None or path.read_bytes() == old
-
-
-@each("suffix", [".parquet", ".npy"])
-def test_rows_that_get_fewer_are_not_written(suffix, tmp_path):
-    answers = iter([[X, X], [X]])
-    rows = open_rows(lambda: next(answers))
-    with pytest.raises(ValueError, match="had 200 rows when it was opened, and 100 now"):
-        rows.write(tmp_path / f"z{suffix}")
-    assert names_in(tmp_path) == []

@@ -135,6 +135,7 @@ def test_wine_has_several_units() -> None:
     assert found is not None
     assert wine.feature_names[found.widest] == "proline"
     assert found.ratio > 1000
+    assert find_differing_units(load_breast_cancer().data) is not None
 
 
 @each("form", [np.asarray, sparse.csr_array])
@@ -150,10 +151,6 @@ def test_one_hot_columns_beside_an_income() -> None:
     kinds = np.eye(4)[rng().integers(4, size=300)]
     assert find_differing_units(np.c_[kinds, rng().lognormal(10, size=300)]) is not None
     assert find_differing_units(np.c_[kinds, rng().normal(40, 10, size=300)]) is None  # ages
-
-
-def test_medical_measurements_have_several_units() -> None:
-    assert find_differing_units(load_breast_cancer().data) is not None
 
 
 @each("dtype", [np.float32, np.float64])

@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator, clone
 import nearkin as nk
 from nearkin.rows.backends import RemoteRows
 from nearkin.rows.streams import RowStream, UniformSample
-from nearkin.spaces import feature_space
 from tests.cases import each
 from tests.common.learners import firsts, learners
 from tests.waiting import PATIENCE
@@ -185,6 +184,9 @@ def test_every_source_gives_the_same(kind, tmp_path):
     rows = nk.open_rows(source_of(kind, X, tmp_path))
     assert rows.shape == X.shape
     assert np.array_equal(rows.to_numpy(), X)
+    for numbers in ([5], [239, 0, 100], [7, 7, 3, 7], [], range(N)):
+        numbers = np.array(numbers, dtype=int)
+        assert np.array_equal(rows.take(numbers), X[numbers])
     for i, name in enumerate(FEW, SOURCES.index(kind)):
         if i % 3:  # other learners with the next sources
             continue
@@ -345,15 +347,6 @@ def test_two_rows_are_the_least(n):
 
 
 # Rows by their numbers
-
-
-@each("kind", SOURCES)
-def test_take_gives_rows_in_the_order_asked_for(kind, tmp_path):
-    X = make_rows()
-    rows = nk.open_rows(source_of(kind, X, tmp_path))
-    for numbers in ([5], [239, 0, 100], [7, 7, 3, 7], [], range(N)):
-        numbers = np.array(numbers, dtype=int)
-        assert np.array_equal(rows.take(numbers), X[numbers])
 
 
 NO_LIST = "one-dimensional array of integers"
@@ -662,14 +655,6 @@ def test_questions_are_asked_about_rows_in_files():
         for rows in (nk.open_rows(blocks_of(X)), X)
     )
     np.testing.assert_array_equal(of_rows, of_array)
-
-
-def test_all_rows_as_landmarks_must_be_asked_for(monkeypatch):
-    monkeypatch.setattr(feature_space, "EXACT_ROWS", 100)
-    monkeypatch.setattr(feature_space, "USUAL_LANDMARKS", 30)
-    rows, pairs = nk.open_rows(blocks_of(make_rows())), nk.Pairs([(0, 1)])
-    assert len(nk.KernelBeta(random_state=0).fit(rows, pairs=pairs).landmarks_) == 30
-    assert len(nk.KernelBeta(n_landmarks=N, random_state=0).fit(rows, pairs=pairs).landmarks_) == N
 
 
 @each("y", [np.zeros(N - 1), np.zeros(N + 1)])

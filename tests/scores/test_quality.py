@@ -194,15 +194,3 @@ def test_as_many_pairs_as_a_promise_takes(precision, prevalence):
 
     assert low(n // 2).precision.low < precision
     assert_allclose(low(n).precision.low, precision, atol=0.01)
-
-
-def test_pairs_that_all_share_a_row_leave_much_open():
-    links = np.column_stack([np.zeros(60, dtype=int), np.arange(1, 61)])
-    same = np.arange(60) < 30
-    rng = np.random.RandomState(0)
-    distances = np.where(same, 1.0, 1.5) + rng.rand(60)
-    star = estimate_quality(distances, same, np.ones(60), links, 1.6, 0.5)
-    apart = estimate_quality(distances, same, np.ones(60), np.arange(120).reshape(60, 2), 1.6, 0.5)
-    assert star.auc.value == apart.auc.value
-    assert star.auc.high - star.auc.low > 0.4 > apart.auc.high - apart.auc.low
-    assert star.recall.high - star.recall.low > 0.4 > apart.recall.high - apart.recall.low

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import NonlinearConstraint, minimize
 
 from benchmarks import fuzz_learners
+from nearkin import Pairs
 from nearkin.solvers import logdet
 from nearkin.solvers.logdet import (
     MARGIN,
@@ -19,8 +20,12 @@ from nearkin.solvers.logdet import (
     _Problem,
     _sweep,
     best_slacks,
+    bound_pairs,
     divergence,
+    draw_random_pairs,
     logdet_objective,
+    sweep_triplets,
+    tolerance_for,
 )
 from tests import oracles
 from tests.cases import each
@@ -427,3 +432,40 @@ def test_no_metric_is_zero_where_distances_cannot_follow(slack):
         assert np.linalg.eigvalsh(found.B).min() > 0
         assert found.B[0, 0] < 1
         assert_allclose(found.B[1, 1], 1)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-3, 1.0]))
+def test_a_step_is_the_best_for_its_triplet_alone(seed, apart):
+    """By the conditions for the minimum; ``apart`` is how far differences are from parallel."""
+    rng = np.random.RandomState(seed)
+    far = rng.standard_normal((6, 3))
+    near = rng.uniform(-2, 2, (6, 1)) * far + apart * rng.standard_normal((6, 3))
+    cap, duals, B = rng.uniform(0.1, 5, 6), np.zeros(6), np.eye(3)
+    for t in [*range(6), *rng.permutation(6)]:
+        before, was = np.linalg.inv(B), duals[t]
+        sweep_triplets(np.array([t]), near, far, cap, duals, B)
+        step = duals[t] - was
+        moved = step * (np.outer(near[t], near[t]) - np.outer(far[t], far[t]))
+        assert_allclose(np.linalg.inv(B), before + moved, rtol=1e-6, atol=1e-6)
+        missed = MARGIN + near[t] @ B @ near[t] - far[t] @ B @ far[t]
+        assert 0 <= duals[t] <= cap[t]
+        if duals[t] < cap[t] * (1 - 1e-9):
+            assert missed < 1e-6
+        if duals[t] > 0:
+            assert missed > -1e-6
+
+
+def test_pairs_are_bounded_by_squares_of_distances():
+    pairs = Pairs(
+        [(0, 1)], [(2, 3), (1, 4)], must_weight=[2], closer=[(0, 1, 2)], closer_weight=[3]
+    )
+    found = bound_pairs(pairs, (0.5, 3.0), 2)
+    assert (found.upper, found.lower, found.slack) == (0.25, 9.0, 2.0)
+    assert np.column_stack([found.left, found.right]).tolist() == [[0, 1], [1, 4], [2, 3]]
+    assert (found.sign.tolist(), found.weight.tolist()) == ([1, -1, -1], [2, 1, 1])
+    assert (found.triplets.rows.tolist(), found.triplets.weight.tolist()) == ([[0, 1, 2]], [3])
+    assert [tolerance_for(tol, found) for tol in (1e-6, 1e-3)] == [1e-4, 1e-3]
+    assert tolerance_for(1e-6, bound_pairs(Pairs([(0, 1)]), (0.5, 3.0), 2)) == 1e-6
+    drawn = draw_random_pairs(5, np.random.RandomState(0))
+    assert drawn.shape == (2, 10_000)
+    assert set(drawn.ravel().tolist()) == set(range(5))

@@ -170,12 +170,6 @@ def test_null_vectors_are_indicators_from_the_largest_component_down(normalized)
     assert_array_equal(few, V[:, :2])
 
 
-def test_points_without_edges_are_components_of_their_own():
-    values, V = smoothest_functions(np.zeros((4, 4)), 30)  # no more than there are points
-    assert_array_equal(values, np.zeros(4))
-    assert_array_equal(V, np.eye(4))
-
-
 @pytest.fixture(scope="module")
 def curve():
     return neighbor_graph(curved_rows(2000), 8)

@@ -114,21 +114,6 @@ def test_new_pairs_are_what_dense_matrices_give(seed, reach, per_pair, weight):
     assert_same_values(values(many), expected, atol=rounding)
 
 
-def test_without_a_cut_it_is_the_propagation_of_the_paper():
-    X, pairs = random_rows(1), Pairs([(0, 5), (5, 9)], [(2, 7), (0, 20)])
-    many = spread_pairs(X, pairs, n_neighbors=4, reach=0.8, per_pair=900)
-    P = slow_influence(neighbor_graph(X, 4, weight="heat"), 0.8)
-    Z = np.zeros((30, 30))
-    Z[[0, 5], [5, 9]], Z[[2, 0], [7, 20]] = 1, -1
-    F = P @ (Z + Z.T) @ P
-    found = values(many)
-    assert len(found) == 30 * 29 // 2
-    new = [link for link in found if Z[link] == 0]
-    ratio = np.array([found[link] / F[link] for link in new])
-    assert_allclose(ratio, ratio[0], rtol=1e-4)
-    assert ratio[0] > 0
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0, 0.95), st.integers(0, 30), st.floats(0, 10))
 def test_what_always_holds(seed, reach, per_pair, weight):

@@ -284,14 +284,6 @@ def test_what_is_no_data_is_refused(data, path):
     assert_array_equal(nk.load(path).transform(X_new), metric.transform(X_new))
 
 
-def test_a_new_fit_with_another_kernel_can_be_stored(data, path):
-    X, y, _, X_new = data
-    metric = nk.ITML(kernel="rbf", random_state=0).fit(X, y)
-    for kernel in (None, "linear"):
-        metric.set_params(kernel=kernel).fit(X[:, :2], y).save(path)
-        assert_array_equal(nk.load(path).transform(X_new[:, :2]), metric.transform(X_new[:, :2]))
-
-
 def test_loading_anew_is_exact_after_use(data, path):
     """What a learner computes and keeps while it is used is no part of it."""
     X, y, _, X_new = data

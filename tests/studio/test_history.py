@@ -278,12 +278,6 @@ def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
             after(Past(), {"do": "split", "first": first, "second": second}, N_ROWS)
 
 
-def test_names_of_groups_are_no_changes_of_pairs_and_have_no_space_around_them():
-    past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
-    assert past.answers == {("cats",): (1, 3)}
-    assert past.changes() == []
-
-
 @each(
     "wrong",
     [
@@ -304,7 +298,9 @@ def test_a_name_that_no_group_can_have_is_refused(wrong):
 
 
 def test_names_are_known_with_their_rows_and_are_no_pairs():
-    past = after(Past(), {"do": "name", "name": "cats", "rows": [3, 1]}, N_ROWS)
+    past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
+    assert past.answers == {("cats",): (1, 3)}
+    assert past.changes() == []
     past = after(past, {"do": "answer", "left": 0, "right": 1, "same": True, "by": "Ann"}, N_ROWS)
     known = build_knowledge(past, 2, N_ROWS, {})
     assert {name: rows.tolist() for name, rows in known.names.items()} == {"cats": [1, 3]}

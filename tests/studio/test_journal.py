@@ -211,11 +211,32 @@ def test_a_file_that_is_no_journal_is_left_as_it_is(path, content):
     assert path.read_bytes() == content
 
 
-def test_folders(tmp_path):
-    with pytest.raises(IsADirectoryError):
-        Journal(tmp_path)
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        Journal(tmp_path / "not there" / "a.journal")
+@each(
+    ("name", "number", "said"),
+    [
+        ("", errno.EISDIR, "A folder, not a journal"),
+        (os.devnull, errno.EINVAL, "A pipe or a device, not a journal"),
+        ("none/a.journal", errno.ENOENT, "There is no folder {path.parent}; make it first"),
+    ],
+)
+def test_what_can_be_no_file_of_entries(tmp_path, name, number, said):
+    path = tmp_path / name
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        Journal(path)
+    assert caught.value.args == (number, said.format(path=path))
+    assert caught.value.filename == str(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="another lock there")
+def test_a_disk_that_locks_nothing(path, monkeypatch):
+    def refuse(file, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    said = r"It cannot be locked \(No locks available\), .*: put it on a disk of this machine: "
+    with pytest.raises(OSError, match=said) as caught:
+        Journal(path)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOLCK, str(path))
 
 
 def full(*_):
@@ -284,11 +305,17 @@ journal.append({"third": 3})
         assert journal.entries == [{"first": 1}, {"third": 3}]
 
 
-def test_a_second_opener_is_refused_here_and_elsewhere(path):
+def test_a_second_opener_is_refused_here(path):
+    with Journal(path):
+        who = rf"{path} is open already by process {os.getpid()}, which is this one: close "
+        with pytest.raises(JournalInUse, match=who) as caught:
+            Journal(path)
+        assert str(caught.value.__cause__) == str(path)
+
+
+def test_a_second_opener_is_refused_elsewhere(path):
     with Journal(path) as journal:
         journal.append(ENTRIES[0])
-        with pytest.raises(JournalInUse, match=f"process {os.getpid()}, which is this one"):
-            Journal(path)
         code = """
 import sys
 from nearkin.studio.journal import Journal, JournalInUse

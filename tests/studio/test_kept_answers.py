@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from nearkin import Pairs
-from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, line_of, read_lines
+from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, line_of, read_lines, suits
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import identity_of, records_of
 from tests.cases import each
@@ -178,7 +178,11 @@ def test_answers_survive_a_change_of_cells_if_there_are_ids(tmp_path):
     frame["height"] += 1
     with opened(frame, path) as lesson:
         assert names(frame, lesson.known()) == known
-        assert any("have other cells than they had" in note for note in lesson.about()["notes"])
+        said = (
+            "All 19 records that answers.jsonl has answers about, by their ids in 'id', have other "
+            "cells than they had. If these are other data, name another journal."
+        )
+        assert said in lesson.about()["notes"]
 
 
 def test_a_column_of_ids_is_found_by_its_name(tmp_path):
@@ -239,6 +243,16 @@ def test_a_journal_of_other_data_is_refused_with_what_differs(tmp_path, other):
     assert path.read_bytes() == before
 
 
+def test_whether_a_journal_is_of_these_records_is_asked_while_it_is_open(tmp_path):
+    path, records = tmp_path / "answers.jsonl", records_of(table())
+    with opened(table(), path) as lesson:
+        lesson.answer(0, 1, True)
+        before = path.read_bytes()
+        asked = [suits(path, one) for one in (records, records_of(np.eye(5)))]
+        assert [*asked, suits(tmp_path / "none", records)] == [True, False, False]
+        assert path.read_bytes() == before
+
+
 def test_equal_ids_of_quite_other_data_are_not_enough(tmp_path):
     path = tmp_path / "answers.jsonl"
     with opened(with_ids(table()), path) as lesson:
@@ -274,8 +288,8 @@ def test_a_journal_of_an_older_format_is_refused_and_stays_as_it_is(tmp_path):
 )
 @each("changed", ["entry", "header"])
 def test_forged_journals_are_refused(tmp_path, line, changed):
-    path = tmp_path / "answers.jsonl"
-    opened(table(), path).close()
+    path, records = tmp_path / "answers.jsonl", records_of(np.eye(4))
+    Lesson(records, journal=path).close()
     content = path.read_bytes()
     if changed == "header":
         header = json.loads(content.splitlines()[0])["entry"]
@@ -285,7 +299,7 @@ def test_forged_journals_are_refused(tmp_path, line, changed):
         content += line_of(line, read_lines(content, path)[2])[0]
     path.write_bytes(content)
     with pytest.raises(JournalError, match=r"no journal of nearkin says .* left as it is"):
-        opened(table(), path)
+        Lesson(records, journal=path)
     assert path.read_bytes() == content
 
 

@@ -1,5 +1,6 @@
 """Files that are found under their name, whatever others do to them meanwhile."""
 
+import errno
 import os
 import shutil
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from nearkin.datasets import make_xor
 from nearkin.studio import journal as journal_module
-from nearkin.studio.journal import Journal, JournalInUse, KeptFile
+from nearkin.studio.journal import Journal, JournalInUse, KeptFile, read_lines
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
 from tests.studio.test_journal import full
@@ -105,8 +106,10 @@ def test_a_file_that_is_taken_away_again_and_again(path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", deleted_each_time)
-        with pytest.raises(OSError, match="again and again"):
+        with pytest.raises(OSError, match=r": it is taken away again and again\. What") as caught:
             journal.append({"first": 1})
+    why = caught.value.__cause__
+    assert (caught.value.errno, why.errno, why.filename) == (*2 * [errno.EBUSY], str(path))
     assert journal.entries == []
     journal.append({"second": 2})
     journal.close()
@@ -128,21 +131,30 @@ def made_a_folder(path):
 
 
 IN_THE_WAY = {
-    "another file": (written_over, "holds something else"),
-    "an edited one": (edited_in_place, "holds something else"),
-    "a folder": (made_a_folder, "A folder, not a journal"),
-    "no folder": (lambda path: shutil.rmtree(path.parent), "There is no folder"),
+    "another file": (written_over, errno.EEXIST, "a file of that name holds something else"),
+    "an edited one": (edited_in_place, errno.EEXIST, "a file of that name holds something else"),
+    "a folder": (made_a_folder, errno.EISDIR, "A folder, not a journal"),
+    "no folder": (lambda path: shutil.rmtree(path.parent), errno.ENOENT, "There is no folder"),
 }
 
 
-@pytest.mark.parametrize(("harm", "said"), IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
-def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, journal, harm, said):
+@pytest.mark.parametrize(("harm", "number", "said"), IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
+def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(
+    path, journal, harm, number, said, monkeypatch
+):
+    elsewhere = path.parent.parent / "temporary"
+    elsewhere.mkdir()
+    monkeypatch.setattr(journal_module.tempfile, "tempdir", str(elsewhere))
     harm(path)
     before = path.read_bytes() if path.is_file() else None
     for _ in range(2):
-        with pytest.raises(OSError, match=rf"not kept.*{said}.*in memory") as caught:
+        with pytest.raises(OSError, match=rf"not kept.* {path} .*: {said}.*in memory") as caught:
             journal.append({"lost": 0})
-        assert str(path) in str(caught.value)
+        why = caught.value.__cause__
+        assert (caught.value.errno, why.errno, why.filename) == (*2 * [number], str(path))
+        [copy] = (path.parent if path.parent.exists() else elsewhere).glob("answers.?*.jsonl")
+        assert str(caught.value).endswith(f"put right; until then, it is in {copy} too")
+        assert read_lines(copy.read_bytes(), copy)[0][-1] == {"entry": {"first": 1}}
     assert before == (path.read_bytes() if path.is_file() else None)
     # Out of the way, all of it is written.
     if path.is_dir():
@@ -150,8 +162,10 @@ def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, journal, har
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     journal.append({"second": 2})
+    assert not copy.exists()
+    journal.append({"third": 3})
     journal.close()
-    assert entries_in(path) == [{"first": 1}, {"second": 2}]
+    assert entries_in(path) == [{"first": 1}, {"second": 2}, {"third": 3}]
 
 
 def test_another_studio_that_took_the_name_is_not_disturbed(path):
@@ -160,8 +174,9 @@ def test_another_studio_that_took_the_name_is_not_disturbed(path):
     path.unlink()
     with Journal(path) as two:
         two.append({"other": 1})
-        with pytest.raises(OSError, match="another studio has a file of that name open"):
+        with pytest.raises(OSError, match=": another studio has a file of that name open") as said:
             one.append({"second": 2})
+        assert (said.value.errno, said.value.__cause__.filename) == (errno.EBUSY, str(path))
     with pytest.raises(OSError, match="holds something else"):
         one.append({"second": 2})
     with pytest.warns(UserWarning, match="they are in") as caught:

@@ -18,7 +18,7 @@ import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.studio import reports
-from nearkin.studio.journal import JournalError, JournalInUse
+from nearkin.studio.journal import JournalError
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.metric import learn_again_from, learn_first
 from nearkin.studio.records import records_of
@@ -132,21 +132,6 @@ def test_undo_brings_everything_back(learner):
         lesson.redo()
 
 
-def test_an_answer_is_changed_and_withdrawn():
-    lesson = Lesson(records_of(X), pairs=Pairs([(0, 1)], n_rows=len(X)))
-    assert not lesson.state()["can_undo"]
-    state = lesson.answer(1, 0, False, origin="suspect")
-    assert (state["n_same"], state["n_different"]) == (0, 1)
-    assert lesson.withdraw(0, 1)["n_answers"] == 0
-    assert lesson.undo()["n_different"] == 1
-    assert lesson.undo()["n_same"] == 1
-    with pytest.raises(ValueError, match="nothing to undo"):
-        lesson.undo()
-    with pytest.raises(ValueError, match="nothing was said of rows 3 and 4"):
-        lesson.withdraw(4, 3)
-    assert lesson.state()["version"] == 4
-
-
 def test_weights_of_given_pairs_hold_until_something_else_is_said():
     pairs = Pairs([(0, 1)], [(2, 3)], must_weight=[3], cannot_weight=[0.5], n_rows=len(X))
     lesson = Lesson(records_of(X), pairs=pairs)
@@ -189,28 +174,6 @@ def test_groups(lesson):
     known = lesson.known()
     assert known["must_link"] == [1, 7, 5, 6, 6, 7]
     assert known["cannot_link"] == []
-
-
-def test_a_journal_goes_on_where_it_ended(tmp_path):
-    path = tmp_path / "lesson.journal"
-    with taught(8, journal=path) as lesson:
-        lesson.answer(0, 1, None)
-        lesson.answer_groups([2], [9, 10], False)
-        lesson.undo()
-        lesson.undo()
-        state, known, pairs = lesson.state(), lesson.known(), lesson.pairs
-        distances = lesson.metric.distance(X)
-        with pytest.raises(JournalInUse, match="open already"):
-            Lesson(records_of(X), journal=path)
-    with Lesson(records_of(X), journal=path) as lesson:
-        assert lesson.state() == state | {"question": None, "which": None, "check": None}
-        assert lesson.known() == known
-        assert lesson.pairs == pairs
-        assert lesson.layout("learned")["version"] == 12
-        assert_allclose(lesson.metric.distance(X), distances, atol=1e-12)
-        assert lesson.redo()["n_unsure"] == 1
-    with pytest.raises(JournalError, match="other data"):
-        Lesson(records_of(X + 1), journal=path)
 
 
 def test_a_journal_that_takes_back_pairs_that_were_not_given(tmp_path):
@@ -418,14 +381,6 @@ def test_exported_pairs_clusters_and_embedding():
         lesson.export("all")
 
 
-def test_names_of_columns_go_with_the_model():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=["east", "north"]).assign(name="text")
-    lesson = taught(4, records_of(frame))
-    assert lesson.metric.feature_names_in_.tolist() == ["east", "north"]
-    assert lesson.metric.transform(frame[["east", "north"]]).shape[0] == len(X)
-
-
 def test_metrics_are_copies_and_so_are_learners_which_get_a_seed():
     lesson = taught(5)
     first = lesson.metric
@@ -554,13 +509,6 @@ def test_layouts(lesson):
 def test_other_learners_are_refused(learner):
     with pytest.raises(TypeError, match=r"learns answer by answer.*such as KernelBeta"):
         Lesson(records_of(X), learner=learner)
-
-
-def test_unsure_answers_move_nothing():
-    lesson = taught(4)
-    before = lesson.place()
-    lesson.answer(0, 1, None)
-    assert lesson.place() == before | {"version": before["version"] + 1}
 
 
 def test_other_bad_settings():

@@ -10,7 +10,6 @@ import pytest
 import nearkin as nk
 from nearkin import GMML, ITML, Pairs
 from nearkin.datasets import make_xor
-from nearkin.studio.events import Past, after
 from nearkin.studio.journal import JournalError
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
@@ -148,13 +147,6 @@ def test_a_learner_that_takes_no_triplets_is_refused(tmp_path):
 def test_entries_that_no_journal_has(entry):
     with pytest.raises(JournalError, match="entry 1 of what was answered does not fit"):
         Lesson(RECORDS, entries=[entry])
-
-
-def test_what_is_given_is_no_step_to_take_back():
-    said = {"do": "answer", "left": 0, "right": 1, "same": True}
-    given = {"do": "closer", "triplets": [[0, 1, 2]], "given": True}
-    past = after(after(Past(), said, 5), given, 5)
-    assert after(past, {"do": "undo"}, 5).answers == {(0, 1, 2): 1.0}
 
 
 def test_the_studio_takes_triplets_by_rows_of_x():

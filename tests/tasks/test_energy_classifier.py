@@ -4,25 +4,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
-from nearkin import LMNN, RCA, EnergyClassifier, KernelBeta
+from nearkin import LMNN, EnergyClassifier, KernelBeta
 from nearkin.solvers import energy
 from nearkin.solvers.energy import FACTORS, choose_margin, class_distances, energies, gather_members
 from tests.cases import each
-
-# Scikit-learn's own classifiers that take some labels for unknown are spared this by name.
-SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
-
-
-@pytest.mark.night
-def test_scikit_learn_checks():
-    learned = EnergyClassifier(RCA(random_state=0))
-    done = check_estimator(learned, expected_failed_checks=SIGNS_ARE_NO_CLASSES, on_skip=None)
-    failed = {one["check_name"] for one in done if one["status"] == "xfail"}
-    assert failed == set(SIGNS_ARE_NO_CLASSES)
 
 
 def plain_energy(x, label, X, y, k, margin, push):
@@ -178,13 +165,6 @@ def test_metric_is_fitted_unless_it_is_already(wine):
     assert_array_equal(frozen.decision_function(X), fitted.decision_function(X))
     by_hand = EnergyClassifier().fit(metric.transform(X[::2]), y[::2])
     assert_allclose(by_hand.decision_function(metric.transform(X)), fitted.decision_function(X))
-
-
-def test_more_accurate_than_a_vote():
-    X, y = load_digits(return_X_y=True)
-    vote = KNeighborsClassifier(3).fit(X[::3], y[::3]).score(X[1::3], y[1::3])
-    plain = EnergyClassifier().fit(X[::3], y[::3]).score(X[1::3], y[1::3])
-    assert plain > vote
 
 
 def test_small_classes():

@@ -7,15 +7,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from nearkin.studio.server.security import (
-    ANY_NAME,
-    Access,
-    Hosts,
-    check_names,
-    hosts_of,
-    in_url,
-    is_this_machine,
-)
 from tests.cases import each
 from tests.studio.server.conftest import HOSTILE, StubLesson, all_told, running
 
@@ -50,31 +41,12 @@ def test_no_token_in_an_address_opens_anything(studio, query):
 
 def redeemed(studio, code):
     """What is said in exchange for a code."""
-    headers = [("X-Nearkin-Code", code)] if code is not None else []
-    return studio.raw("POST", "/api/token", headers=headers, token=False)
-
-
-def test_a_code_is_exchanged_for_the_token_once(studio):
-    address = studio.serving.url_for_a_program()
-    base, code = address.split("/?code=")
-    assert (base, studio.token in address) == (studio.base, False)
-    reply = redeemed(studio, code)
-    assert (reply.status, json.loads(reply.body)) == (200, {"token": studio.token})
-    assert reply.headers["Cache-Control"] == "no-store"
-    again = redeemed(studio, code)
-    assert again.status == 403
-    assert "used before, or is too old" in again.message
-
-
-@each("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
-def test_no_other_code_gives_the_token(studio, code):
-    reply = redeemed(studio, code)
-    assert reply.status == 403
-    assert studio.token not in reply.body.decode()
+    return studio.raw("POST", "/api/token", headers=[("X-Nearkin-Code", code)], token=False)
 
 
 def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
-    code = studio.serving.url_for_a_program().split("=")[1]
+    base, code = studio.serving.url_for_a_program().split("/?code=")
+    assert (base, studio.token in code) == (studio.base, False)
     asked = [("X-Nearkin-Code", code)]
     evil = [*asked, ("Origin", "http://evil.example")]
     assert studio.raw("POST", "/api/token", headers=evil, token=False).status == 403
@@ -82,17 +54,8 @@ def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
     assert foreign.status == 400
     assert studio.raw("GET", "/api/token", headers=asked, token=False).status == 403
     assert studio.raw("GET", "/api/lesson", headers=asked, token=False).status == 403
-    assert redeemed(studio, code).status == 200
-
-
-def test_codes_hold_for_a_while_and_not_many_of_them():
-    now = [0.0]
-    access = Access(clock=lambda: now[0])
-    old = access.new_code()
-    now[0] += 121
-    assert not access.redeem(old)
-    codes = [access.new_code() for _ in range(20)]
-    assert [access.redeem(code) for code in codes] == [False] * 4 + [True] * 16
+    assert json.loads(redeemed(studio, code).body) == {"token": studio.token}
+    assert redeemed(studio, code).status == 403
 
 
 def test_the_page_is_the_same_for_everyone(studio):
@@ -106,60 +69,14 @@ def test_the_page_is_the_same_for_everyone(studio):
     assert studio.raw("POST", "/", token=False).status == 403
 
 
-@each(
-    "host",
-    [
-        *("evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}"),
-        *("localhost.evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost:{port}1"),
-        *("[::2]:{port}", "0.0.0.0:{port}", "192.168.1.1:{port}", "user@127.0.0.1:{port}"),
-        *("127.0.0.1:{port}, evil.example", "127.0.0.1:{port}/", " "),
-    ],
-)
-@each("path", ["/", "/api/lesson", "/assets/index.js"])
-def test_a_foreign_host_is_refused(studio, host, path):
-    assert studio.raw("GET", path, host=host.format(port=studio.port)).status == 400
-
-
-@each("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
-def test_our_own_names_are_answered(studio, host):
-    assert studio.raw("GET", "/api/lesson", host=host.format(port=studio.port)).status == 200
-
-
-FOREIGN = [
-    *("http://evil.example", "https://{host}", "http://127.0.0.1:1"),
-    *("http://{host}.evil.example", "http://localhost:{port}", "null", "file://"),
-    "http://{host}/",
-]
-
-
-@each("origin", FOREIGN)
-def test_a_foreign_origin_is_refused(studio, origin):
-    origin = origin.format(host=studio.host, port=studio.port)
-    headers = [("Origin", origin)]
-    before = studio.lesson.state()["version"]
-    body = b'{"left":0,"right":1,"same":true}'
-    assert studio.raw("POST", "/api/answers", body, headers).status == 403
-    assert studio.raw("GET", "/api/lesson", headers=headers).status == 403
-    assert studio.raw("OPTIONS", "/api/answers", headers=headers).status == 403
-    assert studio.raw("GET", "/assets/index.js", headers=headers).status == 403
-    assert studio.raw("GET", f"/?token={studio.token}", headers=headers).status == 200
-    assert studio.lesson.state()["version"] == before
-
-
-@each("origin", FOREIGN)
-def test_a_foreign_origin_gets_no_live_messages(studio, origin):
-    origin = origin.format(host=studio.host, port=studio.port)
-    with pytest.raises(InvalidStatus, match="403"), studio.live(origin=origin):
-        pass
-
-
-def test_live_messages_need_the_token(studio):
+def test_live_messages_need_the_token_and_the_page(studio):
     for query in ("", f"?token={studio.token}"):
         address = f"ws://{studio.host}/api/live{query}"
         with pytest.raises(InvalidStatus, match="403"), connect(address, proxy=None):
             pass
-    with pytest.raises(InvalidStatus, match="403"), studio.live(token="wrong"):
-        pass
+    for foreign in ({"token": "wrong"}, {"origin": "http://evil.example"}, {"origin": "null"}):
+        with pytest.raises(InvalidStatus, match="403"), studio.live(**foreign):
+            pass
 
 
 def test_no_other_page_may_read_an_answer(studio):
@@ -173,76 +90,13 @@ def test_headers_protect_the_page(studio):
     for path, status in [("/api/lesson", 200), ("/api/none", 404), ("/assets/index.js", 200)]:
         reply = studio.raw("GET", path)
         assert (reply.status, reply.headers["X-Content-Type-Options"]) == (status, "nosniff")
-        assert reply.headers["Referrer-Policy"] == "no-referrer"
-        policy = reply.headers["Content-Security-Policy"]
-        for part in (
-            "default-src 'self'",
-            "script-src 'self' 'unsafe-eval'",
-            "object-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ):
-            assert part in policy.split("; ")
-        assert "unsafe-inline" not in policy
+        assert "object-src 'none'" in reply.headers["Content-Security-Policy"].split("; ")
         assert "Server" not in reply.headers
-    for path, token in (("/api/lesson", False), ("/api/lesson", True), ("/?token=x", True)):
-        headers = studio.raw("GET", path, token=token).headers
-        assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Cache-Control"] == "no-store"
     for path in ("/docs", "/redoc", "/openapi.json", "/api/openapi.json"):
         assert studio.raw("GET", path).status == 404
 
 
 PROXIES = ["hub.example", "*.ports.example"]
-
-
-@each(
-    ("host", "origin", "is_heard"),
-    [
-        ("hub.example", None, True),
-        ("hub.example", "https://hub.example", True),
-        ("hub.example:8000", "http://hub.example:8000", True),
-        ("Hub.Example", "https://hub.example", True),
-        ("p-8765.ports.example", "https://p-8765.ports.example", True),
-        # A proxy that says our own name, and leaves the page's in place.
-        ("127.0.0.1:8765", "https://hub.example", True),
-        ("127.0.0.1:8765", "http://127.0.0.1:8765", True),
-        ("127.0.0.1:8765", "https://127.0.0.1:8765", False),
-        ("127.0.0.1:8766", None, False),
-        ("hub.example", "https://evil.example", False),
-        ("hub.example", "ftp://hub.example", False),
-        ("hub.example", "null", False),
-        ("ports.example", None, False),
-        ("evilports.example", None, False),
-        ("hub.example.evil.example", None, False),
-        ("evil.example", "https://hub.example", False),
-        ("hub.example:80x", None, False),
-        ("user@hub.example", None, False),
-        ("hub.example, evil.example", None, False),
-    ],
-)
-def test_proxies_that_are_named_are_heard(host, origin, is_heard):
-    hosts = hosts_of("127.0.0.1", 8765, check_names(PROXIES))
-    heard = hosts.accept(host) and (origin is None or hosts.accept_origin(origin, host))
-    assert heard is is_heard
-
-
-def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
-    hosts = hosts_of("127.0.0.1", 8765, [ANY_NAME, "hub.example"])
-    assert hosts.accept("any.example:1")
-    assert hosts.accept_origin("https://any.example:1", "any.example:1")
-    assert hosts.accept_origin("https://hub.example", "any.example:1")
-    assert not hosts.accept_origin("https://evil.example", "any.example:1")
-    assert not hosts.accept("any.example:1, evil.example")
-
-
-@each(
-    "name",
-    ["", "*", "https://hub.example", "hub.example:80", "hub.example/x", "a b", "*.", "-", "a..b"],
-)
-def test_names_that_no_host_has(name):
-    with pytest.raises(ValueError, match="is not the name of a host"):
-        check_names(["hub.example", name])
 
 
 def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):
@@ -254,16 +108,6 @@ def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):
         frames = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
         assert {"https://hub.example:*", "http://*.ports.example:*"} <= {*frames}
         assert not [one for one in frames if one.startswith("http") and one.endswith("//*:*")]
-
-
-def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):
-    policy = studio.raw("GET", "/?token=" + studio.token).headers["Content-Security-Policy"]
-    allowed = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
-    assert "http://localhost:*" in allowed
-    for place in allowed:
-        assert place in ("'self'", "vscode-webview:") or re.fullmatch(
-            r"https?://(localhost|127\.0\.0\.1):\*", place
-        )
 
 
 @each(
@@ -353,21 +197,3 @@ def test_a_file_to_keep_is_never_shown(studio):
     reply = studio.raw("GET", "/api/export/pairs")
     assert reply.headers["Content-Disposition"] == 'attachment; filename="pairs.csv"'
     assert reply.headers["Content-Type"] == "application/octet-stream"
-
-
-def test_names_of_a_server():
-    assert hosts_of("127.0.0.1", 80).accept("localhost")
-    everywhere = hosts_of("0.0.0.0", 9)
-    assert everywhere.accept("192.168.1.7:9")
-    assert everywhere.accept("[fe80::1]:9")
-    assert not everywhere.accept("name.example:9")
-    assert not everywhere.accept("192.168.1.7:8")
-    assert hosts_of("192.168.1.7", 9).accept("192.168.1.7:9")
-    assert not hosts_of("192.168.1.7", 9).accept("192.168.1.8:9")
-    assert hosts_of("::1", 9).accept("[::1]:9")
-    assert hosts_of("Box.lan", 9).accept("box.lan:9")
-    assert not Hosts(9).accept("")
-    assert is_this_machine("127.0.0.2")
-    assert is_this_machine("localhost")
-    assert not is_this_machine("0.0.0.0")
-    assert in_url("fe80::1") == "[fe80::1]"

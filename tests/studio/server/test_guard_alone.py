@@ -8,7 +8,20 @@ import pytest
 
 from nearkin.studio.server import security as guard_module
 from nearkin.studio.server.encoding import plain_page
-from nearkin.studio.server.security import LOG, MOST_BYTES, Access, Guard, Hosts
+from nearkin.studio.server.security import (
+    ANY_NAME,
+    LOG,
+    MOST_BYTES,
+    Access,
+    FewWords,
+    Guard,
+    Hosts,
+    check_names,
+    hosts_of,
+    in_url,
+    is_this_machine,
+    log_few_errors,
+)
 from tests.cases import each
 
 HOST, TOKEN = (b"host", b"localhost:8765"), (b"x-nearkin-token", b"the token")
@@ -123,6 +136,8 @@ def test_lifespans_are_not_looked_at():
     assert told == {"type": "lifespan.startup", "in": "lifespan"}
 
 
+EXCHANGE = {"path": "/api/token", "method": "POST"}
+USED = "The address has been used before, or is too old: open the one that the studio has printed."
 FOREIGN = (
     "This server does not go by that name. If a proxy is to reach it by this name, start the "
     "studio with --allow-host NAME, or with allow_hosts=[NAME] in Python."
@@ -146,6 +161,10 @@ FOREIGN = (
         ({"headers": [HOST, TOKEN, TOKEN]}, 403, LACKS),
         ({"headers": [HOST], "subprotocols": ["nearkin", "the token"]}, 403, LACKS),
         ({"headers": [HOST], "path": "/api/token"}, 403, LACKS),
+        *(
+            ({"headers": [HOST, (b"x-nearkin-code", code)], **EXCHANGE}, 403, USED)
+            for code in (b"", b"wrong", b"\xc3\x84", b"x" * 10_000)
+        ),
         ({"headers": [HOST], "path": "/api/tokens", "method": "POST"}, 403, LACKS),
     ],
 )
@@ -202,18 +221,15 @@ def test_websockets_show_the_token_as_a_protocol(headers, offered, opens):
 def test_a_code_is_exchanged():
     access = Access("the token")
     code = (b"x-nearkin-code", access.new_code().encode())
-    asking = {"path": "/api/token", "method": "POST", "access": access}
-    said = (
-        "The address has been used before, or is too old: open the one that the studio has printed."
-    )
-    assert refused(asked(App(), headers=[HOST, code, code], **asking), 403, said)
-    assert refused(asked(App(), headers=[HOST], **asking), 403, said)
+    asking = {**EXCHANGE, "access": access}
+    assert refused(asked(App(), headers=[HOST, code, code], **asking), 403, USED)
+    assert refused(asked(App(), headers=[HOST], **asking), 403, USED)
     start, end = asked(App(), headers=[HOST, code], **asking)
     assert start["status"] == 200
     assert end["body"] == b'{"token": "the token"}'
     kind, length = (b"content-type", b"application/json"), (b"content-length", b"22")
     assert start["headers"] == [kind, length, *PROTECTING, FRESH]
-    assert refused(asked(App(), headers=[HOST, code], **asking), 403, said)
+    assert refused(asked(App(), headers=[HOST, code], **asking), 403, USED)
 
 
 LENGTH = (b"content-length", b"6")
@@ -358,3 +374,119 @@ def test_visitors_hear_when_they_ask_and_have_their_answer():
     visitor = Visitor()
     asked(App(), kind="websocket", state={"visitor": visitor})
     assert visitor.told == [(True, True)]
+
+
+def test_codes_hold_for_a_while_and_not_many_of_them():
+    now = [0.0]
+    access = Access(clock=lambda: now[0])
+    old = access.new_code()
+    now[0] += 121
+    assert not access.redeem(old)
+    codes = [access.new_code() for _ in range(20)]
+    assert [access.redeem(code) for code in codes] == [False] * 4 + [True] * 16
+
+
+PROXIES = ["hub.example", "*.ports.example"]
+
+
+@each(
+    ("host", "origin", "is_heard"),
+    [
+        ("hub.example", None, True),
+        ("hub.example", "https://hub.example", True),
+        ("hub.example:8000", "http://hub.example:8000", True),
+        ("Hub.Example", "https://hub.example", True),
+        ("p-8765.ports.example", "https://p-8765.ports.example", True),
+        # A proxy that says our own name, and leaves the page's in place.
+        ("127.0.0.1:8765", "https://hub.example", True),
+        ("127.0.0.1:8765", "http://127.0.0.1:8765", True),
+        ("127.0.0.1:8765", "https://127.0.0.1:8765", False),
+        ("127.0.0.1:8766", None, False),
+        ("hub.example", "https://evil.example", False),
+        ("hub.example", "ftp://hub.example", False),
+        ("hub.example", "null", False),
+        ("ports.example", None, False),
+        ("evilports.example", None, False),
+        ("hub.example.evil.example", None, False),
+        ("evil.example", "https://hub.example", False),
+        ("hub.example:80x", None, False),
+        ("user@hub.example", None, False),
+        ("hub.example, evil.example", None, False),
+    ],
+)
+def test_proxies_that_are_named_are_heard(host, origin, is_heard):
+    hosts = hosts_of("127.0.0.1", 8765, check_names(PROXIES))
+    heard = hosts.accept(host) and (origin is None or hosts.accept_origin(origin, host))
+    assert heard is is_heard
+
+
+def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
+    hosts = hosts_of("127.0.0.1", 8765, [ANY_NAME, "hub.example"])
+    assert hosts.accept("any.example:1")
+    assert hosts.accept_origin("https://any.example:1", "any.example:1")
+    assert hosts.accept_origin("https://hub.example", "any.example:1")
+    assert not hosts.accept_origin("https://evil.example", "any.example:1")
+    assert not hosts.accept("any.example:1, evil.example")
+
+
+@each(
+    "name",
+    ["", "*", "https://hub.example", "hub.example:80", "hub.example/x", "a b", "*.", "-", "a..b"],
+)
+def test_names_that_no_host_has(name):
+    with pytest.raises(ValueError, match="is not the name of a host"):
+        check_names(["hub.example", name])
+
+
+def test_our_own_names_and_pages_and_no_others():
+    ours, address = hosts_of("127.0.0.1", 8765), "127.0.0.1:8765"
+    for name in (address, "localhost:8765", "LocalHost:8765", "[::1]:8765"):
+        assert ours.accept(name), name
+    for name in (
+        *("evil.example", "evil.example:8765", "127.0.0.1.evil.example:8765", "[::2]:8765", " "),
+        *("localhost.evil.example:8765", "127.0.0.1", "127.0.0.1:1", "localhost:87651"),
+        *("0.0.0.0:8765", "192.168.1.1:8765", f"user@{address}", f"{address}/"),
+        f"{address}, evil.example",
+    ):
+        assert not ours.accept(name), name
+    assert ours.accept_origin(f"http://{address}", address)
+    for origin in (
+        *("http://evil.example", f"https://{address}", "http://127.0.0.1:1", f"http://{address}/"),
+        *(f"http://{address}.evil.example", "http://localhost:8765", "null", "file://"),
+    ):
+        assert not ours.accept_origin(origin, address), origin
+
+
+def test_names_of_a_server():
+    assert hosts_of("127.0.0.1", 80).accept("localhost")
+    everywhere = hosts_of("0.0.0.0", 9)
+    assert everywhere.accept("192.168.1.7:9")
+    assert everywhere.accept("[fe80::1]:9")
+    assert not everywhere.accept("name.example:9")
+    assert not everywhere.accept("192.168.1.7:8")
+    assert hosts_of("192.168.1.7", 9).accept("192.168.1.7:9")
+    assert not hosts_of("192.168.1.7", 9).accept("192.168.1.8:9")
+    assert hosts_of("::1", 9).accept("[::1]:9")
+    assert hosts_of("Box.lan", 9).accept("box.lan:9")
+    assert not Hosts(9).accept("")
+    assert is_this_machine("127.0.0.2")
+    assert is_this_machine("localhost")
+    assert not is_this_machine("0.0.0.0")
+    assert in_url("fe80::1") == "[fe80::1]"
+
+
+def test_the_log_is_bounded_whatever_goes_wrong(caplog):
+    words = FewWords(3)
+    records = [logging.makeLogRecord({"msg": "no %s", "args": ("room",)}) for _ in range(100)]
+    seen = [record.getMessage() for record in records if words.filter(record)]
+    assert seen == ["no room", "no room", "no room (what follows within a minute is not logged)"]
+
+    async def fail():
+        loop = asyncio.get_running_loop()
+        log_few_errors(loop)
+        for _ in range(100):
+            loop.call_exception_handler({"message": "socket.accept() out of system resource"})
+
+    asyncio.run(fail())
+    assert 0 < len(caplog.records) <= 20
+    assert {record.name for record in caplog.records} == {LOG.name}

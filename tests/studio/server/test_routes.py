@@ -1,5 +1,6 @@
 """What the routes give and refuse."""
 
+import csv
 import errno
 import io
 import json
@@ -9,8 +10,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 import nearkin as nk
 from nearkin.studio.lesson import Lesson
@@ -107,25 +110,6 @@ def test_answers_of_several_people_are_kept(fresh):
     assert len(lines) == 5
 
 
-def test_groups(fresh):
-    body = {"first": [0, 1, 2], "second": [3, 4], "same": False}
-    state = fresh.post("/api/groups", json=body).json()
-    assert state["n_pairs"] >= 1
-    assert state["n_cannot_link"] == state["n_pairs"]
-    assert (state["n_different"], state["n_answers"]) == (1, 1)
-    for wrong in (
-        {"first": [0], "second": [0], "same": False},
-        {"first": [0], "second": [40], "same": True},
-        {"first": [0, -1], "second": [1], "same": True},
-        {"first": [], "second": [1], "same": True},
-        {"first": [0], "second": [1], "same": None},
-        {"first": "01", "second": [1], "same": True},
-        {"first": [True], "second": [1], "same": True},
-        {"first": [[0]], "second": [1], "same": True},
-    ):
-        assert fresh.post("/api/groups", json=wrong).status_code == 422
-
-
 def test_opposite_answers_are_a_conflict_and_change_nothing(fresh):
     body = {"left": 0, "right": 1, "same": True, "before": "nothing"}
     assert fresh.post("/api/answers", json=body).status_code == 200
@@ -159,38 +143,70 @@ def test_steps_of_a_page_that_is_behind_are_a_conflict(fresh):
 
 
 GOOD = {"left": 0, "right": 1, "same": True}
+ORDER = {"anchor": 0, "closer": 1, "farther": 2}
+CHOICE = {"left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
+GROUPS = {"first": [0], "second": [1], "same": True}
+ROW_0 = {"key": "feature-0"}
+# What a route refuses; in pieces, what is wrong in a body that is right otherwise.
 WRONG = {
-    "a negative row": {**GOOD, "left": -1},
-    "a row that is not there": {**GOOD, "right": 40},
-    "a huge row": {**GOOD, "right": 2**63},
-    "a larger one": {**GOOD, "right": 10**400},
-    "a bool for a row": {**GOOD, "left": True},
-    "a text for a row": {**GOOD, "left": "0"},
-    "a broken number": {**GOOD, "left": 0.5},
-    "a huge float": {**GOOD, "left": 1e300},
-    "a row and itself": {**GOOD, "right": 0},
-    "a number for an answer": {**GOOD, "same": 1},
-    "a text for an answer": {**GOOD, "same": "true"},
-    "no answer": {"left": 0, "right": 1},
-    "more than there is": {**GOOD, "admin": True},
-    "another origin": {**GOOD, "origin": "elsewhere"},
-    "another belief": {**GOOD, "before": "perhaps"},
-    "no name": {**GOOD, "by": ""},
-    "a blank name": {**GOOD, "by": " "},
-    "a long name": {**GOOD, "by": "x" * 61},
-    "a number for a name": {**GOOD, "by": 1},
-    "a list": [GOOD],
-    "nothing": None,
+    "answers": [
+        *({**GOOD, "left": row} for row in (-1, True, "0", 0.5, 1e300)),
+        *({**GOOD, "right": row} for row in (0, 40, 2**63, 10**400)),
+        *({**GOOD, "same": answer} for answer in (1, "true")),
+        *({**GOOD, "by": name} for name in ("", " ", "x" * 61, 1)),
+        *({**GOOD, **more} for more in ({"admin": True}, {"origin": "elsewhere"})),
+        *({**GOOD, "before": "perhaps"}, {"left": 0, "right": 1}, [GOOD], None),
+    ],
+    "groups": [
+        *({**GROUPS, "first": rows} for rows in ([1], [0, -1], [], "01", [True], [[0]])),
+        *({**GROUPS, "second": [40]}, {**GROUPS, "same": None}),
+    ],
+    "orders": [{**ORDER, **more} for more in ({"farther": 1}, {"given": True})],
+    "which": [
+        *({**CHOICE, "rows": rows} for rows in ([1, 40], [], [*range(6, 16)], [1, 1, 2])),
+        *({**CHOICE, **more} for more in ({"left": 40}, {"right": 9}, {"right": None})),
+        *({**CHOICE, **more} for more in ({"same": None}, {"same": 1}, {"origin": "dream"})),
+        *({**CHOICE, **more} for more in ({"before": "same"}, {"more": 1})),
+    ],
+    "which/name": [
+        {"row": 40, "name": "cats"},
+        *({"row": 9, "name": name} for name in ("", "x" * 61)),
+    ],
+    "search": [
+        *({"text": text} for text in (7, "x" * 501)),
+        *({"where": [{**ROW_0, "low": low}]} for low in ("1", 1e999)),
+        *({"where": [{"key": key, "low": 1}]} for key in ("column-99", "column-0")),  # of texts
+        *({"where": [{"kinds": [1]}]}, {"groups": [40]}, {"groups": [-1]}),
+        *({"doubtful": "yes"}, {"anything": 1}),
+    ],
 }
+for path in ("orders", "orders/withdrawals"):
+    WRONG[path] = [
+        *WRONG.get(path, ()),
+        *({**ORDER, "farther": row} for row in (40, True)),
+        {"anchor": 0, "closer": 1},
+    ]
 
 
-@each("body", WRONG.values(), ids=WRONG.keys())
-def test_bodies_that_are_wrong(studio, client, body):
+@each(("path", "body"), [(path, body) for path in WRONG for body in WRONG[path]])
+def test_what_is_wrong_is_refused_and_changes_nothing(studio, client, path, body):
     before = studio.lesson.state()["version"]
-    answer = client.post("/api/answers", json=body)
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
+    content = json.dumps(body).replace("Infinity", "1e999")
+    headers = {"Content-Type": "application/json"}
+    reply = client.post(f"/api/{path}", content=content, headers=headers)
+    assert reply.status_code == 422
+    assert list(reply.json()) == ["message"]
+    assert len(reply.json()["message"]) < 300
     assert studio.lesson.state()["version"] == before
+
+
+def test_what_nothing_was_said_of_cannot_be_taken_back_or_named(client):
+    for path, body in (
+        ("orders/withdrawals", {**ORDER, "farther": 1}),
+        ("which/name", {"row": 9, "name": "cats"}),
+    ):
+        reply = client.post(f"/api/{path}", json=body)
+        assert (reply.status_code, list(reply.json())) == (409, ["message"])
 
 
 MALFORMED = {
@@ -207,25 +223,6 @@ MALFORMED = {
     "zeros": b"\0" * 1000,
     "a lone surrogate": b'{"left":0,"right":1,"same":true,"\\ud800":1}',
 }
-
-
-@each("path", ["orders", "orders/withdrawals"])
-@each(
-    ("body", "status"),
-    [
-        ({"anchor": 0, "closer": 1}, 422),
-        ({"anchor": 0, "closer": 1, "farther": 40}, 422),
-        ({"anchor": 0, "closer": 1, "farther": True}, 422),
-        ({"anchor": 0, "closer": 1, "farther": 2, "given": True}, 422),
-        ({"anchor": 0, "closer": 1, "farther": 1}, None),
-    ],
-)
-def test_wrong_orders_change_nothing(studio, client, path, body, status):
-    before = studio.lesson.state()["version"]
-    reply = client.post(f"/api/{path}", json=body)
-    assert reply.status_code in ((422, 409) if status is None else (status,))
-    assert list(reply.json()) == ["message"]
-    assert studio.lesson.state()["version"] == before
 
 
 def test_orders_are_said_taken_back_and_exported(fresh):
@@ -329,15 +326,11 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
     picture = Image.new("RGB", (300, 200), "red")
     picture.save(tmp_path / "outside.png")
     picture.save(folder / "below" / "inside.png")
-    (folder / "link.png").symlink_to(tmp_path / "outside.png")
     (folder / "text.png").write_text("<svg onload='alert(1)'/>")
     (folder / "vector.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    names = ["below/inside.png", "../outside.png", str(tmp_path / "outside.png"), "link.png"]
-    names += ["text.png", "vector.svg", "missing.png", "below", "/etc/passwd", "a" * 10_000, ""]
-    names += [None]
-    records = records_of(
-        np.arange(24.0).reshape(12, 2), columns={"file": names}, images="file", folder=folder
-    )
+    names = ["below/inside.png", "../outside.png", "text.png", "vector.svg", "missing.png"]
+    names += ["/etc/passwd"]
+    records = records_of(np.eye(6), columns={"file": names}, images="file", folder=folder)
     with running(Lesson(records)) as studio, studio.client() as client:
         found = [client.get(f"/api/records/{row}/image") for row in range(len(names))]
         assert [answer.status_code for answer in found] == [200] + [404] * (len(names) - 1)
@@ -382,3 +375,222 @@ def test_few_pictures_are_opened_at_once():
         asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
         assert {one.result().status for one in asked} == {200}
     assert album.most == 2
+
+
+# Requests for rows that somebody looks for
+
+
+def matches(reply):
+    """Rows that were found, and what was said with them."""
+    assert reply.status_code == 200
+    (length,) = struct.unpack_from("<I", reply.content)
+    head = json.loads(reply.content[4 : 4 + length])
+    bits = np.frombuffer(reply.content[4 + length :], dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(bits, bitorder="little")[:40]).tolist(), head
+
+
+def test_search(client):
+    assert matches(client.post("/api/search", json={"text": '"ROW 1"'}))[0] == [1, *range(10, 20)]
+    found, head = matches(client.post("/api/search", json={}))
+    assert found == list(range(40))
+    assert head == {"version": client.get("/api/lesson").json()["state"]["version"], "notes": []}
+    assert matches(client.post("/api/search", json={"text": "nothing like it"}))[0] == []
+    columns = {one["name"]: one for one in client.get("/api/columns").json()}
+    assert columns["kind"]["kind"] == "categories"
+    where = [{"key": columns["kind"]["key"], "kinds": [0]}]
+    found, _ = matches(client.post("/api/search", json={"where": where}))
+    assert 0 < len(found) < 40
+    where = [{"key": "feature-0", "low": 0}]
+    assert 0 < len(matches(client.post("/api/search", json={"where": where}))[0]) < 40
+
+
+def test_rows_as_a_page_and_as_a_file(client):
+    found = client.post("/api/rows", json={"rows": [7, 2]}).json()
+    assert [record["row"] for record in found] == [7, 2]
+    reply = client.post("/api/rows/file", json={"rows": [7, 2]})
+    assert 'filename="selection.csv"' in reply.headers["content-disposition"]
+    lines = list(csv.DictReader(io.StringIO(reply.text)))
+    assert [line["text"] for line in lines] == ["row 7", "row 2"]
+    for path in ("/api/rows", "/api/rows/file"):
+        for rows in ([], [40], [-1], ["1"]):
+            assert client.post(path, json={"rows": rows}).status_code == 422
+    assert client.post("/api/rows", json={"rows": [0] * 101}).status_code == 422
+
+
+# Explanations over the wire
+
+
+def test_two_rows_are_explained(studio):
+    with studio.client() as client:
+        client.post("/api/answers", json={"left": 0, "right": 1, "same": True})
+        found = client.get("/api/why", params={"left": 0, "right": 5})
+    assert found.status_code == 200
+    why = found.json()
+    assert (why["left"], why["right"]) == (0, 5)
+    assert abs(sum(one["share"] for one in why["columns"]) + why["others"] - 1) < 1e-6
+
+
+@each(
+    ("query", "status", "message"),
+    [
+        ({"left": 0, "right": 0}, 422, "beside another one"),
+        ({"left": 0, "right": 10**6}, 422, "There is no row"),
+        ({"left": -1, "right": 3}, 422, "left"),
+        ({"left": "<b>", "right": 3}, 422, "left"),
+        ({"left": 3}, 422, "right"),
+        ({"left": 3, "right": 10**30}, 422, "right"),
+    ],
+)
+def test_bad_queries_are_refused(studio, query, status, message):
+    with studio.client() as client:
+        found = client.get("/api/why", params=query)
+    assert found.status_code == status
+    assert message in found.json()["message"]
+
+
+# Routes of groups that answers make
+
+
+def test_a_choice_is_one_answer_and_groups_have_names():
+    with running(Lesson(small_records(), seed=0)) as studio, studio.client() as client:
+        state = client.post("/api/which", json=CHOICE | {"before": "nothing", "by": "Ann"}).json()
+        assert (state["n_answers"], state["n_same"], state["n_changes"]) == (1, 1, 3)
+        other = client.post("/api/which", json=CHOICE | {"right": 1, "before": "nothing"})
+        assert (other.status_code, other.json()["said"]) == (409, "different")
+        named = client.post("/api/which/name", json={"row": 5, "name": "cats"})
+        assert named.json()["version"] == 2
+        about = client.get("/api/colourings/known").json()
+        assert "cats (2 rows)" in about["categories"]
+        for _ in range(2):
+            state = client.post("/api/undo").json()
+        assert (state["n_answers"], state["n_cannot_link"]) == (0, 0)
+
+
+# Columns over the wire: other ones are learned from, and no answer is lost meanwhile
+
+
+N = 40
+
+
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "id": [f"p{k}" for k in range(N)],
+            "a": rng.normal(size=N),
+            "b": 1000 * rng.normal(size=N),
+            "label": [k % 3 for k in range(N)],
+            "title": [f"A book about {k} cats and {k * k % 17} dogs" for k in range(N)],
+        }
+    )
+
+
+@pytest.fixture(params=["on disk", "in memory"])
+def tabled(request, page, tmp_path):
+    journal = tmp_path / "answers.jsonl" if request.param == "on disk" else None
+    with running(Lesson(records_of(table(), ids="id"), journal=journal, seed=0)) as found:
+        yield found
+
+
+def closing_code(tab):
+    """What the server says when it closes the line."""
+    try:
+        while True:
+            tab.recv(timeout=PATIENCE)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code
+
+
+def learned(told):
+    return [one["name"] for one in told["columns"] if one["learned"]]
+
+
+def test_other_columns_are_learned_from_with_the_same_answers(tabled):
+    with tabled.client() as client, tabled.live() as tab:
+        assert learned(client.get("/api/learned-columns").json()) == ["a", "b", "title"]
+        for k in range(3):
+            client.post("/api/answers", json={"left": k, "right": k + 5, "same": k < 2})
+        known = client.get("/api/known").json()
+        told = client.post("/api/learned-columns", json={"columns": ["b", "a"]}).json()
+        assert learned(told) == ["a", "b"]
+        assert told["standardised"]
+        assert client.get("/api/known").json() == known
+        about = client.get("/api/lesson").json()
+        assert about["features"] == ["a", "b"]
+        assert any("columns are brought to one scale" in note for note in about["notes"])
+        assert about["state"]["version"] == 3
+        # Tabs are cut off, and find the new lesson when they connect again.
+        assert closing_code(tab) == 1012
+        # The way back is the same, and so is the journal.
+        assert client.post("/api/undo").json()["n_answers"] == 2
+        body = {"columns": ["label"], "standardise": False}
+        told = client.post("/api/learned-columns", json=body).json()
+        assert (learned(told), told["standardised"]) == (["label"], False)
+        notes = client.get("/api/lesson").json()["notes"]
+        assert any("'label' looks like classes" in note for note in notes)
+        state = client.post("/api/redo").json()
+        assert (state["n_answers"], state["version"]) == (3, 5)
+        lesson = tabled.serving.lesson
+        assert lesson.metric.feature_names_in_.tolist() == ["label"]
+    if lesson.journal is not None:
+        tabled.serving.close()
+        with Lesson(records_of(table(), ids="id"), journal=lesson.journal) as again:
+            assert again.state()["n_answers"] == 3
+
+
+def test_answers_that_come_meanwhile_are_kept(tabled):
+    stop = threading.Event()
+    said, refused = [], []
+
+    def answer():
+        with tabled.client() as client:
+            pairs = ((i, j) for i in range(N) for j in range(i))
+            for left, right in pairs:
+                if stop.is_set():
+                    return
+                body = {"left": left, "right": right, "same": bool((left + right) % 2)}
+                reply = client.post("/api/answers", json=body)
+                (said if reply.status_code == 200 else refused).append((right, left))
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    with tabled.client() as client:
+        for columns in (["a"], ["title", "b"], ["a", "b"]):
+            assert client.post("/api/learned-columns", json={"columns": columns}).status_code == 200
+        stop.set()
+        thread.join()
+        known = client.get("/api/known").json()
+    ends = [*known["must_link"], *known["cannot_link"]]
+    assert not refused
+    assert {*zip(ends[::2], ends[1::2], strict=True)} == {*said}
+    assert tabled.serving.lesson.state()["version"] == len(said)
+
+
+@each(
+    ("body", "said"),
+    [
+        ({"columns": ["none"]}, "no column 'none'"),
+        ({"columns": ["id"]}, "'id' cannot be learned from: ids"),
+        ({"columns": []}, "at least 1"),
+        ({"columns": "a"}, "list"),
+        ({"columns": [3]}, "string"),
+        ({"columns": ["a"], "standardise": "no"}, "boolean"),
+        ({"columns": ["a"], "more": 1}, "more"),
+        ({}, "columns"),
+    ],
+)
+def test_what_is_no_choice_changes_nothing(tabled, body, said):
+    with tabled.client() as client:
+        before = client.get("/api/learned-columns").json()
+        reply = client.post("/api/learned-columns", json=body)
+        assert reply.status_code == 422
+        assert said in reply.json()["message"]
+        assert client.get("/api/learned-columns").json() == before
+
+
+def test_arrays_have_no_columns_to_choose(page):
+    with running(Lesson(records_of(np.eye(5)), seed=0)) as tabled, tabled.client() as client:
+        assert client.get("/api/learned-columns").json()["columns"] == []
+        assert not client.get("/api/lesson").json()["has_columns"]
+        reply = client.post("/api/learned-columns", json={"columns": ["x0"]})
+        assert (reply.status_code, "array" in reply.json()["message"]) == (422, True)

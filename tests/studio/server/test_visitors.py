@@ -1,7 +1,6 @@
 """Connections that ask for nothing, or slowly: closed, and others are served meanwhile."""
 
 import asyncio
-import logging
 import socket
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,7 +10,7 @@ import pytest
 
 from nearkin.studio import pictures
 from nearkin.studio.server import security
-from nearkin.studio.server.security import LOG, FewWords, Visitors, log_few_errors
+from nearkin.studio.server.security import Visitors
 from tests.studio.server.conftest import StubLesson, running
 from tests.waiting import PATIENCE, until
 
@@ -165,23 +164,6 @@ def test_a_websocket_is_not_in_a_hurry():
         studio.visitors.pass_time(9 * HOURS)
         tab.send("ping")
         assert tab.recv(timeout=PATIENCE)
-
-
-def test_the_log_is_bounded_whatever_goes_wrong(caplog):
-    words = FewWords(3)
-    records = [logging.makeLogRecord({"msg": "no %s", "args": ("room",)}) for _ in range(100)]
-    seen = [record.getMessage() for record in records if words.filter(record)]
-    assert seen == ["no room", "no room", "no room (what follows within a minute is not logged)"]
-
-    async def fail():
-        loop = asyncio.get_running_loop()
-        log_few_errors(loop)
-        for _ in range(100):
-            loop.call_exception_handler({"message": "socket.accept() out of system resource"})
-
-    asyncio.run(fail())
-    assert 0 < len(caplog.records) <= 20
-    assert {record.name for record in caplog.records} == {LOG.name}
 
 
 def test_what_is_promised_is_what_is_done():

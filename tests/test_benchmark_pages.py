@@ -1,10 +1,80 @@
-"""Measured regions of the README and the site: benchmarks/site."""
+"""Pages of papers say what the stored results give: benchmarks/papers/claims.py."""
+
+import shutil
+from importlib import import_module
 
 import pytest
 
 from benchmarks import site
+from benchmarks.papers import claims, overview
+from benchmarks.record import ROOT, stored
 from benchmarks.site import BrokenRegion, filled, regions
+from benchmarks.speed import page
+from benchmarks.speed.one import Setting, measure
+from benchmarks.speed.run import smaller
 from tests.cases import each
+
+PAPERS = [
+    "lu2009_geometry_aware",
+    "shi2011_generative",
+    "yeung2007_kernel_approach",
+    "yeung2007_scalable",
+]
+
+
+# One with every change; all of them at night.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "yeung2007_scalable" else pytest.mark.night)
+        for name in PAPERS
+    ],
+)
+def test_every_number_of_a_paper_is_what_was_measured(name, monkeypatch):
+    paper = import_module(f"benchmarks.papers.{name}.run")
+    assert list(claims.problems(paper)) == []
+    lines = paper.overview(stored(paper.RAW)[1])
+    assert lines
+    kinds = (overview.AGREES, overview.ABOVE, overview.BELOW, overview.NOT_COMPARABLE)
+    assert {line.verdict.split(":")[0] for line in lines} <= set(kinds)
+    # A sentence that no stored number makes is found, and one that is on no page.
+    monkeypatch.setattr(paper, "SEEN", paper.SEEN[1:])
+    monkeypatch.setattr(paper, "ON_SITE", [claims.Claim("Nobody says this.")])
+    said = list(claims.problems(paper))
+    assert [text.count("NOTES.md says what the stored results do not") for text in said] == [1, 0]
+    assert "neither README.md nor a page of the site says: Nobody says this." in said
+
+
+# The page on speed is what its stored results give, and a measurement is whole
+
+
+def test_the_page_shows_what_is_stored(tmp_path):
+    stored = ROOT / "benchmarks/speed"
+    for path in stored.iterdir():
+        if path.suffix in (".json", ".jsonl", ".md") and path.name != "README.md":
+            shutil.copy(path, tmp_path)
+    page.write(tmp_path)
+    assert (tmp_path / "README.md").read_text() == (stored / "README.md").read_text()
+
+
+def test_what_is_missing_names_its_command(tmp_path):
+    page.write(tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    for section in page.SECTIONS:
+        assert f"Not measured yet: `{section.command}` does it." in text
+
+
+@each("method", ["bare product", "KernelBeta", "GMML", "NeighborIndex, exact"])
+def test_a_measurement_tells_time_and_memory(method):
+    setting = smaller(Setting(method, 300, "classes", d=8))
+    row = measure(setting)
+    assert {key: row[key] for key in vars(setting)} == vars(setting)
+    assert 0 < row["seconds"] == pytest.approx(row["fit"] + row["transform"])
+    assert row["peak_gb"] > row["input_gb"] > 0
+
+
+# Measured regions of the README and the site: benchmarks/site
+
 
 KNOWN = {"mean": lambda: "The mean is 2.50.", "table": lambda: "| a |\n| --- |\n| 1 |"}
 
@@ -26,20 +96,20 @@ def test_every_function_is_shown_on_some_page():
     assert sorted(set(site.blocks()) - shown) == []
 
 
-def page(*lines):
+def a_page(*lines):
     return "\n".join(["# A page", "", *lines, "", "The end.", ""])
 
 
-RIGHT = page("<!-- measured: mean -->", "The mean is 2.50.", "<!-- /measured -->")
+RIGHT = a_page("<!-- measured: mean -->", "The mean is 2.50.", "<!-- /measured -->")
 
 
 @each("before", ["The mean is 2.60.", "", "Two\n\nparagraphs, a `<!--`."])
 def test_text_that_differs_is_named_and_put_right(before):
-    text = page("<!-- measured: mean -->", *before.split("\n"), "<!-- /measured -->")
+    text = a_page("<!-- measured: mean -->", *before.split("\n"), "<!-- /measured -->")
     assert filled(text, KNOWN) == (RIGHT, ["mean"])
     assert filled(RIGHT, KNOWN) == (RIGHT, [])
     # Several regions are independent of each other.
-    table = page("<!-- measured: table -->", "<!-- /measured -->", "Between.")
+    table = a_page("<!-- measured: table -->", "<!-- /measured -->", "Between.")
     right, differ = filled(table + text, KNOWN)
     assert differ == ["table", "mean"]
     assert "| --- |\n| 1 |\n<!-- /measured -->\nBetween.\n" in right
@@ -60,15 +130,15 @@ def test_text_that_differs_is_named_and_put_right(before):
 )
 def test_comments_that_cannot_be_right_are_refused(lines, said):
     with pytest.raises(BrokenRegion, match=said):
-        filled(page(*lines), KNOWN)
+        filled(a_page(*lines), KNOWN)
 
 
 def test_comments_that_are_shown_as_code_are_no_regions():
     shown = ["<!-- measured: nobody -->", "<!-- /measured -->"]
-    assert regions(page("```text", *shown, "```").split("\n")) == []
-    assert regions(page("````md", "```", *shown, "```", "````").split("\n")) == []
+    assert regions(a_page("```text", *shown, "```").split("\n")) == []
+    assert regions(a_page("````md", "```", *shown, "```", "````").split("\n")) == []
     coded = {"code": lambda: "```text\n2.5\n```"}
-    text = page("<!-- measured: code -->", "```text\n2.5\n```", "<!-- /measured -->")
+    text = a_page("<!-- measured: code -->", "```text\n2.5\n```", "<!-- /measured -->")
     assert filled(text, coded) == (text, [])
 
 

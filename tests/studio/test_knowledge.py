@@ -1,0 +1,224 @@
+"""What answers come to: counts, what people gave, and names of groups that are found anew."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearkin.pairs.answers import UNNAMED
+from nearkin.studio import knowledge
+from nearkin.studio.events import Past, after
+from nearkin.studio.knowledge import (
+    Spoken,
+    count_answers,
+    find_placers,
+    list_answers,
+    list_spoken,
+    match_groups,
+    match_names,
+    renumber_groups,
+    telling_pairs,
+)
+from tests.cases import each
+
+LABELS = st.lists(st.integers(-1, 4), min_size=1, max_size=25)
+
+
+def packed(labels):
+    """Labels without gaps, as groupings have them."""
+    labels = np.array(labels)
+    found = np.full(len(labels), -1)
+    for k, label in enumerate(sorted(set(labels.tolist()) - {-1})):
+        found[labels == label] = k
+    return found
+
+
+def most_shared(before, after):
+    """How many rows the best matching shares, by trying all of them."""
+    groups = [set(np.flatnonzero(after == k).tolist()) for k in range(after.max() + 1)]
+
+    def shared(one, two):
+        n = len(one & two)
+        return n if 2 * n >= len(one) or 2 * n >= len(two) else 0
+
+    places = [*groups, *[set()] * len(before)]
+    return max(
+        sum(shared(set(rows.tolist()), place) for rows, place in zip(before, chosen, strict=True))
+        for chosen in permutations(places, len(before))
+    )
+
+
+@given(st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=8), max_size=3), LABELS)
+def test_most_rows_keep_their_name_of_all_ways_to_give_them(sets, labels):
+    after = packed((labels + [0] * 12)[:12])
+    before = [np.unique(rows) for rows in sets]
+    found = match_groups(before, after)
+    taken = found[found >= 0]
+    assert len(np.unique(taken)) == len(taken)
+    n_shared = 0
+    for rows, group in zip(before, found.tolist(), strict=True):
+        if group >= 0:
+            n = int((after[rows] == group).sum())
+            assert 2 * n >= min(len(rows), (after == group).sum())
+            n_shared += n
+    assert n_shared == most_shared(before, after)
+
+
+def test_a_name_goes_where_half_of_either_group_is():
+    rows = np.arange(10)
+    lost_half = np.array([0] * 5 + [1] * 5 + [0] * 20)
+    assert match_names(["cats"], [rows], lost_half) == ["cats", None]
+    grown = np.array([0] * 40)
+    assert match_names(["cats"], [rows], grown) == ["cats"]
+    # Four of ten rows among many others: neither what it was nor a part of it.
+    scattered = np.array([0] * 4 + [1] * 3 + [2] * 3 + [0] * 20 + [1] * 20 + [2] * 20)
+    assert match_names(["cats"], [rows], scattered) == [None, None, None]
+    outliers = np.full(10, -1)
+    assert match_names(["cats"], [rows], outliers) == []
+
+
+def test_names_of_two_groups_that_join_and_part_again():
+    cats, dogs = np.arange(6), np.arange(6, 10)
+    assert match_names(["cats", "dogs"], [cats, dogs], np.zeros(10, int)) == ["cats"]
+    apart = np.array([1] * 6 + [0] * 4)
+    assert match_names(["cats", "dogs"], [cats, dogs], apart) == ["dogs", "cats"]
+
+
+def test_a_part_that_was_named_later_leaves_the_rest_its_name():
+    apart = np.array([0] * 5 + [1] * 5)
+    assert match_names(["pets", "cats"], [np.arange(10), np.arange(5)], apart) == ["cats", "pets"]
+
+
+@given(LABELS, LABELS)
+def test_numbers_are_a_permutation_of_the_groups(one, other):
+    n = min(len(one), len(other))
+    before, after = packed(one[:n]), packed(other[:n])
+    found = renumber_groups(before, after)
+    assert set(zip(after.tolist(), found.tolist(), strict=True)) == {
+        (a, f) for a, f in {int(a): int(f) for a, f in zip(after, found, strict=True)}.items()
+    }
+    assert set(found.tolist()) == set(after.tolist())
+    np.testing.assert_array_equal(found < 0, after < 0)
+    np.testing.assert_array_equal(renumber_groups(after, after), after)
+
+
+def test_groups_keep_their_numbers_and_new_ones_take_free_ones(monkeypatch):
+    before = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    after = np.array([2, 2, 2, 0, 1, 0, 3, 3, 3])
+    expected = np.array([0, 0, 0, 1, 3, 1, 2, 2, 2])
+    np.testing.assert_array_equal(renumber_groups(before, after), expected)
+    # Without a group before, the largest is the first.
+    none = np.full(6, -1)
+    sizes = np.array([0, 1, 1, 1, -1, 0])
+    np.testing.assert_array_equal(renumber_groups(none, sizes), [1, 0, 0, 0, -1, 1])
+    monkeypatch.setattr(knowledge, "_MOST_MATCHED", 3)
+    by_size = renumber_groups(before, after)
+    np.testing.assert_array_equal(by_size, [0, 0, 0, 2, 3, 2, 1, 1, 1])
+
+
+# Answers as people gave them: one each
+
+
+def past_of(*entries):
+    past = Past()
+    for entry in entries:
+        past = after(past, entry, n_rows=20)
+    return past
+
+
+def which(left, rows, right, by=None):
+    entry = {"do": "which", "left": left, "rows": rows, "same": right is not None, "by": by}
+    return entry if right is None else entry | {"right": right}
+
+
+def test_an_answer_is_one_whatever_it_says_of_how_many_pairs():
+    past = past_of(
+        which(9, [0, 1, 2], 1, "Ann"),
+        {"do": "answer", "left": 3, "right": 4, "same": False, "by": "Bob"},
+        which(8, [0, 1], None),
+    )
+    numbers = [(one.number, one.by, len(one.said)) for one in list_spoken(past, 20)]
+    assert numbers == [(1, "Ann", 3), (2, "Bob", 1), (3, UNNAMED, 2)]
+    # Of rows that are not here, nothing.
+    assert [one.number for one in list_spoken(past, 9)] == [2, 3]
+
+
+def test_answers_are_judged_by_what_was_chosen_or_is_likeliest_wrong():
+    spoken = [
+        Spoken(1, "Ann", {(0, 9): False, (1, 9): True}),
+        Spoken(2, "Bob", {(0, 8): False, (1, 8): False, (2, 8): False}),
+        Spoken(3, "Bob", {(0, 7): None}),
+    ]
+    assert telling_pairs(spoken, {(1, 8): 0.6, (2, 8): 0.9}) == {1: (1, 9), 2: (2, 8)}
+    assert find_placers(spoken) == {1: "Ann", 9: "Ann"}
+
+
+PAIR = {"do": "answer", "left": 1, "right": 2, "same": True}
+WHICH = {"do": "which", "left": 5, "rows": [1, 3, 4], "right": 3, "same": True}
+NONE = {"do": "which", "left": 6, "rows": [1, 3, 4], "same": False}
+UNSURE = {"do": "which", "left": 7, "rows": [1, 3, 4], "same": None}
+GROUPS = {"do": "groups", "first": [1, 2], "second": [8, 9], "same": False}
+
+
+def told(*entries):
+    past = Past({(10, 11): True})
+    for entry in entries:
+        past = after(past, entry, n_rows=12)
+    return count_answers(past, n_rows=12)
+
+
+@each(
+    ("entries", "same", "different", "unsure", "run"),
+    [
+        ([], 1, 0, 0, 0),
+        ([PAIR], 2, 0, 0, 0),
+        ([PAIR, WHICH], 3, 0, 0, 0),
+        ([PAIR, NONE, NONE | {"left": 8}, UNSURE], 2, 2, 1, 3),
+        ([GROUPS, PAIR, GROUPS], 2, 1, 0, 1),
+        ([WHICH, {"do": "undo"}], 1, 0, 0, 0),
+        ([WHICH, {"do": "undo"}, {"do": "redo"}], 2, 0, 0, 0),
+        ([WHICH, {"do": "withdraw", "left": 3, "right": 5}], 1, 1, 0, 1),
+        ([WHICH, PAIR | {"left": 3, "right": 5}], 2, 1, 0, 0),
+    ],
+)
+def test_answers_are_counted_whatever_they_say_of_how_many_pairs(
+    entries, same, different, unsure, run
+):
+    assert told(*entries) == (same, different, unsure, run)
+
+
+def test_what_is_said_of_rows_that_are_not_here_is_not_counted():
+    past = after(after(Past(), WHICH, 12), PAIR, 12)
+    assert count_answers(past, n_rows=5) == (1, 0, 0, 0)
+
+
+def test_of_one_answer_all_is_undone():
+    past = after(after(Past(), PAIR, 12), WHICH, 12)
+    assert past.answers == {(1, 2): True, (1, 5): False, (3, 5): True, (4, 5): False}
+    assert after(past, {"do": "undo"}, 12).answers == {(1, 2): True}
+
+
+@each(
+    ("entry", "message"),
+    [
+        (WHICH | {"right": 9}, "row 9 is not one of those that were shown"),
+        (WHICH | {"same": False}, "must be given if there is one, and only then"),
+        (NONE | {"same": True}, "must be given if there is one, and only then"),
+        (WHICH | {"rows": []}, "at least one row"),
+        (WHICH | {"rows": [3, 3]}, "each of them once"),
+        (WHICH | {"rows": [5, 3]}, "not row 5 twice"),
+        (WHICH | {"rows": [3, 12]}, "there is no row 12"),
+    ],
+)
+def test_what_cannot_be_chosen(entry, message):
+    with pytest.raises(ValueError, match=message):
+        after(Past(), entry, n_rows=12)
+
+
+def test_a_choice_is_listed_by_what_the_row_is_like():
+    past = after(after(Past(), WHICH, 12), NONE, 12)
+    none, chosen = list_answers(past, [WHICH, NONE])
+    assert (chosen["left"], chosen["right"], chosen["said"], chosen["n_pairs"]) == (5, 3, "same", 3)
+    assert (none["said"], none["n_pairs"], none["n_rows"]) == ("different", 3, 4)
