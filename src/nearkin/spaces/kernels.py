@@ -226,6 +226,10 @@ def unit_rows(X: Rows) -> Rows:
         return normalize(normalize(X, norm="max"))
     # Own code, since scikit-learn's leaves rows alone that are short but not zero.
     xp = backends.namespace(X)
+    if isinstance(X, np.ndarray) and len(X):
+        squared, limits = np.einsum("ij,ij->i", X, X), np.finfo(X.dtype)
+        if limits.tiny / limits.eps < squared.min() and squared.max() < limits.max * limits.eps:
+            return X / np.sqrt(squared)[:, None]
     largest = xp.max(xp.abs(X), axis=1, keepdims=True)
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
     length = row_norms(X)[:, None]

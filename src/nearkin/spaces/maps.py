@@ -50,7 +50,7 @@ __all__ = [
 # Rows are taken to lie no farther away than this many widths: squares of sums must not overflow.
 _FAR = 1e100
 # Rows of which the images under several maps are held at a time, on each core. Chosen by hand.
-_BLOCK_ROWS = 512
+_BLOCK_ROWS = 4096
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
 MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")
 
@@ -127,24 +127,25 @@ class Affine:
     origin: Floats | None = None
 
     def apply(self, X: Any) -> Any:
-        """Images of rows, in the type of the rows; in float64, by blocks of rows on all cores."""
+        """Images of rows, in the type of the rows, by blocks on all cores."""
         if backends.is_foreign(X):
             X = X if self.origin is None else X - backends.move_to(self.origin, X)
             return X @ backends.move_to(self.matrix, X).T
         out = np.empty((X.shape[0], len(self.matrix)), dtype=X.dtype)
+        matrix = self.matrix.astype(X.dtype, copy=False)
         sparse_offset = None
         if is_sparse(X) and self.origin is not None:  # less the origin they would not be sparse
             sparse_offset = self.origin @ self.matrix.T
 
         def work(rows: slice) -> None:
             if sparse_offset is not None:
-                out[rows] = X[rows] @ self.matrix.T - sparse_offset
+                out[rows] = X[rows] @ matrix.T - sparse_offset
                 return
             some = X[rows] if self.origin is None else X[rows] - self.origin
-            if isinstance(some, np.ndarray) and some.dtype == self.matrix.dtype == out.dtype:
-                np.matmul(some, self.matrix.T, out=out[rows])  # without more memory
+            if isinstance(some, np.ndarray):  # without more memory
+                np.matmul(some.astype(X.dtype, copy=False), matrix.T, out=out[rows])
             else:
-                out[rows] = some @ self.matrix.T
+                out[rows] = some @ matrix.T
 
         access.for_each_block(work, X, 8 * sum(self.matrix.shape))
         return out
