@@ -16,9 +16,8 @@ from nearkin import EnergyClassifier, KernelBeta, Pairs
 from nearkin.errors import InputError, OutOfMemoryError
 from nearkin.rows import access, backends, device_math
 from nearkin.solvers.energy import class_distances, energies, gather_members
-from nearkin.spaces.kernel_sums import KernelSums
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.landmarks import KernelLandmarks, KernelSums
 from tests.cases import each
 
 torch = pytest.importorskip("torch")

@@ -44,9 +44,8 @@ from nearkin import EnergyClassifier, Generative, KernelBeta, NeighborIndex, Pai
 from nearkin.rows import backends, device_math
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
-from nearkin.spaces.kernel_sums import KernelSums
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.landmarks import KernelLandmarks, KernelSums
 
 # Columns and landmarks for kernel sums of 64 columns.
 KERNEL_SUMS = ((50, 1000), (50, 400), (16, 400), (384, 1000), (768, 1000))

@@ -19,9 +19,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.record import Table, publish, store, stored
 from nearkin.rows.parallel import run_in_blocks
-from nearkin.spaces.kernel_sums import KernelSums
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.landmarks import KernelLandmarks, KernelSums
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "kernel_sums.jsonl"

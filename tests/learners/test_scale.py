@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
 from nearkin.learners.selection import SeenRows, choose_axes, compare_after_change
-from nearkin.rows.scaling import column_scales
+from nearkin.rows.scaling import choose_scales, column_scales
 from nearkin.scores import pair_auc
 from nearkin.tables.reading import read_columns
 from tests.cases import each

@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin.errors import InputError
 from nearkin.rows.parallel import one_core
 from nearkin.spaces.feature_space import KernelExpansion, NystroemExtension
-from nearkin.spaces.kernel_sums import KernelSums
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel
-from nearkin.spaces.landmarks import KernelLandmarks
+from nearkin.spaces.landmarks import KernelLandmarks, KernelSums
 from tests.cases import each
 
 NAMES = [name for name in KERNEL_NAMES if name != "precomputed"]

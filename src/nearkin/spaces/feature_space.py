@@ -28,7 +28,6 @@ from nearkin.rows import access, backends, device_math, validation
 from nearkin.rows.distances import FAR
 from nearkin.rows.parallel import run_in_blocks
 from nearkin.rows.sparse import to_dense
-from nearkin.spaces.kernel_sums import KernelSums, keep_sums
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
@@ -45,7 +44,9 @@ from nearkin.spaces.kernels import (
 from nearkin.spaces.landmarks import (
     STRATEGIES,
     KernelLandmarks,
+    KernelSums,
     choose_landmarks,
+    keep_sums,
     refuse_overflow,
 )
 from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
@@ -207,7 +208,7 @@ class LocalExtension:
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
 
-    O(m d + m q) time a row: :class:`nearkin.spaces.kernel_sums.KernelSums`.
+    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
     """
 
     def __init__(
@@ -233,7 +234,7 @@ class NystroemExtension:
 class KernelExpansion:
     """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
 
-    O(m d + m q) time a row: :class:`nearkin.spaces.kernel_sums.KernelSums`.
+    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
     """
 
     def __init__(self, landmarks: KernelLandmarks) -> None:
