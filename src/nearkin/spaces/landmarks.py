@@ -351,9 +351,9 @@ def refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
 
 # ---- Sums of kernel values against landmarks
 #
-# A Gaussian kernel goes by blocks of rows that stay in a core's cache: a product gives the exponents,
-# and another, with the coefficients, the sums. On an accelerator one kernel of Triton does all of it
-# (:mod:`nearkin.spaces.triton_sums`). Kernels that are inner products need no landmarks any more.
+# A Gaussian kernel goes by blocks of rows that stay in a core's cache: a product gives the
+# exponents, and another, with the coefficients, the sums. On an accelerator one kernel of Triton
+# does all of it (:mod:`nearkin.spaces.triton_sums`). Inner products need no landmarks any more.
 
 # Single precision is used where it is off by no more at the landmarks, as a share of the largest
 # sum there. Chosen by hand: ten times the rounding of one kernel value.
