@@ -69,12 +69,6 @@ def test_sums_over_all_go_along_with_what_is_aligned(rows):
     assert n == 150
 
 
-def test_all_are_mapped_where_they_are(rows):
-    found = access.map_rows(rows, lambda block: block * 2.0, ["a", "b", "c"])
-    assert_array_equal(at_home(found), 2 * X)
-    assert found.shape == (150, 3)
-
-
 def test_moments_of_dense_rows(rows):
     if sp.issparse(rows):
         pytest.skip("sparse rows are never centred")

@@ -20,7 +20,6 @@ from nearkin.cli.common import (
     UserError,
     answers,
     backends,
-    decomposition,
     estimates,
     folds,
     models,
@@ -238,7 +237,10 @@ def learn_metric(
     if by_blocks:
         parallel.start_loading_numba()
     X: Any = rows if by_blocks else rows.to_numpy()
-    if not standardise and encoder is None and getattr(learner, "scale", None) is False:
+    warns_of_units = getattr(learner, "scale", None) is False
+    if is_reduced:
+        learner = nk.Blend([learner], n_components=components)
+    if not standardise and encoder is None and warns_of_units:
         named = SimpleNamespace(feature_names_in_=rows.names)
         scaling.warn_of_units(named, X, "--standardise gives all columns the same say.")
     with mute_categories(scaling.ScaleWarning):
@@ -246,14 +248,11 @@ def learn_metric(
             metric = _fit_standardised(learner, X, y, pairs)
         else:
             metric = learner.fit(X, y, pairs=pairs)
-    if components is not None:
-        if is_reduced and components < metric.n_components_:
-            metric = _reduce(metric, X, y, pairs, components, settings.get("random_state"))
-        if metric.n_components_ < components:
-            say(
-                f"note: the learned distance has {counted(metric.n_components_, 'dimension')}, so "
-                f"that rows have {counted(metric.n_components_, 'column')}, not {components}."
-            )
+    if components is not None and metric.n_components_ < components:
+        say(
+            f"note: the learned distance has {counted(metric.n_components_, 'dimension')}, so "
+            f"that rows have {counted(metric.n_components_, 'column')}, not {components}."
+        )
     if rows.names is not None:
         metric.feature_names_in_ = np.array(rows.names, dtype=object)
     return metric
@@ -275,27 +274,6 @@ def _refuse_without_memory(learner: Any, rows: streams.RowStream, *, by_blocks: 
         f"{type(learner).__name__} needs {wanted} at least for {n} rows of {d} columns, but "
         f"{there} are free: {remedy}"
     )
-
-
-def _reduce(
-    metric: Any,
-    X: Any,
-    y: Any,
-    pairs: nk.Pairs | nk.Answers | None,
-    components: int,
-    seed: int | None,
-) -> nk.Chain:
-    """Chain of a metric and the principal axes of its embedded rows, calibrated anew by pairs."""
-    pca = decomposition.PCA(min(components, len(X)), random_state=seed)
-    axes = [pca, nk.Euclidean(random_state=seed)]
-    vars(metric).pop("feature_names_in_", None)
-    with mute_categories(
-        nk.ContradictionWarning, scaling.ScaleWarning
-    ):  # of which the metric has a word
-        reduced = nk.Chain(axes).fit(metric.transform(X), y, pairs=pairs)
-    is_chain = isinstance(metric, nk.Chain)
-    given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])
-    return nk.Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
 
 
 def _fit_standardised(learner: Any, X: Any, y: Any, pairs: Any) -> nk.Chain:

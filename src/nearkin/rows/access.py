@@ -103,14 +103,6 @@ def reduce_rows(
     return reduce(combine, found)
 
 
-def map_rows(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
-    """Apply a function to blocks of rows of X: now if X is in memory, else when it is read.
-
-    ``names`` are those of the resulting columns.
-    """
-    return X.mapped(function, names) if is_remote(X) else function(X)
-
-
 def fill_by_blocks(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
     """Stack the results of ``part(rows)`` for blocks of ``size`` rows, one block at a time."""
     whole = part(slice(0, min(size, n_rows)))
