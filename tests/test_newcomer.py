@@ -35,6 +35,8 @@ def with_compiled_loops(environment):
     for compiled in SOURCES.rglob("__pycache__/*.nb[ic]"):
         name = compiled.relative_to(SOURCES)
         code = name.parent.parent / f"{name.name.partition('.')[0]}.py"
+        if not (SOURCES / code).is_file():  # moved since it was compiled
+            continue
         if (SOURCES / code).read_bytes() == (there / code).read_bytes():
             (there / name.parent).mkdir(exist_ok=True)
             shutil.copyfile(compiled, there / name)

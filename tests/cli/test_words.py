@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import nearkin
 import nearkin as nk
-from nearkin.cli.common import PYTHON, in_options, settings
+from nearkin.cli.common import PYTHON, list_settings, reword_for_options
 from tests.cases import each
 from tests.tables.test_encoder import people
 
@@ -188,11 +188,11 @@ def test_no_message_of_the_library_has_python_in_it_on_the_command_line():
     assert sum(PYTHON.search(text) is not None for text in found.values()) > 50
     left = {}
     for place, text in found.items():
-        said = in_options(text)
+        said = reword_for_options(text)
         if "nearkin.Pairs, not " in text:  # commands make none
             continue
         python = PYTHON.search(said) or any(
-            name in {*settings(), "radius", "precision", "prevalence", "random_state"}
+            name in {*list_settings(), "radius", "precision", "prevalence", "random_state"}
             for name in re.findall(r"(?<!--set )(?<![-\w])([a-z]\w*)=", said)
         )
         if python or (text.strip() and len(said) < min(len(text), 12)):
@@ -231,7 +231,7 @@ def test_no_message_of_the_library_has_python_in_it_on_the_command_line():
     ],
 )
 def test_words_of_the_command_line(said, expected):
-    assert in_options(said) == expected
+    assert reword_for_options(said) == expected
 
 
 def test_warnings_and_errors_of_commands_are_in_their_words(run):

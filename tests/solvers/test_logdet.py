@@ -21,11 +21,11 @@ from nearkin.solvers.logdet import (
     _sweep,
     best_slacks,
     bound_pairs,
+    choose_tolerance,
     divergence,
     draw_random_pairs,
     logdet_objective,
     sweep_triplets,
-    tolerance_for,
 )
 from tests import oracles
 from tests.cases import each
@@ -464,8 +464,8 @@ def test_pairs_are_bounded_by_squares_of_distances():
     assert np.column_stack([found.left, found.right]).tolist() == [[0, 1], [1, 4], [2, 3]]
     assert (found.sign.tolist(), found.weight.tolist()) == ([1, -1, -1], [2, 1, 1])
     assert (found.triplets.rows.tolist(), found.triplets.weight.tolist()) == ([[0, 1, 2]], [3])
-    assert [tolerance_for(tol, found) for tol in (1e-6, 1e-3)] == [1e-4, 1e-3]
-    assert tolerance_for(1e-6, bound_pairs(Pairs([(0, 1)]), (0.5, 3.0), 2)) == 1e-6
+    assert [choose_tolerance(tol, found) for tol in (1e-6, 1e-3)] == [1e-4, 1e-3]
+    assert choose_tolerance(1e-6, bound_pairs(Pairs([(0, 1)]), (0.5, 3.0), 2)) == 1e-6
     drawn = draw_random_pairs(5, np.random.RandomState(0))
     assert drawn.shape == (2, 10_000)
     assert set(drawn.ravel().tolist()) == set(range(5))

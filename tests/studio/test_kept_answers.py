@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from nearkin import Pairs
-from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, line_of, read_lines, suits
+from nearkin.studio.journal import FORMAT, JournalError, RecordKeys, is_about, line_of, read_lines
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import identity_of, records_of
 from tests.cases import each
@@ -248,8 +248,8 @@ def test_whether_a_journal_is_of_these_records_is_asked_while_it_is_open(tmp_pat
     with opened(table(), path) as lesson:
         lesson.answer(0, 1, True)
         before = path.read_bytes()
-        asked = [suits(path, one) for one in (records, records_of(np.eye(5)))]
-        assert [*asked, suits(tmp_path / "none", records)] == [True, False, False]
+        asked = [is_about(path, one) for one in (records, records_of(np.eye(5)))]
+        assert [*asked, is_about(tmp_path / "none", records)] == [True, False, False]
         assert path.read_bytes() == before
 
 
