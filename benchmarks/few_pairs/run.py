@@ -20,7 +20,7 @@ from unittest.mock import patch
 from benchmarks.few_pairs import peers
 from benchmarks.few_pairs.data import REPORTED, TUNED_ON, Draw
 from benchmarks.few_pairs.judging import found_mistakes, judged
-from benchmarks.few_pairs.methods import CHIEF, EUCLIDEAN, FOR_NEW_CLASSES, OURS, methods
+from benchmarks.few_pairs.methods import CHIEF, EUCLIDEAN, FOR_SEARCH, OURS, methods
 from benchmarks.few_pairs.protocols import (
     CLEAN,
     DRAWS,
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 def n_draws(title: str, data: str, name: str) -> int:
     """How often a method is measured: all where it counts most, and some with all pairs right."""
-    if name == FOR_NEW_CLASSES:
+    if name == FOR_SEARCH:
         return DRAWS if title == UNSEEN and data in REPORTED else 0
     chief = name in CHIEF and (title in (CLEAN, NOISY, UNSEEN) or data in REPORTED)
     if chief:
@@ -107,11 +107,11 @@ def measure(title: str, data: str, n_pairs: int, seed: int, name: str) -> list[R
 
 
 def whole_draws() -> tuple[Row, list[Row]]:
-    """What is stored of draws of which nothing is missing; packages of others may be."""
+    """What is stored of draws of which nothing is missing but what tables can do without."""
     missing = {
         job.names["seed"]
         for job in undone(RAW, jobs(DRAWS))
-        if job.names["method"] not in peers.NAMES
+        if job.names["method"] not in (*peers.NAMES, FOR_SEARCH)
     }
     source, rows = stored(RAW)
     return source, [row for row in rows if row["seed"] not in missing]

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from benchmarks.few_pairs.data import DATA, REPORTED, TUNED_ON
 from benchmarks.few_pairs.judging import OF_PAIRS, OF_ROWS
-from benchmarks.few_pairs.methods import EUCLIDEAN, FOR_NEW_CLASSES, OURS, methods, metrics
+from benchmarks.few_pairs.methods import EUCLIDEAN, FOR_SEARCH, OURS, methods, metrics
 from benchmarks.few_pairs.protocols import (
     CLEAN,
     DRAWS,
@@ -152,10 +152,10 @@ def _shown(means: Means, few: Means, sets: tuple[str, ...], kind: str) -> Table:
         # The same draws as with all pairs right.
         noisy, right = (_gain(few, title, sets, OURS).mean() for title in (NOISY, CLEAN))
         body.append(["share of the gain kept with 20 % wrong", f"{noisy / right:.0%}"])
-    for name in (OURS, FOR_NEW_CLASSES):
+    for name in (OURS, FOR_SEARCH):
         if name in means.names(UNSEEN, sets):
             unseen = _gain(means, UNSEEN, sets, name)
-            said = "announced" if name == FOR_NEW_CLASSES else "not announced"
+            said = 'goal="search"' if name == FOR_SEARCH else 'goal="groups"'
             body.append(
                 [
                     f"unseen classes, {said}: mean and worst gain",

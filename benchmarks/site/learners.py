@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from benchmarks.answerers import run as answerers
 from benchmarks.few_pairs import must_links
 from benchmarks.few_pairs.data import REPORTED
-from benchmarks.few_pairs.methods import EUCLIDEAN, FOR_NEW_CLASSES, OURS, metrics
+from benchmarks.few_pairs.methods import EUCLIDEAN, FOR_SEARCH, OURS, metrics
 from benchmarks.few_pairs.protocols import CLEAN, DRAWS, FEW_DRAWS, NOISY, PROTOCOLS, UNSEEN
 from benchmarks.few_pairs.run import RAW as FEW_PAIRS
 from benchmarks.papers.claims import plain
@@ -80,7 +80,7 @@ def _mean_gain(protocol: str, n_pairs: int, method: str, most: int = DRAWS) -> f
 
 def _single() -> list[str]:
     """Single learners: neither a choice among others nor what knows nothing of distances."""
-    return [name for name in metrics(0) if name not in (OURS, FOR_NEW_CLASSES, "PCA whitening")]
+    return [name for name in metrics(0) if name not in (OURS, FOR_SEARCH, "PCA whitening")]
 
 
 def _ranks(n_pairs: int) -> dict[str, dict[str, float]]:

@@ -2,7 +2,7 @@
 Let MetricLearner choose
 ========================
 
-Which of a dozen learners suits these data, and is it worth it at all?
+Which learner, or which three of them, suits these data, and is it worth it at all?
 
 :class:`nearkin.MetricLearner` holds some pairs out, learns candidates from the others, and compares
 them with the Euclidean distance on those held out. Here on two sets: XOR, where every linear metric
@@ -23,8 +23,8 @@ metrics = {
 }
 
 # %%
-# What was gained on held-out pairs, with two standard errors to either side. Those in red are part
-# of what was chosen.
+# What was gained on held-out pairs, with two standard errors to either side. What is in red was
+# chosen.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 for ax, (name, metric) in zip(axes, metrics.items(), strict=True):

@@ -251,8 +251,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     distance see 10 + 2 √k principal axes for k pairs, 100 at most: this decides more than the
     choice of learner for text embeddings, of which few axes matter. Where plain distances along
     these tell the pairs apart clearly worse than those in all columns, as with records that differ
-    in many small ways, learners see all columns (300 axes, if there are more); and candidates that
-    do are compared in any case.
+    in many small ways, learners see all columns (300 axes, if there are more).
 
     Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
     vectors, whatever the learner.

@@ -312,7 +312,7 @@ def learn_shares(distances: Floats, same: Mask, weight: Floats, usual: Floats) -
     """Learn shares whose sum of squared distances has the largest pair AUC, near the usual ones.
 
     Step by step, that distance is added which raises the AUC most, each as often as it does so,
-    until none does (after R. Caruana and others, 2004). The usual shares weigh as much as ten
+    until none does (after R. Caruana and others, 2004). The usual shares weigh as much as twenty
     steps: with few pairs, of which many blends tell all apart, shares stay near them.
 
     Parameters
