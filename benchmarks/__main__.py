@@ -16,6 +16,7 @@ BENCHMARKS = {
     "shi2011_generative": "benchmarks.papers.shi2011_generative.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "must_links": "benchmarks.few_pairs.must_links",
+    "candidates": "benchmarks.few_pairs.candidates",
     "neighbours": "benchmarks.few_pairs.neighbours",
     "clusters": "benchmarks.clusters.run",
     "records": "benchmarks.records.run",
