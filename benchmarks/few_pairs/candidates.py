@@ -47,6 +47,7 @@ from nearkin.learners.selection import EUCLIDEAN, HeldOutDistances, SeenRows, Se
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.parallel import one_blas_thread
 from nearkin.rows.scaling import choose_scales, divide_columns
+from nearkin.scores.held_out import weaken_doubtful_pairs
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "candidates.jsonl"
@@ -183,7 +184,10 @@ def path_of(cell: Cell) -> Path:
 
 
 def collect(cell: Cell) -> None:
-    """Hold out the candidates on a draw, fit them to all its pairs, and store distances."""
+    """Hold out the candidates on a draw, fit them to all its pairs, and store distances.
+
+    Draws have no more rows and pairs than candidates are compared on: ``trial`` has all of them.
+    """
     title, data, n_pairs, seed = cell
     part = PROTOCOLS[title].draw(data, n_pairs, seed)
     scales, _ = choose_scales(part.X, None)
@@ -198,6 +202,7 @@ def collect(cell: Cell) -> None:
             yield from ((name + ALL_COLUMNS, learners[name], whole) for name in COPIED)
 
     links, same = judged_links(part, seed)
+    weight = selection._weights(trial.pairs)
     test = {}
     with warnings.catch_warnings(), keep_results(), one_blas_thread():
         warnings.simplefilter("ignore")
@@ -205,16 +210,19 @@ def collect(cell: Cell) -> None:
         compared = ((name, learner, view.rows) for name, learner, view in with_copies(few))
         rng = np.random.RandomState(trial.seed)
         held = selection.hold_out(compared, len(trial.X), trial.pairs, rng)
+        # Pairs that the others contradict count less, as in a fit of MetricLearner.
+        usual = {name: share for name, share in SIXTEEN.items() if name in held.distances}
+        recipe = held.shares(usual, weight)
+        told = weaken_doubtful_pairs(trial.pairs, held.ranks(recipe))
         for name, learner, view in with_copies(
-            make_sixteen(MetricLearner().n_landmarks, len(X), trial.seed)
+            make_sixteen(MetricLearner().n_landmarks, len(trial.X), trial.seed)
         ):
             steps = [learner] if view.reduction is None else [view.reduction, learner]
             with suppress(ValueError):  # such as RCA without must-links
-                fitted = clone(Chain(steps)).fit(X, pairs=part.pairs)
-                scale = 2 * fitted.transform(X).var(axis=0).sum() or 1.0
+                fitted = clone(Chain(steps)).fit(trial.X, pairs=told)
+                scale = 2 * fitted.transform(trial.X).var(axis=0).sum() or 1.0
                 squared = linked_distances(fitted.transform(X_test), links) ** 2 / scale
                 test[name] = squared.astype(np.float32)
-    weight = selection._weights(trial.pairs)
     found = MeasuredDraw(held, weight, test, same, provenance()["commit"])
     joblib.dump(found, path_of(cell))
 
