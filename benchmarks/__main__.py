@@ -18,6 +18,7 @@ BENCHMARKS = {
     "must_links": "benchmarks.few_pairs.must_links",
     "candidates": "benchmarks.few_pairs.candidates",
     "neighbours": "benchmarks.few_pairs.neighbours",
+    "distilled": "benchmarks.few_pairs.distilled",
     "clusters": "benchmarks.clusters.run",
     "records": "benchmarks.records.run",
     "calibration": "benchmarks.calibration.run",
