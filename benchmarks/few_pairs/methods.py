@@ -64,7 +64,7 @@ def metrics(seed: int) -> dict[str, Any]:
         "CosineMetric": CosineMetric(random_state=seed),
         "CosineMetric, rbf": CosineMetric(kernel="rbf", random_state=seed),
         OURS: MetricLearner(random_state=seed),
-        FOR_NEW_CLASSES: MetricLearner(new_classes=True, random_state=seed),
+        FOR_NEW_CLASSES: MetricLearner(goal="search", random_state=seed),
     }
 
 
