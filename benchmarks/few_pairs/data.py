@@ -107,7 +107,7 @@ def draw(
         Whether rows to judge by are of other classes than rows to learn from, half and half.
     only_must : bool, default=False
     """
-    X, y = _rows(name)
+    X, y = load_rows(name)
     rng = np.random.RandomState(seed)
     some = rng.permutation(len(y))[:MOST_ROWS]
     if unseen_classes:
@@ -150,7 +150,8 @@ def pairs_with_mistakes(
 
 
 @cache
-def _rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+def load_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a set, divided or weighted as the benchmark takes them, and class numbers."""
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return X / 16, y

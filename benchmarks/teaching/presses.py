@@ -23,7 +23,7 @@ from rich.progress import track
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from benchmarks.few_pairs.data import _rows
+from benchmarks.few_pairs.data import load_rows
 from benchmarks.record import Table, Text, publish, store, stored
 from nearkin.scores import pair_auc
 from nearkin.studio.lesson import Lesson
@@ -49,7 +49,7 @@ SEEN = (
 
 @cache
 def data_set(name: str) -> tuple[np.ndarray, np.ndarray]:
-    X, y = load_digits(return_X_y=True) if name == "digits" else _rows(name)
+    X, y = load_digits(return_X_y=True) if name == "digits" else load_rows(name)
     rows = np.random.RandomState(0).permutation(len(X))[:MOST_ROWS]
     X = X.toarray() if hasattr(X, "toarray") else X
     return np.asarray(X[rows], dtype=np.float64), y[rows]
