@@ -124,9 +124,10 @@ def page() -> Page:
     source, rows = stored(RAW)
     n_draws = 1 + max(row["seed"] for row in rows)
     drawn = (
-        f"Means of {n_draws} draws. Rows a second are of processor time, by {N_MAPPED:,} rows of "
-        f"64-bit numbers and the best of {TURNS} turns of each in one process. The cores were busy "
-        "with other work: only ratios are shown."
+        f"Means of {n_draws} draws, and medians of ratios; the last line has their geometric mean. "
+        f"Rows a second are of processor time, by {N_MAPPED:,} rows of 64-bit numbers and the best "
+        f"of {TURNS} turns of each in one process. The cores were busy with other work, so that "
+        "only ratios are shown."
     )
     tables = [table_of(rows, number) for number in range(len(LANDMARKS))]
     return Page(
@@ -136,28 +137,23 @@ def page() -> Page:
 
 def table_of(rows: list[Row], number: int) -> Table:
     """Every set, and the mean, for one number of landmarks."""
-    body, figures = [], []
+    judged, ratios, names = [], [], [*DATA, "mean"]
     for data in DATA:
         drawn = [row for row in rows if row["data"] == data]
-        flat = [
-            (
-                row["of"][number]["fidelity"],
-                row["of"][number]["on_new_rows"],
-                row["auc"],
-                row["of"][number]["auc"],
-                row["kernel_beta_auc"],
-                row["of"][number]["beside_whole"],
-                row["of"][number]["beside_kernel_beta"],
-                row["beside_kernel_beta"],
-            )
-            for row in drawn
-        ]
-        least = min(fidelity for fidelity, *_ in flat)
-        figures.append(np.insert(np.mean(flat, axis=0), 1, least))
-    for name, found in zip((*DATA, "mean"), (*figures, np.mean(figures, axis=0)), strict=True):
-        body.append(
-            [name, *(f"{value:.3f}" for value in found[:6]), *(f"{v:.2f}" for v in found[6:])]
-        )
+        of = [row["of"][number] for row in drawn]
+        fidelity = [one["fidelity"] for one in of]
+        figures = [[one["on_new_rows"] for one in of], [row["auc"] for row in drawn]]
+        figures += [[one["auc"] for one in of], [row["kernel_beta_auc"] for row in drawn]]
+        judged.append([np.mean(fidelity), min(fidelity), *np.mean(figures, axis=1)])
+        figures = [[one[name] for one in of] for name in ("beside_whole", "beside_kernel_beta")]
+        figures.append([row["beside_kernel_beta"] for row in drawn])
+        ratios.append(np.median(figures, axis=1))
+    judged.append(np.mean(judged, axis=0))
+    ratios.append(np.exp(np.mean(np.log(ratios), axis=0)))
+    body = [
+        [name, *(f"{value:.3f}" for value in one), *(f"{value:.2f}" for value in ratio)]
+        for name, one, ratio in zip(names, judged, ratios, strict=True)
+    ]
     columns = ["", "fidelity", "least", "on new rows", "pair AUC, whole", "distilled", "KernelBeta"]
     columns += ["rows a second: distilled / whole", "distilled / KernelBeta", "whole / KernelBeta"]
     return Table(f"{LANDMARKS[number]} landmarks", columns, body)
