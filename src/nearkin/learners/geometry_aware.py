@@ -307,7 +307,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     ----------
     embedding_ : ndarray of shape (n, n_components_)
         Where the training rows lie in the learned space; ``transform`` gives the same. With
-        ``n_landmarks``, where the m landmarks lie, and of shape (m, n_components_).
+        ``n_landmarks``, where the m landmarks lie, and of shape ``(m, n_components_)``.
     objective_ : ndarray
         LogDet objective after each half round; it never rises.
     n_iter_, bounds_, n_vectors_
