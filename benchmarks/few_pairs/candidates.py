@@ -387,9 +387,10 @@ def page() -> Page:
         table_of_elimination(steps, judged),
         Text(
             "Seven were chosen: six picked by hand before anything was eliminated, and kernel ITML "
-            "after ITML, which elimination keeps. It and GeometryAware have no share before pairs "
-            "speak for them. Elimination by the rule alone leaves six of these, without KernelBeta "
-            "after ColumnWeights: that this one stayed is a choice by hand, whose outcome is below."
+            "after ITML. Elimination comes to the same seven, and would go one step further, to "
+            "six without KernelBeta after ColumnWeights: that this one stayed is a choice by hand, "
+            "whose outcome is below. Kernel ITML after ITML and GeometryAware have no share before "
+            "pairs speak for them."
         ),
         *(table_of_configurations(judged, sets, half) for sets, half in HALVES),
         table_of_gaps(judged),
