@@ -65,6 +65,8 @@ from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 # so many are known. They bound time and memory, and were not tuned.
 SAMPLE_ROWS = 5000
 _LABELLED_ROWS = 2500
+# Principal axes that are kept at most, by the goal (benchmarks/few_pairs, neighbours).
+_MOST_AXES = {"groups": 64, "search": 1000}
 # Columns that a report names.
 _MOST_NAMED = 20
 
@@ -175,9 +177,11 @@ class MetricLearner(MetricMixin, BaseEstimator):
         ``"groups"``: tell the kinds of rows apart that pairs speak of. ``"search"``: find near
         rows, those of kinds too that no pair speaks of, such as persons who join later. Most of
         the Euclidean distance stays then, which loses some pair AUC on the kinds spoken of.
-    n_components : int or None, default=64
-        Columns of ``transform`` at most: of all coordinates, the principal axes. Beyond 64 they
-        change pair AUC by less than 0.001; None keeps all.
+    n_components : int, None or "auto", default="auto"
+        Columns of ``transform`` at most: of all coordinates, the principal axes. By default 64,
+        beyond which pair AUC changes by less than 0.001, or for ``goal="search"`` as many as hold
+        0.9999 of the variance: fewer lose near rows of kinds that no pair speaks of. None keeps
+        all.
     n_landmarks : int, default=300
         Rows that stand for all others in kernels, where there are more. Of a graph along the data
         1000 do, or as many, if that is more.
@@ -291,7 +295,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         scale: bool | Literal["auto"] = "auto",
         spread: bool = False,
         goal: Literal["groups", "search"] = "groups",
-        n_components: int | None = 64,
+        n_components: int | Literal["auto"] | None = "auto",
         n_landmarks: int = 300,
         groups: Sequence[Any] | None = None,
         table: Any = None,
@@ -316,7 +320,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         "scale": ["boolean", StrOptions({"auto"})],
         "spread": ["boolean"],
         "goal": [StrOptions({"groups", "search"})],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "groups": ["array-like", None],
         "table": [HasMethods(["fit", "transform"]), None],
@@ -546,12 +550,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
             learner = learners[name].learner
             reduction = trial.view(learners[name]).reduction
             parts.append(learner if reduction is None else Chain([reduction, learner]))
-        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (self.n_components or np.inf)
-        if is_plain or (len(parts) == 1 and self.n_components is None):
+        most = self.n_components
+        if most == "auto":
+            most = _MOST_AXES[self.goal]
+        is_plain = set(recipe) == {EUCLIDEAN} and trial.X.shape[1] <= (most or np.inf)
+        if is_plain or (len(parts) == 1 and most is None):
             return parts[0]
         return Blend(
             parts,
             weights=list(recipe.values()),
-            n_components=self.n_components,
+            n_components=most,
             random_state=trial.seed,
         )
