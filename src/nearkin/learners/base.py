@@ -640,9 +640,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             verdicts.distance_at(0.5, share),
             share,
         )
-        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        if not (backends.is_remote(X) or backends.is_foreign(X) or is_sparse(X)):
+            plain = self._check_dense_rows(X)
             classes = None if y is None else number_classes(y)
-            found = replace(found, neighbors=compare_neighbors(self._embed(X), X, classes))
+            found = replace(found, neighbors=compare_neighbors(self._embed(X), plain, classes))
         return found
 
     def distilled(
