@@ -92,6 +92,7 @@ def draw(
     *,
     unseen_classes: bool = False,
     only_must: bool = False,
+    at_random: bool = False,
 ) -> Draw:
     """A random part of a data set, and pairs of which some are wrong.
 
@@ -126,10 +127,21 @@ def draw(
         axes = PCA(min(MOST_COLUMNS, len(train)), random_state=seed).fit(X_train)
         X_train, X_test = axes.transform(X_train), axes.transform(X_test)
     pairs, wrong = pairs_with_mistakes(y[train], n_pairs, share_wrong, seed)
+    if at_random:
+        pairs = random_pairs(y[train], n_pairs, seed)
+        wrong = np.zeros(len(pairs), dtype=bool)
     if only_must:
         pairs = Pairs.from_labels(y[train], n_pairs, kind="must", random_state=seed)
         wrong = np.zeros(len(pairs), dtype=bool)
     return Draw(X_train, y[train], pairs, wrong, X_test, y[test])
+
+
+def random_pairs(y: np.ndarray, n_pairs: int, seed: int) -> Pairs:
+    """What is said of pairs of any two rows."""
+    links = np.column_stack(np.triu_indices(len(y), 1))
+    chosen = np.random.RandomState(seed).choice(len(links), min(n_pairs, len(links)), replace=False)
+    same = y[links[chosen, 0]] == y[links[chosen, 1]]
+    return Pairs(links[chosen][same], links[chosen][~same], n_rows=len(y))
 
 
 def pairs_with_mistakes(

@@ -30,6 +30,7 @@ from nearkin import (
 OURS = "MetricLearner"
 FOR_SEARCH = 'MetricLearner, goal="search"'
 EUCLIDEAN = "Euclidean"
+COSINE = "CosineMetric, rbf"
 
 
 class Whitened(BaseEstimator):
@@ -62,7 +63,7 @@ def metrics(seed: int) -> dict[str, Any]:
         "ColumnWeights": ColumnWeights(random_state=seed),
         "PLDA": PLDA(random_state=seed),
         "CosineMetric": CosineMetric(random_state=seed),
-        "CosineMetric, rbf": CosineMetric(kernel="rbf", random_state=seed),
+        COSINE: CosineMetric(kernel="rbf", random_state=seed),
         OURS: MetricLearner(random_state=seed),
         FOR_SEARCH: MetricLearner(goal="search", random_state=seed),
     }

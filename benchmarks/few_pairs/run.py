@@ -20,7 +20,7 @@ from unittest.mock import patch
 from benchmarks.few_pairs import peers
 from benchmarks.few_pairs.data import REPORTED, TUNED_ON, Draw
 from benchmarks.few_pairs.judging import found_mistakes, judged
-from benchmarks.few_pairs.methods import CHIEF, EUCLIDEAN, FOR_SEARCH, OURS, methods
+from benchmarks.few_pairs.methods import CHIEF, COSINE, EUCLIDEAN, FOR_SEARCH, OURS, methods
 from benchmarks.few_pairs.protocols import (
     CLEAN,
     DRAWS,
@@ -28,6 +28,7 @@ from benchmarks.few_pairs.protocols import (
     NOISY,
     ONE_DRAW,
     PROTOCOLS,
+    RANDOM,
     UNSEEN,
 )
 from benchmarks.few_pairs.rivals import PEERS, listed_by_cleanlab
@@ -47,6 +48,9 @@ def n_draws(title: str, data: str, name: str) -> int:
     """How often a method is measured: all where it counts most, and some with all pairs right."""
     if name == FOR_SEARCH:
         return DRAWS if title == UNSEEN and data in REPORTED else 0
+    if title == RANDOM:
+        shown = name in (OURS, COSINE, EUCLIDEAN) and data in REPORTED
+        return FEW_DRAWS if shown else 0
     chief = name in CHIEF and (title in (CLEAN, NOISY, UNSEEN) or data in REPORTED)
     if chief:
         return DRAWS if title in (CLEAN, UNSEEN) and data in REPORTED else FEW_DRAWS
