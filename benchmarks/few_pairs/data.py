@@ -107,6 +107,8 @@ def draw(
     unseen_classes : bool, default=False
         Whether rows to judge by are of other classes than rows to learn from, half and half.
     only_must : bool, default=False
+    at_random : bool, default=False
+        Whether pairs are any two rows, most of which differ; otherwise half of them do.
     """
     X, y = load_rows(name)
     rng = np.random.RandomState(seed)
