@@ -3,7 +3,8 @@
 Sixteen learners, and copies of some that see all columns where others see axes, are held out and
 judged once for each draw of ``run``: squared distances of pairs that a learner did not see, and of
 pairs of new rows. Every blend of them follows from these. Candidates are left out one by one, each
-time the one without which pair AUC is highest, on the sets that settings are chosen on.
+time the one without which pair AUC is highest, on the sets that settings are chosen on, by blends
+of three parts at most that start from the usual shares of before.
 
 Distances of a draw are a file of ``benchmarks/scratch``, which is made where it is missing.
 """
