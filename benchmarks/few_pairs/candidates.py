@@ -3,7 +3,8 @@
 Sixteen learners, and copies of some that see all columns where others see axes, are held out and
 judged once for each draw of ``run``: squared distances of pairs that a learner did not see, and of
 pairs of new rows. Every blend of them follows from these. Candidates are left out one by one, each
-time the one without which pair AUC is highest, on the sets that settings are chosen on.
+time the one without which pair AUC is highest, on the sets that settings are chosen on, by blends
+of three parts at most that start from the usual shares of before.
 
 Distances of a draw are a file of ``benchmarks/scratch``, which is made where it is missing.
 """
@@ -41,6 +42,7 @@ from nearkin import (
     KernelBeta,
     MetricLearner,
 )
+from nearkin.errors import counted
 from nearkin.learners import selection
 from nearkin.learners.fit_steps import keep_results
 from nearkin.learners.selection import EUCLIDEAN, HeldOutDistances, SeenRows, SelectionSample
@@ -97,6 +99,7 @@ BY_HAND = (
     "GeometryAware",
 )
 BEFORE, CHOSEN, STRICT = "sixteen and copies, as before", "seven, as chosen", "6 left"
+OLD_SHARES = "seven, usual shares of before"
 HALVES = ((TUNED_ON, "tuned on"), (REPORTED, "reported"))
 SHORT = {CLEAN: "right", NOISY: "fifth_wrong"}
 N_PAIRS = PROTOCOLS[CLEAN].n_pairs
@@ -338,12 +341,14 @@ def configurations(steps: list[dict[str, Any]]) -> dict[str, Configuration]:
     found["six picked by hand"] = Configuration({name: SIXTEEN[name] for name in BY_HAND})
     found[CHOSEN] = Configuration(chosen)
     for parts in (1, 2, 5, 8):
-        found[f"seven, {parts} parts at most"] = Configuration(chosen, parts=parts)
+        found[f"seven, {counted(parts, 'part')} at most"] = Configuration(chosen, parts=parts)
     for inertia in (10, 40):
         found[f"seven, usual shares weigh {inertia} steps"] = Configuration(chosen, inertia=inertia)
     found["seven, shares not learned again"] = Configuration(chosen, relearned=False)
     of_before = {name: SIXTEEN[name] for name in chosen}
-    found["seven, usual shares of before"] = Configuration(of_before)
+    found[OLD_SHARES] = Configuration(of_before)
+    for parts in (4, 5):
+        found[f"{OLD_SHARES}, {parts} parts"] = Configuration(of_before, parts=parts)
     found["seven, equal usual shares"] = Configuration(dict.fromkeys(chosen, 1.0))
     return found
 
@@ -436,14 +441,16 @@ def table_of_gaps(judged: list[dict[str, Any]]) -> Table:
     """The choice beside the rule of before, on sets that are reported."""
     before = means(judged, REPORTED, BEFORE)
     body = []
-    for title in (CHOSEN, STRICT, "sixteen, three parts"):
+    for title in (CHOSEN, STRICT, OLD_SHARES, f"{OLD_SHARES}, 5 parts", "sixteen, three parts"):
         gaps = means(judged, REPORTED, title) - before
         by_number = gaps.mean(axis=2).ravel()
         of_sets = gaps.mean(axis=(0, 1))
-        figures = (*by_number, gaps.mean(), of_sets.min(), of_sets.max())
-        body.append([title, *(f"{value:+.4f}" for value in figures)])
+        error = of_sets.std(ddof=1) / np.sqrt(len(of_sets))
+        figures = [f"{value:+.4f}" for value in (*by_number, gaps.mean())]
+        extremes = [f"{value:+.4f}" for value in (of_sets.min(), of_sets.max())]
+        body.append([title, *figures, f"{error:.4f}", *extremes])
     columns = ["", *map(str, N_PAIRS), *(f"{n}, a fifth wrong" for n in N_PAIRS)]
-    columns += ["mean", "worst set", "best set"]
+    columns += ["mean", "standard error over sets", "worst set", "best set"]
     return Table(f"Gain in pair AUC over {BEFORE}, sets reported", columns, body)
 
 
