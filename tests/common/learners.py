@@ -250,7 +250,7 @@ def example():
 # What MetricLearner chooses among where the choice is not at issue, a learner for every branch: the
 # plain distance, one that takes triplets, one that does not, and one of two steps that needs
 # must-links.
-FEW = ("Euclidean", "PLDA", "KernelBeta after ITML", "KernelBeta after ColumnWeights")
+FEW = ("Euclidean", "PLDA", "KernelBeta after ITML", "CosineMetric")
 
 
 def few_of(*sizes, **options):

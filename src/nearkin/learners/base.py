@@ -649,7 +649,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def distilled(
         self,
         X: Any,
-        n_landmarks: int = 1000,
+        n_landmarks: int = 300,
         *,
         min_fidelity: float = 0.9,
         random_state: Any = None,

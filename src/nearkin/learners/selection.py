@@ -51,8 +51,8 @@ EUCLIDEAN, BLEND = "Euclidean", "blend"
 # tables of benchmarks/few_pairs that settings are chosen on (``TUNED_ON``), not tuned one by one.
 
 # The usual blend, before any pair is looked at: half of it the cosine metric in an rbf kernel, and
-# the other candidates in equal parts, but for those that only pairs can speak for. Where columns
-# belong together, weights of their groups have most of the blend.
+# the other candidates in equal parts, but for that on a graph, for which only pairs can speak.
+# Where columns belong together, weights of their groups have most of the blend.
 _SHARE_OF_COSINE, _SHARE, _SHARE_OF_GROUPS = 3.0, 1.0, 60.0
 # ITML stops here sooner than by itself: shares hardly notice.
 _TOLERANCE = 1e-3
@@ -77,8 +77,8 @@ _CLEARLY_WORSE = 2.5
 
 # A share is added in steps of one; what there is before any pair is looked at weighs as many.
 _INERTIA, _MOST_STEPS = 20.0, 30
-# A blend has no more parts: others change pair AUC by less than 0.002 (benchmarks/few_pairs,
-# candidates), and take as long to map rows.
+# A blend has no more parts: two more bring 0.002 in pair AUC (benchmarks/few_pairs, candidates),
+# and take as long again to map rows.
 _MOST_PARTS = 3
 # One learner takes the place of the blend if, on so many held-out pairs, it is better by so many
 # standard errors.
@@ -99,8 +99,8 @@ _NOTHING_KNOWN, _ONE_THING = 0.5, 0.005
 # which it is kept as it is; its share in between, and where there is nothing to choose by.
 _SURE, _DOUBTFUL = 0.95, 0.5
 _SHARE_IN_DOUBT, _SHARE_UNSEEN = 0.25, 0.5
-# Its share where nearest neighbours count, among classes too that no pair told of: these keep the
-# plain neighbourhoods' precision but for 0.005 then (benchmarks/few_pairs, neighbours).
+# Its share where nearest neighbours count, among classes too that no pair told of: most of these
+# keep the precision of plain neighbourhoods then (benchmarks/few_pairs, neighbours).
 _SHARE_FOR_SEARCH = 0.7
 # A gain of so many standard errors is shown by the held-out pairs themselves; a loss of so many is
 # worth a warning, though the metric is kept. By custom.
@@ -272,7 +272,6 @@ def make_ingredients(
     few = landmarks(n_landmarks)
     # Rows far from all landmarks keep their distance to them by the Nyström formula only.
     far = {"extension": "nystroem", **few}
-    rbf = KernelBeta(gamma="median", **far)
     itml = ITML(tol=_TOLERANCE, **some)
     in_kernel = ITML(kernel="rbf", tol=_TOLERANCE, **far)
     on_graph = landmarks(max(n_landmarks, _LEAST_ON_GRAPH))
@@ -283,17 +282,13 @@ def make_ingredients(
         ),
         "PLDA": Ingredient(PLDA(**some), needs_must_links=True, takes_triplets=False),
         "KernelBeta after ITML": Ingredient(Chain([itml, KernelBeta(kernel="cosine", **few)])),
-        "KernelBeta after ColumnWeights": Ingredient(
-            Chain([ColumnWeights(**some), rbf]), takes_triplets=False
-        ),
-        # Pairs alone can speak for these.
-        "kernel ITML after ITML": Ingredient(Chain([itml, in_kernel]), 0.0),
+        "kernel ITML after ITML": Ingredient(Chain([itml, in_kernel])),
         "GeometryAware": Ingredient(GeometryAware(n_iter=_ROUNDS_ON_GRAPH, **on_graph), 0.0),
     }
     if groups is None:
         return found
     # Learners that know which columns belong together: few pairs can tell little else.
-    weights = ColumnWeights(groups=groups, **some)
+    weights, rbf = ColumnWeights(groups=groups, **some), KernelBeta(gamma="median", **far)
     options: dict[str, Any] = {"takes_triplets": False, "keeps_columns": True}
     return {
         **found,
@@ -673,6 +668,9 @@ def describe_doubt(report: SelectionReport) -> str | None:
 def report_uncompared(recipe: Recipe, why: str) -> SelectionReport:
     """Report the usual blend, half of it Euclidean, where nothing can be compared."""
     reason = f"{why}: the usual metric is blended half and half with the Euclidean distance."
+    largest = sorted(recipe, key=lambda name: -recipe[name])[:_MOST_PARTS]
+    total = sum(recipe[name] for name in largest)
+    recipe = {name: recipe[name] / total for name in largest}
     return SelectionReport(reason, recipe=blend_in_euclidean(recipe, _SHARE_UNSEEN))
 
 
