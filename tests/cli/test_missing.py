@@ -213,11 +213,11 @@ def test_a_column_of_vectors_comes_back_as_one(run, files, sample, vectors):
         run("transform", "m.nearkin", vectors.name, "--id", "name", "-o", name)
         frame = reader(name)
         assert list(frame) == ["name", "v"]
-        assert_allclose(np.stack(frame["v"]), expected, rtol=1e-5)
+        assert_allclose(np.stack(frame["v"]), expected, rtol=1e-5, atol=1e-6)
         # What was written can be read.
         if ending != "jsonl":
             run("transform", "m.nearkin", name, "-o", "again.npy", "--force")
-            assert_allclose(np.load("again.npy"), metric.transform(np.stack(frame["v"])), rtol=1e-5)
+            assert_allclose(np.load("again.npy"), metric.transform(np.stack(frame["v"])), rtol=1e-5, atol=1e-6)
     run("transform", "m.nearkin", vectors.name, "--id", "name", "-o", "new.csv")
     assert list(pd.read_csv("new.csv")) == ["name", "rca0", "rca1"]
 

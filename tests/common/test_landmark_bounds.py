@@ -60,6 +60,7 @@ def test_no_metric_keeps_more_rows_than_its_landmarks(data, tmp_path):
 def test_metric_learner_keeps_no_more_rows_than_its_landmarks(data, tmp_path, monkeypatch):
     X, pairs = data
     monkeypatch.setattr(selection, "_LEAST_ON_GRAPH", 60)
+    monkeypatch.setattr(selection, "_MOST_PARTS", 10)
     named = selection.make_ingredients(N_LANDMARKS, N_ROWS, 0)
     everything = dict.fromkeys(named, 1 / len(named))
     monkeypatch.setattr(metric_learner, "usual_blend", lambda learners: everything)
@@ -76,7 +77,7 @@ def test_metric_learner_learns_the_same_from_rows_in_memory_and_in_files(
     X, pairs = data
     monkeypatch.setattr(metric_learner, "SAMPLE_ROWS", 100)
     np.save(tmp_path / "rows.npy", X)
-    learner = nk.MetricLearner(time_budget=0.3, random_state=0)
+    learner = nk.MetricLearner(time_budget=3.0, random_state=0)
     in_memory = clone(learner).fit(X, pairs=pairs)
     in_file = clone(learner).fit(nk.open_rows(tmp_path / "rows.npy"), pairs=pairs)
     np.testing.assert_array_equal(in_memory.transform(X), in_file.transform(X))

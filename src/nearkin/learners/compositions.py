@@ -568,7 +568,7 @@ class Distilled(MetricMixin, BaseEstimator):
     >>> metric = nk.MetricLearner(random_state=0).fit(X, pairs=pairs)
     >>> fast = metric.distilled(X, n_landmarks=200, random_state=0)
     >>> fast.map_
-    ThroughLandmarks(200 landmarks to 25)
+    ThroughLandmarks(200 landmarks to 15)
     >>> fast.fidelity_ > 0.9
     True
     """
