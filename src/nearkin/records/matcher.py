@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -31,15 +32,21 @@ from nearkin.records.comparisons import (
     prepare_columns,
     refuse_absent,
 )
-from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first
+from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first, judge_table
 from nearkin.records.model import (
     Answered,
     AnyWork,
     Work,
     collect_answers,
-    learn_from_answers,
+    count_features,
+    draw_some,
+    expand,
+    learn_matching,
+    looks_wrong,
     make_work,
     score_pairs,
+    scores_of,
+    study_table,
 )
 from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
@@ -60,7 +67,7 @@ from nearkin.tables.reading import ORDERS, READINGS, Column, Order
 # Files of matchers, and one door for these and for model files.
 
 
-KIND, VERSION = "nearkin record matcher", 2
+KIND, VERSION = "nearkin record matcher", 3
 
 
 def load(path: StrPath) -> Any:
@@ -115,12 +122,10 @@ def load_matcher(path: StrPath) -> Any:
     arrays, content = read_arrays(path, KIND, VERSION)
     try:
         matcher = unpack(Packed(content["model"], arrays))
-        width = len(matcher.comparisons_.names) + 1
-        trees = matcher.matching_.trees
-        if trees is not None and len(trees.importances) != width:
-            raise StorageError("its trees are not for its comparisons.")
-        if len(matcher.matching_.mixture.weights) != len(matcher.comparisons_.columns):
-            raise StorageError("its mixture is not for its comparisons.")
+        columns, learned = matcher.comparisons_.columns, matcher.matching_
+        width = sum(count_features(len(column.parts)) for column in columns)
+        if len(learned.weights) != width or len(learned.agreement.same) != len(columns):
+            raise StorageError("its weights are not for its comparisons.")
     except (KeyError, TypeError, AttributeError, StorageError) as error:
         raise StorageError(f"{path} holds no whole matcher: {error}") from error
     return matcher
@@ -392,7 +397,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         True
         """
         compared, _ = self.compare(left, right)
-        return self.matching_.chances(self.matching_.scores(self.comparisons_, compared))
+        return np.asarray(expit(self.matching_.scores(self.comparisons_, compared)))
 
     def chance_of_pairs(self, pairs: Any, table: Any = None) -> Doubles:
         """Chance that the two rows of each pair are the same thing.
@@ -427,7 +432,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             n, known = len(columns[0]), collect_answers(_NONE, _NONE)
             compared = partial(compare_pairs, plan, prepare_columns(plan, columns))
         ends = _row_pairs(pairs, n)
-        chance = self.matching_.chances(score_pairs(self.matching_, plan, compared, ends))
+        chance = np.asarray(expit(score_pairs(self.matching_, plan, compared, ends)))
         found, same = known.among(ends)
         chance[found] = same
         return chance
@@ -479,7 +484,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise InputError("this matcher was fitted on two tables: give table, and queries.")
         if n_neighbors > self.n_candidates:
             more = self._work(self._columns(), None, n_neighbors)
-            judged = JudgedTable(self.matching_, more, judged.known)
+            judged = judge_table(self.matching_, more, judged.known, more.copies)
         return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
@@ -639,14 +644,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = check_count(n, "n", least=1)
         judged = self._judge(table)
         seed = None if self.random_state is None else self._seed() + len(judged.known.pairs)
-        chosen = choose_questions(
-            judged.pairs,
-            judged.scores,
-            judged.matching.chances(judged.scores),
-            judged.open,
-            n,
-            check_random_state(seed),
-        )
+        chosen = choose_questions(judged, n, check_random_state(seed))
         return np.asarray(judged.pairs[chosen])
 
     def review(self, n: int = 100, table: Any = None) -> tuple[Ints, Doubles]:
@@ -726,6 +724,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)
+        vars(self).pop("matching_", None)
         work = self._work(columns, side)
         self._learn(work, _answers(pairs, y, work))
         self._table = table
@@ -741,31 +740,56 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
         self.orders_ = dict(table.orders)
         self.comparisons_ = table.comparisons()
-        work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        vars(self).pop("matching_", None)
+        work = self._studied(
+            work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        )
         self._learn(work, _answers(pairs, y, work))
         self._table = frame
         return self
 
     def _on(self, table: Any, work: AnyWork, pairs: Any) -> Self:
         matcher = copy(self)
-        matcher._judged = JudgedTable(self.matching_, work, _answers(pairs, None, work))
+        known = _answers(pairs, None, work)
+        matcher._judged = judge_table(self.matching_, work, known, work.copies)
         matcher._table = table
         return matcher
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
-        self.matching_ = learn_from_answers(work, known, self._seed())
-        self._judged = JudgedTable(self.matching_, work, known)
+        seed, n = self._seed(), len(work.candidates)
+        agreement = self.matching_.agreement
+        plan = self.comparisons_
+        before = JudgedTable(self.matching_, work, known, np.zeros(len(known.same), bool), _NONE)
+        chosen = draw_some(n, np.random.RandomState(seed))
+        chosen = chosen[before.open[chosen]]
+        self.matching_, held_out = learn_matching(
+            plan, agreement, work.compared(chosen), work.compare(known.pairs), known.same,
+            asked=before.were_asked, seed=seed,
+        )  # fmt: skip
+        doubted = looks_wrong(held_out, known.same, self.matching_.error_rate)
+        if len(known.same):
+            work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
+        self._judged = JudgedTable(self.matching_, work, known, doubted, work.copies)
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
         n_best = max(self.n_candidates, n_best)
-        return make_work(self.comparisons_, columns, n_best, side, self._seed())
+        work = make_work(self.comparisons_, columns, n_best, side, self._seed())
+        return self._studied(work)
+
+    def _studied(self, work: Any) -> Any:
+        """A table with what is known of it without answers; learned from if nothing else was."""
+        agreement = self.matching_.agreement if hasattr(self, "matching_") else None
+        work, known = study_table(work, self._seed(), agreement)
+        if agreement is None:
+            self.matching_ = known
+        return work
 
     def _judge(self, table: Any) -> JudgedTable:
         """The candidates of a table, judged; of that of the fit if there is no other."""
         check_is_fitted(self, "matching_")
         if table is not None:
-            return JudgedTable(self.matching_, self._work_of(table), collect_answers(_NONE, _NONE))
+            return self._judge_work(self._work_of(table))
         if not hasattr(self, "_judged"):
             raise InputError("a matcher from a file knows no table: give one, by on(table) too.")
         return self._judged
@@ -773,8 +797,10 @@ class RecordMatcher(WholeState, BaseEstimator):
     def _judge_columns(
         self, columns: list[Column], side: Mask | None, n_best: int = 0
     ) -> JudgedTable:
-        work = self._work(columns, side, n_best)
-        return JudgedTable(self.matching_, work, collect_answers(_NONE, _NONE))
+        return self._judge_work(self._work(columns, side, n_best))
+
+    def _judge_work(self, work: AnyWork) -> JudgedTable:
+        return judge_table(self.matching_, work, collect_answers(_NONE, _NONE), work.copies)
 
     def _work_of(self, table: Any) -> AnyWork:
         """Another table than that of the fit, with its candidates."""
@@ -786,7 +812,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         )
 
         on_workers = dask_table(table, self.kinds_, self.orders_)
-        return work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
+        work = work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
+        return cast(AnyWork, self._studied(work))
 
     def _columns(self) -> list[Column]:
         """The columns of the table of the fit, which must be in memory."""
