@@ -16,7 +16,6 @@ import nearkin as nk
 from nearkin.cli.suggest import mark_differences
 from tests.cases import each
 from tests.cli.conftest import write_csv
-from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import PATIENCE
 
 N = 120

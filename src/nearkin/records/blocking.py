@@ -630,7 +630,7 @@ def add_pairs(found: Candidates, pairs: Ints) -> Candidates:
     place = np.searchsorted(keys, more)
     return Candidates(
         np.insert(found.pairs, place, ends_of(more), axis=0),
-        np.insert(found.overlap, place, 1.0),
+        np.insert(found.overlap, place, 0.0),
         np.insert(found.met, place, 0),
         np.insert(found.views, place, 0),
         found.n_records,
@@ -856,43 +856,39 @@ def each_once(best: Best) -> Candidates:
     return Candidates(pairs, overlap, most, np.zeros_like(most), len(found))
 
 
-def estimate_missed(candidates: Candidates, same: Mask) -> IntervalEstimate:
+def estimate_missed(candidates: Candidates, same: Mask, n_pairs: float) -> IntervalEstimate:
     r"""Estimate how many pairs of records that are the same no search has led to.
 
-    Orders of grams and rare values or words are two searches that know nothing of each other.
-    Groups that follow from the pairs found by the one have :math:`a` pairs, those by the other
-    :math:`b`, and :math:`c` of these are the same ones: so there are about :math:`ab / c` (D. G.
-    Chapman, 1951). What neither can see is not counted, so the interval goes up to twice as many.
+    Orders of grams and rare values or words are two searches that know nothing of each other
+    (capture and recapture, D. G. Chapman, 1951). Of the :math:`J` joins that make the groups found
+    by both, the one alone misses :math:`a` and the other :math:`b`, so that both miss about
+    :math:`ab / J` more. What neither can see is not counted, and the interval is wide upwards.
 
     Parameters
     ----------
     candidates : Candidates
     same : bool ndarray of shape (k,)
         Which candidates are likely the same.
+    n_pairs : float
+        Pairs that were found.
     """
-    by_grams, by_values = (
-        join_links(candidates.n_records, candidates.pairs[same & (seen > 0)])
-        for seen in (candidates.met, candidates.views)
+    n = candidates.n_records
+    searched = (candidates.met > 0) | (candidates.views > 0)
+    groups, by_grams, by_values = (
+        int(join_links(n, candidates.pairs[same & seen]).max(initial=-1)) + 1
+        for seen in (searched, candidates.met > 0, candidates.views > 0)
     )
-    _, both = np.unique(np.column_stack([by_grams, by_values]), axis=0, return_inverse=True)
-    a, b, c = (_count_pairs(labels) for labels in (by_grams, by_values, both.ravel()))
-    total = (a + 1) * (b + 1) / (c + 1) - 1
-    missed = max(total - (a + b - c), 0.0)
-    error = np.sqrt((a + 1) * (b + 1) * (a - c) * (b - c) / ((c + 1) ** 2 * (c + 2)))
-    return IntervalEstimate(
-        float(missed), max(float(missed - _SPREAD * error), 0.0), float(2 * missed + _SPREAD * error)
-    )
+    joins = n - groups
+    both = (by_grams - groups + 0.5) * (by_values - groups + 0.5) / max(joins + 1, 1)
+    pairs = n_pairs / max(joins, 1)
+    low, high = max(both - _SPREAD * np.sqrt(both), 0.0), 2 * both + _SPREAD * np.sqrt(both)
+    return IntervalEstimate(float(both * pairs), float(low * pairs), float(high * pairs))
 
 
 def join_links(n: int, links: Ints) -> Ints:
     """Number the groups that links join records to."""
     graph = csr_array((np.ones(len(links), dtype=bool), (links[:, 0], links[:, 1])), shape=(n, n))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def _count_pairs(labels: Ints) -> float:
-    size = np.bincount(labels).astype(np.float64)
-    return float((size * (size - 1) / 2).sum())
 
 
 @compiled()

@@ -14,7 +14,7 @@ from scipy.special import expit, log_expit, logit
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import ends_of, keys_of
-from nearkin.records.blocking import estimate_missed, join_links
+from nearkin.records.blocking import Halves, estimate_missed, join_links
 from nearkin.records.model import Answered, AnyWork, Matching, looks_wrong, scores_of
 from nearkin.records.results import Duplicates, Figure, Links, MatchReport
 
@@ -246,8 +246,8 @@ def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
 # What precision and recall groups or links have, with intervals that hold the truth.
 
 
-# Candidates by what is known of them without answers, those that are the best of a record and
-# others: of each part some are checked, chosen by numbers that belong to the pairs themselves. So a
+# Candidates by what is known of them without answers, those that share most letters with a record
+# and others: of each part some are checked, chosen by numbers that belong to the pairs themselves. So a
 # check is known for one from its answer alone, whoever asked, and when.
 _PARTS_OF_BEST, _PARTS_OF_OTHERS = np.array([-4.0, -1.0, 1.0, 4.0]), np.array([-4.0, 1.0])
 _CHECKED = np.array([0.16, 0.12, 0.12, 0.12, 0.16, 0.04, 0.08, 0.2])
@@ -285,12 +285,12 @@ def check_numbers(pairs: Ints) -> Doubles:
     return np.asarray((mixed ^ (mixed >> np.uint64(31))) / 2.0**64)
 
 
-def part_of(pairs: Ints, before: Doubles, is_early: Mask) -> Ints:
+def part_of(pairs: Ints, overlap: Halves, before: Doubles, is_early: Mask) -> Ints:
     """The part that each candidate is in; one more for those that answers led to."""
-    best = np.full(int(pairs.max(initial=0)) + 1, -np.inf)
-    for end in pairs[is_early].T:
-        np.maximum.at(best, end, before[is_early])
-    is_best = (before[:, None] >= best[pairs]).any(axis=1)
+    best = np.zeros(int(pairs.max(initial=0)) + 1, dtype=np.float32)
+    for end in pairs.T:
+        np.maximum.at(best, end, overlap)
+    is_best = (overlap[:, None] >= best[pairs]).any(axis=1) & (overlap > 0)
     part = np.where(
         is_best,
         np.digitize(before, _PARTS_OF_BEST),
@@ -518,30 +518,36 @@ class JudgedTable:
 
     def links(self, single: bool, level: float = 0.0) -> Links:
         """Pairs of records of two tables, with what can be expected of them."""
-        chosen = self.log_odds > level
+        chosen, odds = self.log_odds > level, self.scores
         if single:
-            chosen = self._single(level)
+            chosen, odds = self._single(level)
         n_left = int((~self._side).sum())
         found = self._sides()[chosen] - np.array([0, n_left])
-        figures = self._figures(chosen, self.scores, float(chosen.sum()))
+        figures = self._figures(chosen, expit(odds), float(chosen.sum()))
         return Links(found, self.chances[chosen], *figures)
 
-    def _single(self, level: float) -> Mask:
-        """Links of which no record has two.
+    def _single(self, level: float) -> tuple[Mask, Doubles]:
+        """Links of which no record has two, and log-odds that know this.
 
-        That no other is nearer speaks for a link: by how much, answers to such pairs say.
+        That no other is nearer speaks for a link: by how much, answers to such pairs say. That a
+        record has a link speaks against all others of it.
         """
         best = one_to_one(self._sides(), self.log_odds + _LEAST_ODDS)
-        asked = best & ~self.open
-        found, same = self.known.among(self.pairs[asked])
-        assert found.all()
-        if not self.were_asked:
-            return best & (self.log_odds > level)
-        shifts = np.linspace(0, _LEAST_ODDS, 41)
-        odds = self.scores[asked] + shifts[:, None]
-        said = same * log_expit(odds) + (1 - same) * log_expit(-odds)
-        shift = shifts[np.argmax(said.sum(axis=1) - (shifts / _SHIFT_SPREAD) ** 2 / 2)]
-        return np.asarray(best & (self.log_odds + shift > level))
+        shift = 0.0
+        if self.were_asked:
+            asked = best & ~self.open
+            _, same = self.known.among(self.pairs[asked])
+            shifts = np.linspace(0, _LEAST_ODDS, 41)
+            odds = self.scores[asked] + shifts[:, None]
+            said = (same * log_expit(odds) + (1 - same) * log_expit(-odds)).sum(axis=1)
+            shift = float(shifts[np.argmax(said - (shifts / _SHIFT_SPREAD) ** 2 / 2)])
+        chosen = best & (self.log_odds + shift > level)
+        odds = self.scores + shift * chosen
+        linked = np.zeros(self.work.candidates.n_records)
+        for end in self.pairs[chosen].T:
+            linked[end] = odds[chosen]
+        rivals = np.maximum(linked[self.pairs], 0).max(axis=1)
+        return chosen, np.where(chosen, odds, odds - rivals)
 
     def stated(self, labels: Ints) -> MatchFigures:
         """Precision and recall of the pairs within groups.
@@ -553,7 +559,7 @@ class JudgedTable:
         mean = mean_between(labels, self.pairs, self.scores)
         odds = np.minimum(self.scores, mean)
         np.maximum(self.scores, mean, out=odds, where=within)
-        return self._figures(within, odds, float((size * (size - 1) / 2).sum()))
+        return self._figures(within, expit(odds), float((size * (size - 1) / 2).sum()))
 
     @cached_property
     def checks(self) -> list[Ints]:
@@ -563,7 +569,8 @@ class JudgedTable:
     @cached_property
     def part(self) -> Ints:
         """The part that each candidate is in."""
-        return part_of(self.pairs, self.work.before, self.work.is_early)
+        found = self.work.candidates
+        return part_of(found.pairs, found.overlap, self.work.before, self.work.is_early)
 
     @cached_property
     def checked(self) -> Ints:
@@ -576,16 +583,16 @@ class JudgedTable:
         """Whether answers are to questions of ours."""
         return len(self.checked) >= max(_CHECKS / 2 * len(self.known.pairs), 1)
 
-    def _figures(self, called: Mask, odds: Doubles, n_called: float) -> MatchFigures:
+    def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
         if len(self.checked) < _FEWEST_CHECKS or not self.were_asked:
             more = int(np.ceil(2 * (_FEWEST_CHECKS - len(self.checked)) / _CHECKS / 2))
             more = max(10 * int(np.ceil(more / 10)), 20 if not len(self.checked) else 10)
             return MatchFigures(Figure(more=more), Figure(more=more))
-        cells = self._cells(called, expit(odds), n_called)
+        cells = self._cells(called, chance, n_called)
         figures = [
             Figure(*(one.value, one.low, one.high)) if one.high - one.low <= _WIDEST
             else Figure(more=max(10, 10 * round(len(self.known.pairs) / 10)))
-            for one in estimate_figures(cells, self.missed)
+            for one in estimate_figures(cells, self.missed(n_called))
         ]  # fmt: skip
         return MatchFigures(*figures)
 
@@ -614,10 +621,9 @@ class JudgedTable:
             for k in range(n)
         ]  # fmt: skip
 
-    @cached_property
-    def missed(self) -> IntervalEstimate:
-        """Pairs that are the same and are no candidates."""
-        return estimate_missed(self.work.candidates, self.log_odds > 0)
+    def missed(self, n_called: float) -> IntervalEstimate:
+        """Pairs that are the same and are no candidates, beside so many that were found."""
+        return estimate_missed(self.work.candidates, self.log_odds > 0, n_called)
 
     @property
     def _side(self) -> Mask:
@@ -632,7 +638,7 @@ class JudgedTable:
     def report(self) -> MatchReport:
         """What is seen of the table as a whole."""
         same = float(self.chances.sum())
-        never = self.missed
+        never = self.missed(same)
         shares = {
             end: same / max(same + value, 1e-12) if same else 1.0
             for end, value in (("value", never.value), ("low", never.high), ("high", never.low))

@@ -200,11 +200,11 @@ _BENDS = (0.5, 0.8)
 _SPREAD, _TRUST_SPREAD, _OFFSET_SPREAD = 1.8, 0.3, 3.0
 # Candidates that count as answers what is known without any, at half of its certainty; and as how
 # many answers they count together, where these are of one kind and of both.
-_REMEMBERED, _HALF_SURE = 2000, 0.5
+_REMEMBERED, _HALF_SURE = 500, 0.5
 _AS_ANSWERS_OF_ONE, _AS_ANSWERS_OF_BOTH = 10.0, 2.0
 # Wrong answers that are imagined, and right ones.
 _WRONG, _RIGHT = 1.0, 60.0
-_MOST_WRONG, _ERROR_ROUNDS = 0.3, 4
+_MOST_WRONG, _ERROR_ROUNDS = 0.3, 3
 _MOST_ANSWERS = 20_000
 LIMIT = 30.0
 _FOLDS = 5
@@ -458,7 +458,7 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
 
     bounds = [(0.0, None) if up else (None, None) for up in (*rising, True, False)]
     done = minimize(
-        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 300}
+        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}
     )
     return np.asarray(done.x)
 
@@ -651,16 +651,21 @@ def collect_answers(must_link: Ints, cannot_link: Ints) -> Answered:
 
 
 def find_copies(table: Sequence[Prepared]) -> Ints:
-    """Pairs of a first record and another that is equal to it, as far as both say enough.
-
-    They have at least half as many cells as the median record.
-    """
+    """Pairs of a first record and another that is equal to it, as far as both say enough."""
     codes = np.column_stack([column.codes for column in table])
-    filled = (codes > 0).sum(axis=1)
-    _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    keys = np.unique(codes, axis=0, return_inverse=True)[1]
+    return list_copies(keys.ravel(), (codes > 0).sum(axis=1))
+
+
+def list_copies(keys: NDArray[Any], filled: Ints) -> Ints:
+    """The same by a number for each record, and how many cells it has.
+
+    Those with less than half as many cells as the median record do not say enough.
+    """
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     first = first[which.ravel()]
     enough = filled >= max(np.median(filled) / 2, 1) if len(filled) else filled > 0
-    others = np.flatnonzero((first != np.arange(len(codes))) & enough)
+    others = np.flatnonzero((first != np.arange(len(keys))) & enough)
     return np.column_stack([first[others], others]).astype(np.int64)
 
 
@@ -750,9 +755,10 @@ def score_pairs(
 def scores_of(matching: Matching, work: AnyWork) -> Doubles:
     """The score of each candidate; where there are many, only of those that share enough.
 
-    Those that share a rare value share enough.
+    Those that share a rare value share enough, and so do those of likely groups.
     """
-    n, overlap, by_view = len(work.candidates), work.candidates.overlap, work.candidates.views > 0
+    found = work.candidates
+    n, overlap, by_view = len(found), found.overlap, (found.views > 0) | (found.met == 0)
     out = np.full(n, _SETTLED_SCORE)
     chosen = np.arange(n)
     if n > _MANY:
