@@ -37,6 +37,7 @@ from nearkin.tables.reading import (
     read_columns,
     read_table,
     read_words,
+    recognise_id_name,
     recognise_kinds,
 )
 
@@ -181,16 +182,27 @@ class Prepared:
 
 
 def comparisons_of(columns: Sequence[Column]) -> Comparisons:
-    """Decide how the columns of a table are compared; columns without two values are left out."""
-    planned = [(column, _planned(column)) for column in columns if column.kind != "ignored"]
-    kept = [(column, plan) for column, plan in planned if plan is not None]
+    """Decide how the columns of a table are compared.
+
+    Columns without two values are left out, unless all are such.
+    """
+    there = [column for column in columns if column.kind != "ignored"]
+    kept = _all_planned(there, 2) or _all_planned(there, 1)
     if not kept:
         raise InputError(
             "no column can be compared: records need at least one column of words, numbers or "
-            "dates with two different values."
+            "dates."
         )
     given = [column for column, _ in kept]
     return Comparisons([plan for _, plan in kept], find_swappable(given), len(given[0]))
+
+
+def _all_planned(
+    columns: Sequence[Column], least: int
+) -> list[tuple[Column, ColumnComparison]]:
+    """Columns with so many values at least, and how each is compared."""
+    found = [(column, _planned(column, least)) for column in columns]
+    return [(column, plan) for column, plan in found if plan is not None]
 
 
 def value_counts(columns: Sequence[Column]) -> Doubles:
@@ -379,12 +391,12 @@ def n_similarities(column: ColumnComparison) -> int:
     return len(column.parts) - 2
 
 
-def _planned(column: Column) -> ColumnComparison | None:
+def _planned(column: Column, least: int) -> ColumnComparison | None:
     if column.kind == "vector":
         return _planned_vectors(column)
     texts = texts_of(column)
     counts = np.full(_BUCKETS, 0.5)
-    if len(_count_values(texts, counts)) < 2:
+    if len(_count_values(texts, counts)) < least:
         return None
     if column.kind in WORDS:
         there = [value for value in texts if value]
@@ -576,7 +588,17 @@ def columns_given(
     """
     if not are_columns(table):
         _refuse_dask(table)
-        return read_columns(table, kinds, dates)
+        columns = read_columns(table, kinds, dates)
+        if any(column.kind != "ignored" for column in columns):
+            return columns
+        # Where all records are equal, no column tells them apart, but they are compared.
+        constant = {
+            cells.name: "name"
+            for cells in read_table(table)
+            if cells.form == "text" and not find_missing(cells).all()
+            and recognise_id_name(cells.name) is None and len(set(cells.values.tolist())) == 1
+        }  # fmt: skip
+        return read_columns(table, {**constant, **(kinds or {})}, dates) if constant else columns
     if len({len(column) for column in table}) > 1:
         raise InputError("columns of the table differ in length.")
     return list(table)

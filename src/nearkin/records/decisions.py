@@ -250,18 +250,18 @@ def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
 # and others: of each part some are checked, chosen by numbers that belong to the pairs themselves. So a
 # check is known for one from its answer alone, whoever asked, and when.
 _PARTS_OF_BEST, _PARTS_OF_OTHERS = np.array([-4.0, -1.0, 1.0, 4.0]), np.array([-4.0, 1.0])
-_CHECKED = np.array([0.16, 0.12, 0.12, 0.12, 0.16, 0.04, 0.08, 0.2])
+_CHECKED = np.array([0.14, 0.11, 0.11, 0.11, 0.14, 0.04, 0.08, 0.14, 0.13])
 _LISTED = 300
 # Checks of a part are all pairs up to some number if so many of them are answered; and fewer checks
 # than these in all show nothing.
-_ANSWERED, _FEWEST_CHECKS = 0.8, 8
+_ANSWERED, _FEWEST_CHECKS = 0.8, 12
 # Share of questions that are checks.
 _CHECKS = 0.4
 # What scores say of parts counts as so many checks, and is off by so much (in log-odds); and they
 # are never believed to be wrong more seldom than this.
 _AS_CHECKS, _OFF, _WRONG = 5.0, 1.0, 0.03
 # Matches that scores cannot see: about this share of all that are called the same.
-_UNSEEN = 0.01
+_UNSEEN = 0.02
 _N_DRAWS = 2000
 # Chance that nothing is wrong at all, from which on that is within an interval.
 _NONE_WRONG = 0.01
@@ -286,7 +286,7 @@ def check_numbers(pairs: Ints) -> Doubles:
 
 
 def part_of(pairs: Ints, overlap: Halves, before: Doubles, is_early: Mask) -> Ints:
-    """The part that each candidate is in; one more for those that answers led to."""
+    """The part that each candidate is in; the last is for those that answers led to."""
     best = np.zeros(int(pairs.max(initial=0)) + 1, dtype=np.float32)
     for end in pairs.T:
         np.maximum.at(best, end, overlap)
@@ -296,7 +296,7 @@ def part_of(pairs: Ints, overlap: Halves, before: Doubles, is_early: Mask) -> In
         np.digitize(before, _PARTS_OF_BEST),
         len(_PARTS_OF_BEST) + 1 + np.digitize(before, _PARTS_OF_OTHERS),
     )
-    return np.where(is_early, part, len(_CHECKED))
+    return np.where(is_early, part, len(_CHECKED) - 1)
 
 
 def list_checks(pairs: Ints, part: Ints) -> list[Ints]:
@@ -375,7 +375,7 @@ def estimate_figures(
             right += found
         else:
             lost += found
-    lost += rng.poisson(called * _UNSEEN * np.exp(rng.normal(-0.5, 1.0, _N_DRAWS)))
+    lost += rng.poisson(called * _UNSEEN * np.exp(rng.normal(-0.5, 1.2, _N_DRAWS)))
     lost += np.interp(
         rng.uniform(size=_N_DRAWS),
         [0, *_ENDS, 1],
@@ -585,8 +585,8 @@ class JudgedTable:
 
     def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
         if len(self.checked) < _FEWEST_CHECKS or not self.were_asked:
-            more = int(np.ceil(2 * (_FEWEST_CHECKS - len(self.checked)) / _CHECKS / 2))
-            more = max(10 * int(np.ceil(more / 10)), 20 if not len(self.checked) else 10)
+            left = max(_FEWEST_CHECKS - len(self.checked), 1)
+            more = 10 * int(np.ceil(left / _CHECKS / 10))
             return MatchFigures(Figure(more=more), Figure(more=more))
         cells = self._cells(called, chance, n_called)
         figures = [
@@ -603,7 +603,7 @@ class JudgedTable:
         check = np.zeros(len(self.pairs), dtype=bool)
         check[self.checked] = True
         key = 2 * self.part + called
-        n = 2 * (len(_CHECKED) + 1)
+        n = 2 * len(_CHECKED)
         size, likely, right, checked, known, all_said = (
             np.bincount(key, weight, n)
             for weight in (np.ones(len(key)), chance, check * truth, check, truth, said)

@@ -19,6 +19,7 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
@@ -38,15 +39,18 @@ from nearkin.records.model import (
     AnyWork,
     Work,
     collect_answers,
+    compare_at_random,
     count_features,
     draw_some,
     expand,
     learn_matching,
+    look_reversed,
     looks_wrong,
     make_work,
     score_pairs,
     scores_of,
     study_table,
+    without_answers,
 )
 from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
@@ -62,7 +66,7 @@ from nearkin.storage.schema import (
     unpack,
 )
 from nearkin.storage.schema import a as an
-from nearkin.tables.reading import ORDERS, READINGS, Column, Order
+from nearkin.tables.reading import ORDERS, READINGS, Column, Order, TableWarning
 
 # Files of matchers, and one door for these and for model files.
 
@@ -132,6 +136,12 @@ def load_matcher(path: StrPath) -> Any:
 
 
 _NONE = np.empty((0, 2), dtype=np.int64)
+_REVERSED = (
+    "most answers to clear pairs say the opposite of what their records look like: was same taken "
+    "for different? They are learned from as they are."
+)
+# Random pairs that stand for those that differ, where answers hardly tell of any.
+_AT_RANDOM = 300
 
 
 @stored(
@@ -757,14 +767,18 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
         seed, n = self._seed(), len(work.candidates)
-        agreement = self.matching_.agreement
-        plan = self.comparisons_
+        agreement, plan = self.matching_.agreement, self.comparisons_
+        self.matching_ = without_answers(plan, agreement)
         before = JudgedTable(self.matching_, work, known, np.zeros(len(known.same), bool), _NONE)
+        told = work.compare(known.pairs)
+        if look_reversed(self.matching_.scores(plan, told), known.same):
+            notice(_REVERSED, TableWarning)
         chosen = draw_some(n, np.random.RandomState(seed))
         chosen = chosen[before.open[chosen]]
         self.matching_, held_out = learn_matching(
-            plan, agreement, work.compared(chosen), work.compare(known.pairs), known.same,
-            asked=before.were_asked, seed=seed,
+            plan, agreement, work.compared(chosen),
+            compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
+            told, known.same, asked=before.were_asked, seed=seed,
         )  # fmt: skip
         doubted = looks_wrong(held_out, known.same, self.matching_.error_rate)
         if len(known.same):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -54,6 +55,10 @@ _ROUNDS, _SETTLED = 50, 1e-3
 # A column of few values that equal less than half as often among likely matches as by chance names
 # where records are from; so many matches are needed to see it.
 _LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
+_SOURCE = re.compile(
+    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalog(?:ue)?)"
+    r"(?:[ _]?(?:name|id|file))?)"
+)
 # Cells swapped between two columns agree a little less than if they were not.
 _SWAPPED, _SWAPPED_FROM = 0.97, 0.85
 
@@ -140,16 +145,22 @@ def find_agreement(
     n_pairs : float
         Pairs of records that there are.
     """
-    found = _climb(plan, compared, at_random, share, n_pairs, [])
-    aside = _sources(plan, compared, found)
-    return _climb(plan, compared, at_random, share, n_pairs, aside) if aside else found
+    by_chance = _level_shares(agreements(plan, at_random), np.ones(len(at_random)), 1 / N_LEVELS)
+    few = {c.name for c, often in zip(plan.columns, by_chance[:, -1], strict=True)
+           if often > _FEW_VALUES}  # fmt: skip
+    named = [name for name in few if _SOURCE.fullmatch(name)]
+    named = named if len(named) < len(plan.columns) else []
+    found = _climb(plan, compared, by_chance, share, n_pairs, named)
+    aside = sorted({*named, *(name for name in _sources(plan, compared, found) if name in few)})
+    if len(named) < len(aside) < len(plan.columns):
+        found = _climb(plan, compared, by_chance, share, n_pairs, aside)
+    return found
 
 
 def _climb(
-    plan: Comparisons, compared: Table32, at_random: Table32, share: float, n_pairs: float,
+    plan: Comparisons, compared: Table32, by_chance: Doubles, share: float, n_pairs: float,
     aside: list[str],
 ) -> Agreement:  # fmt: skip
-    by_chance = _level_shares(agreements(plan, at_random), np.ones(len(at_random)), 1 / N_LEVELS)
     alike = agreements(plan, compared)
     found = Agreement(
         np.tile(_USUAL, (len(plan.columns), 1)), by_chance, -np.log(max(n_pairs, 2)) / 2, aside
@@ -182,14 +193,9 @@ def _sources(plan: Comparisons, compared: Table32, found: Agreement) -> list[str
     for c, column in enumerate(plan.columns):
         likely = expit(found.prior + odds.sum(axis=1) - odds[:, c]) * (alike[:, c] != MISSING)
         often = float(likely @ (levels_of(alike[:, c]) == N_LEVELS - 1)) / max(likely.sum(), 1e-9)
-        by_chance = found.by_chance[c, -1]
-        if (
-            likely.sum() > _SOME_MATCHES
-            and by_chance > _FEW_VALUES
-            and often < _LESS_OFTEN * by_chance
-        ):
+        if likely.sum() > _SOME_MATCHES and often < _LESS_OFTEN * found.by_chance[c, -1]:
             aside.append(column.name)
-    return aside if len(aside) < len(plan.columns) else []
+    return aside
 
 
 # What answers make of it: further log-odds by column, which are the larger the more both agree.
@@ -312,6 +318,7 @@ def learn_matching(
     plan: Comparisons,
     agreement: Agreement,
     compared: Table32,
+    at_random: Table32,
     answered: Table32,
     same: Doubles,
     *,
@@ -324,6 +331,8 @@ def learn_matching(
     ----------
     compared : float32 ndarray of shape (k, d)
         Candidates, or a sample of them.
+    at_random : float32 ndarray of shape (r, d)
+        Random pairs, which differ: they are learned from where "same" is said more often.
     answered, same : ndarray of shape (a, d) and (a,)
         Answered pairs, and the share of answers that say that they are the same.
     asked : bool
@@ -343,7 +352,7 @@ def learn_matching(
     rng = np.random.RandomState(seed)
     kept = rng.permutation(len(same))[:_MOST_ANSWERS]
     some = _remembered(known.scores(plan, compared), rng)
-    rows = np.concatenate([answered[kept], compared[some]])
+    rows = np.concatenate([answered[kept], compared[some], at_random])
     before = known.scores(plan, rows)
     share = float(same.mean())
     total = _AS_ANSWERS_OF_BOTH + (1 - 4 * share * (1 - share)) * (
@@ -354,7 +363,13 @@ def learn_matching(
         _features(plan, rows, agreement),
         before,
         np.concatenate([same[kept], expit(_HALF_SURE * before[n:])]),
-        np.concatenate([np.ones(n), np.full(len(some), total / max(len(some), 1))]),
+        np.concatenate(
+            [
+                np.ones(n),
+                np.full(len(some), total / max(len(some), 1)),
+                np.full(len(at_random), max(2 * share - 1, 0.0) * n / max(len(at_random), 1)),
+            ]
+        ),
         np.arange(len(rows)) < n,
     )
     rising = _rising(plan)
@@ -368,7 +383,10 @@ def learn_matching(
         held_out[kept[out]] = _predict(part, lesson.features[out], lesson.before[out])
     matching = Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error)
     if not asked:
-        shift = _shift_for_share(matching.scores(plan, compared), known.scores(plan, compared), same)
+        shift = _shift_for_share(
+            matching.scores(plan, compared), known.scores(plan, compared),
+            known.scores(plan, answered), same,
+        )  # fmt: skip
         matching = replace(matching, offset=matching.offset + shift)
         held_out += shift
     return matching, held_out
@@ -465,34 +483,43 @@ def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) 
 
 # How much of the shift is made that shares of answers and of candidates ask for, with few answers
 # and with many; and from how balanced answers on.
-_SHIFTED, _FEW_ANSWERS = 0.5, 20.0
+_SHIFTED, _FEW_ANSWERS = 0.35, 20.0
+_LEAST_SHARE = 1e-3
 
 
-def _shift_for_share(scores: Doubles, before: Doubles, same: Doubles) -> float:
+def _shift_for_share(scores: Doubles, before: Doubles, answered: Doubles, same: Doubles) -> float:
     """By how much log-odds are less if answers were drawn by what they are.
 
     Where half of the answers were drawn among matches, matches are too frequent among them. The
     share of candidates that are the same then follows from their scores (M. Saerens, P. Latinne
-    and C. Decaestecker, 2002), and from what is known without answers; the mean of the two is
-    taken, and a part of the way to it is gone, the more so the more answers of both kinds there are.
+    and C. Decaestecker, 2002), and from those before any answer, corrected by how often these are
+    right for answered pairs of either kind (G. Forman, 2008). A mean of the two is taken, and a part
+    of the way to it is gone, the more so the more answers of both kinds there are.
     """
     share = float(same.mean())
     balance = 4 * share * (1 - share)
     if not len(scores) or balance < 0.5:
         return 0.0
-    odds, shift = logit((same.sum() + 0.5) / (len(same) + 1)), 0.0
+    odds, shift, found = logit((same.sum() + 0.5) / (len(same) + 1)), 0.0, 0.0
     for _ in range(200):
-        found = float(logit(expit(scores + shift).mean().clip(1e-6, 1 - 1e-6)))
+        found = _log_odds_of(expit(scores + shift).mean())
         if abs(found - odds - shift) < 1e-3:
             break
         shift = found - odds
-    known = float(logit(expit(before).mean().clip(1e-6, 1 - 1e-6)))
-    wanted = float(expit((found + known) / 2))
+    likely = expit(answered)
+    right, wrong = np.average(likely, weights=same), np.average(likely, weights=1 - same)
+    known = float(np.clip(right - wrong, 0.0, 0.5))
+    counted = _log_odds_of((expit(before).mean() - wrong) / max(right - wrong, 0.05))
+    wanted = float(expit((1 - known) * found + known * counted))
     low, high = -LIMIT, LIMIT
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if expit(scores + middle).mean() < wanted else (low, middle)
     return balance * _SHIFTED * len(same) / (len(same) + _FEW_ANSWERS) * (low + high) / 2
+
+
+def _log_odds_of(share: float) -> float:
+    return float(logit(np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE)))
 
 
 # A table with its candidates, and what a model says of them, in blocks.
@@ -690,16 +717,22 @@ def study_table(work: AWork, seed: int, agreement: Agreement | None = None) -> t
     return replace(work, is_early=early), matching  # type: ignore[type-var]
 
 
+def compare_at_random(work: AnyWork, rng: np.random.RandomState, count: int) -> Table32:
+    """Comparisons of random pairs of records."""
+    links = draw_links(work.candidates.n_records, rng, count)
+    if work.side is not None:
+        links = links[work.side[links[:, 0]] != work.side[links[:, 1]]]
+    return work.compare(np.sort(links, axis=1))
+
+
 def _agreement_of(work: AnyWork, seed: int) -> Agreement:
     rng = np.random.RandomState(seed)
     n, side = work.candidates.n_records, work.side
     chosen = draw_some(len(work.candidates), rng)
-    links = draw_links(n, rng, _RANDOM)
     n_pairs = n * (n - 1) / 2
     if side is not None:
-        links = links[side[links[:, 0]] != side[links[:, 1]]]
         n_pairs = float(side.sum()) * float((~side).sum())
-    at_random = work.compare(np.sort(links, axis=1))
+    at_random = compare_at_random(work, rng, _RANDOM)
     share = len(chosen) / max(len(work.candidates), 1)
     return find_agreement(work.plan, work.compared(chosen), at_random, share, n_pairs)
 
@@ -768,6 +801,18 @@ def scores_of(matching: Matching, work: AnyWork) -> Doubles:
         chosen = np.flatnonzero(by_view | (overlap >= _MARGIN * likely.min(initial=1.0)))
     out[chosen] = work.scored(matching, chosen)
     return out
+
+
+# Pairs that are clear without answers; and how many of those answered must be so.
+_CLEAR, _SEVERAL = 4.0, 5
+
+
+def look_reversed(before: Doubles, same: Doubles) -> bool:
+    """Whether most answers to pairs that are clear without any say the opposite of that."""
+    clear = (np.abs(before) > _CLEAR) & (same != 0.5)
+    against = (before > 0) != (same > 0.5)
+    kinds = [clear & (before > 0), clear & (before < 0)]
+    return bool(all(k.sum() >= _SEVERAL and against[k].mean() > 0.5 for k in kinds))
 
 
 def looks_wrong(odds: Doubles, same: Doubles, rate: float) -> Any:
