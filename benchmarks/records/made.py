@@ -9,7 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 Table = tuple[dict[str, list[str | None]], np.ndarray]
-_SYLLABLES = ("ka", "ro", "min", "tel", "va", "sen", "du", "bri", "lo", "mar", "ti", "gen", "fo", "xa")
+_SYLLABLES = (
+    "ka",
+    "ro",
+    "min",
+    "tel",
+    "va",
+    "sen",
+    "du",
+    "bri",
+    "lo",
+    "mar",
+    "ti",
+    "gen",
+    "fo",
+    "xa",
+)
 _TRADES = ("university", "institute", "department", "laboratory", "systems", "college", "research",
            "science", "computer", "engineering", "software", "data", "centre", "school")  # fmt: skip
 _SHORT = {"university": "univ", "department": "dept", "laboratory": "lab", "institute": "inst",
@@ -25,7 +40,10 @@ def organisations(n_things: int, largest: int, seed: int, *, one_column: bool) -
     for thing, size in enumerate(sizes.tolist()):
         own = [_word(rng, rng.randint(2, 4)) for _ in range(rng.randint(1, 3))]
         words = [*own, *rng.choice(_TRADES, rng.randint(1, 4), replace=False).tolist()]
-        town, kind = towns[rng.randint(len(towns))], f"{rng.choice(list('abgh'))}{rng.randint(99):02d}"
+        town, kind = (
+            towns[rng.randint(len(towns))],
+            f"{rng.choice(list('abgh'))}{rng.randint(99):02d}",
+        )
         for _ in range(size):
             names.append(_written(words, rng))
             places.append(town if rng.uniform() < 0.7 else None)

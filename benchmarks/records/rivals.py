@@ -85,7 +85,9 @@ def same_things(name: str, table: Columns, pairs: np.ndarray, same: np.ndarray) 
         if any(cells)
     }
     answers = [[i, j, bool(kind)] for (i, j), kind in zip(pairs.tolist(), same, strict=True)]
-    return by_peer(name, {"columns": texts, "n": len(next(iter(table.values()))), "answers": answers})
+    return by_peer(
+        name, {"columns": texts, "n": len(next(iter(table.values()))), "answers": answers}
+    )
 
 
 def by_plain_cosines(table: Columns, pairs: np.ndarray, same: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from nearkin.records.blocking import (
 )
 from nearkin.tables.reading import Column
 from tests.cases import each
-from tests.records.conftest import columns_of_people, words
+from tests.records.conftest import words
 
 
 def test_every_pair_of_a_person_is_found(people):

@@ -197,9 +197,7 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
     return Comparisons([plan for _, plan in kept], find_swappable(given), len(given[0]))
 
 
-def _all_planned(
-    columns: Sequence[Column], least: int
-) -> list[tuple[Column, ColumnComparison]]:
+def _all_planned(columns: Sequence[Column], least: int) -> list[tuple[Column, ColumnComparison]]:
     """Columns with so many values at least, and how each is compared."""
     found = [(column, _planned(column, least)) for column in columns]
     return [(column, plan) for column, plan in found if plan is not None]
@@ -505,7 +503,12 @@ def _token_similarity(which: str) -> Callable[..., Table32]:
     """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
 
     def part(
-        column: ColumnComparison | None, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
+        column: ColumnComparison | None,
+        values: Prepared,
+        i: Ints,
+        j: Ints,
+        there: Mask,
+        equal: Mask,
     ) -> Table32:
         del column
         found = _compare_tokens(getattr(values, which), i, j)[0]

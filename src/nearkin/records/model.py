@@ -169,7 +169,10 @@ def _climb(
         likely = expit(found.prior + found.log_odds(plan, compared).sum(axis=1))
         matches = min(max(likely.sum() / max(share, 1e-9), 0.5), n_pairs / 2)
         prior = float(np.log(matches / max(n_pairs - matches, 0.5)))
-        before, found = found, replace(found, same=_level_shares(alike, likely, _USUAL), prior=prior)
+        before, found = (
+            found,
+            replace(found, same=_level_shares(alike, likely, _USUAL), prior=prior),
+        )
         if np.abs(np.log(found.same / before.same)).max(initial=0) < _SETTLED:
             break
     return found
@@ -706,7 +709,9 @@ def make_work(
     return Work(plan, list(columns), found, prepare_columns(plan, used), side)
 
 
-def study_table(work: AWork, seed: int, agreement: Agreement | None = None) -> tuple[AWork, Matching]:
+def study_table(
+    work: AWork, seed: int, agreement: Agreement | None = None
+) -> tuple[AWork, Matching]:
     """Learn how columns agree without answers, and look for what the likely groups lead to."""
     if agreement is None:
         agreement = _agreement_of(work, seed)

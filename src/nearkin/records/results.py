@@ -193,7 +193,6 @@ class MatchReport:
             ]
         )
 
-
     def _set_aside(self) -> list[str]:
         """What was not learned from, and why."""
         told = []
