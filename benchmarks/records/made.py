@@ -9,26 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 Table = tuple[dict[str, list[str | None]], np.ndarray]
-_SYLLABLES = (
-    "ka",
-    "ro",
-    "min",
-    "tel",
-    "va",
-    "sen",
-    "du",
-    "bri",
-    "lo",
-    "mar",
-    "ti",
-    "gen",
-    "fo",
-    "xa",
-)
-_TRADES = ("university", "institute", "department", "laboratory", "systems", "college", "research",
-           "science", "computer", "engineering", "software", "data", "centre", "school")  # fmt: skip
-_SHORT = {"university": "univ", "department": "dept", "laboratory": "lab", "institute": "inst",
-          "computer": "comp", "engineering": "eng"}  # fmt: skip
+_SYLLABLES = ("ka", "ro", "min", "tel", "va", "sen", "du", "bri", "lo", "mar", "ti", "gen", "fo")
+_TRADES = (
+    "university", "institute", "department", "laboratory", "systems", "college", "research",
+    "science", "computer", "engineering", "software", "data", "centre", "school",
+)  # fmt: skip
+_SHORT = {
+    "university": "univ", "department": "dept", "laboratory": "lab", "institute": "inst",
+    "computer": "comp", "engineering": "eng",
+}  # fmt: skip
 
 
 def organisations(n_things: int, largest: int, seed: int, *, one_column: bool) -> Table:

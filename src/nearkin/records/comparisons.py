@@ -232,7 +232,7 @@ def _count_tokens(column: Column) -> Doubles:
     return counts
 
 
-def _list_tokens(cells: TextCells, find: Callable[..., int]) -> tuple[Tokens16, Ints]:
+def _list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[Tokens16, Ints]:
     """Tokens of each cell in order, each once, one cell after the other; and where these end."""
     sizes = np.minimum(np.diff(cells.ends, prepend=-1) - 1, _MOST_BYTES)
     values, counts = np.empty(int(sizes.sum()), dtype=np.uint16), np.empty(len(sizes), np.int64)
@@ -242,7 +242,7 @@ def _list_tokens(cells: TextCells, find: Callable[..., int]) -> tuple[Tokens16, 
 
 
 def _weigh_tokens(
-    plan: ColumnComparison, cells: TextCells, n_records: int, find: Callable[..., int]
+    plan: ColumnComparison, cells: TextCells, n_records: int, find: Callable[..., None]
 ) -> TokenLists:
     values, ends = _list_tokens(cells, find)
     n = max(n_records, 2)
@@ -532,7 +532,7 @@ def _near(
 def _rarity(
     column: ColumnComparison, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
 ) -> Table32:
-    if "words" not in column.parts:
+    if "words" not in column.parts or values.words is None:
         return np.where(equal, values.rarity[i], np.float32(0))
     rarest = _compare_tokens(values.words, i, j)[1]
     return np.where(there, np.where(equal, np.maximum(values.rarity[i], rarest), rarest), 0)

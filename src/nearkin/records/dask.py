@@ -670,7 +670,7 @@ def _copies_of(parts: DaskParts, names: list[str]) -> Ints:
 
 def _count_filled(part: PackedTable, names: list[str]) -> Ints:
     columns = _columns(part, names)
-    return np.sum([~find_missing(column) for column in columns], axis=0)
+    return np.asarray(np.sum([~find_missing(column) for column in columns], axis=0))
 
 
 def _scores(

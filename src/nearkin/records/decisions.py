@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
@@ -247,14 +247,16 @@ def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
 
 
 # Candidates by what is known of them without answers, those that share most letters with a record
-# and others: of each part some are checked, chosen by numbers that belong to the pairs themselves. So a
-# check is known for one from its answer alone, whoever asked, and when.
+# and others: of each part some are checked, chosen by numbers that belong to the pairs themselves.
+# So a check is known for one from its answer alone, whoever asked, and when.
 _PARTS_OF_BEST, _PARTS_OF_OTHERS = np.array([-4.0, -1.0, 1.0, 4.0]), np.array([-4.0, 1.0])
 _CHECKED = np.array([0.14, 0.11, 0.11, 0.11, 0.14, 0.04, 0.08, 0.14, 0.13])
 _LISTED = 300
 # Checks of a part are all pairs up to some number if so many of them are answered; and fewer checks
 # than these in all show nothing.
 _ANSWERED, _FEWEST_CHECKS = 0.8, 12
+# Share of the parts of which some must be checked, if answers are to questions of ours.
+_COVERED = 0.6
 # Share of questions that are checks.
 _CHECKS = 0.4
 # What scores say of parts counts as so many checks, and is off by so much (in log-odds); and they
@@ -375,15 +377,17 @@ def estimate_figures(
             right += found
         else:
             lost += found
-    lost += rng.poisson(called * _UNSEEN * np.exp(rng.normal(-0.5, 1.2, _N_DRAWS)))
-    lost += np.interp(
+    # What nothing shows makes an interval wider downwards alone: there may be none of it.
+    unseen = rng.poisson(called * _UNSEEN * np.exp(rng.normal(-0.5, 1.2, _N_DRAWS))) + np.interp(
         rng.uniform(size=_N_DRAWS),
         [0, *_ENDS, 1],
         [missed.low, missed.low, missed.value, missed.high, missed.high],
     )
     if not called:
-        return IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1))
-    return _interval_of(right / called), _interval_of(right / np.maximum(right + lost, 1))
+        return IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost + unseen, 1))
+    most, least = (_interval_of(right / np.maximum(right + n, 1)) for n in (lost, lost + unseen))
+    recall = IntervalEstimate((most.value + least.value) / 2, least.low, most.high)
+    return _interval_of(right / called), recall
 
 
 def _interval_of(values: Doubles) -> IntervalEstimate:
@@ -539,7 +543,9 @@ class JudgedTable:
             _, same = self.known.among(self.pairs[asked])
             shifts = np.linspace(0, _LEAST_ODDS, 41)
             odds = self.scores[asked] + shifts[:, None]
-            said = (same * log_expit(odds) + (1 - same) * log_expit(-odds)).sum(axis=1)
+            rate = self.matching.error_rate
+            likely = rate + (1 - 2 * rate) * expit(odds)
+            said = (same * np.log(likely) + (1 - same) * np.log1p(-likely)).sum(axis=1)
             shift = float(shifts[np.argmax(said - (shifts / _SHIFT_SPREAD) ** 2 / 2)])
         chosen = best & (self.log_odds + shift > level)
         odds = self.scores + shift * chosen
@@ -573,15 +579,23 @@ class JudgedTable:
         return part_of(found.pairs, found.overlap, self.work.before, self.work.is_early)
 
     @cached_property
+    def checked_parts(self) -> list[Ints]:
+        """Candidates of each part that were answered as checks."""
+        return [answered_checks(listed, ~self.open) for listed in self.checks]
+
+    @property
     def checked(self) -> Ints:
         """Candidates that were answered as checks."""
-        found = [answered_checks(listed, ~self.open) for listed in self.checks]
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+        return np.concatenate([np.empty(0, dtype=np.int64), *self.checked_parts])
 
     @property
     def were_asked(self) -> bool:
-        """Whether answers are to questions of ours."""
-        return len(self.checked) >= max(_CHECKS / 2 * len(self.known.pairs), 1)
+        """Whether answers are to questions of ours: many are checks, of most parts."""
+        there = [done for done, listed in zip(self.checked_parts, self.checks, strict=True)
+                 if len(listed)]  # fmt: skip
+        covered = sum(len(done) > 0 for done in there)
+        many = len(self.checked) >= max(_CHECKS / 2 * len(self.known.pairs), 1)
+        return bool(many and covered >= _COVERED * len(there))
 
     def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
         if len(self.checked) < _FEWEST_CHECKS or not self.were_asked:
@@ -608,7 +622,7 @@ class JudgedTable:
             np.bincount(key, weight, n)
             for weight in (np.ones(len(key)), chance, check * truth, check, truth, said)
         )
-        likely = likely / np.maximum(size, 1)
+        likely = np.divide(likely, np.maximum(size, 1))
         # Pairs within groups that were never compared are like those found late.
         size[-1] += max(n_called - size[1::2].sum(), 0)
         if size[-1]:
@@ -736,8 +750,9 @@ def choose_questions(judged: JudgedTable, n: int, rng: np.random.RandomState) ->
     free[checks] = False
     at = np.flatnonzero(free)
     if not n_same:
-        order = judged.scores if n_different < _ENOUGH_OF_ONE else judged.work.candidates.overlap
-        best = at[np.argsort(-order[at], kind="stable")][: _CHOICE * n]
+        overlap = judged.work.candidates.overlap
+        by = judged.scores[at] if n_different < _ENOUGH_OF_ONE else overlap[at].astype(float)
+        best = at[np.argsort(-by, kind="stable")][: _CHOICE * n]
     elif not n_different and n_same >= _ENOUGH_OF_ONE:
         best = rng.permutation(at[judged.scores[at] < np.median(judged.scores[at])])
     else:
@@ -754,7 +769,7 @@ def _next_checks(judged: JudgedTable, n: int) -> Ints:
     """The next checks, of each part as many as it is to have."""
     left = [listed[judged.open[listed]].tolist()[::-1] for listed in judged.checks]
     done = np.array([(~judged.open[listed]).sum() for listed in judged.checks], dtype=float)
-    found = []
+    found: list[int] = []
     while len(found) < n and any(left):
         wanted = (done + 1) / _CHECKED
         wanted[[not one for one in left]] = np.inf

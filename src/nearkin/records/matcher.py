@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
@@ -734,8 +734,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)
-        vars(self).pop("matching_", None)
-        work = self._work(columns, side)
+        found = make_work(self.comparisons_, columns, self.n_candidates, side, self._seed())
+        work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = table
         return self
@@ -750,10 +750,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
         self.orders_ = dict(table.orders)
         self.comparisons_ = table.comparisons()
-        vars(self).pop("matching_", None)
-        work = self._studied(
-            work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
-        )
+        found = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = frame
         return self
@@ -788,16 +786,8 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
         n_best = max(self.n_candidates, n_best)
-        work = make_work(self.comparisons_, columns, n_best, side, self._seed())
-        return self._studied(work)
-
-    def _studied(self, work: Any) -> Any:
-        """A table with what is known of it without answers; learned from if nothing else was."""
-        agreement = self.matching_.agreement if hasattr(self, "matching_") else None
-        work, known = study_table(work, self._seed(), agreement)
-        if agreement is None:
-            self.matching_ = known
-        return work
+        found = make_work(self.comparisons_, columns, n_best, side, self._seed())
+        return study_table(found, self._seed(), self.matching_.agreement)[0]
 
     def _judge(self, table: Any) -> JudgedTable:
         """The candidates of a table, judged; of that of the fit if there is no other."""
@@ -827,7 +817,7 @@ class RecordMatcher(WholeState, BaseEstimator):
 
         on_workers = dask_table(table, self.kinds_, self.orders_)
         work = work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
-        return cast(AnyWork, self._studied(work))
+        return study_table(work, self._seed(), self.matching_.agreement)[0]
 
     def _columns(self) -> list[Column]:
         """The columns of the table of the fit, which must be in memory."""

@@ -316,6 +316,11 @@ class Lesson(NamedTuple):
     weight: Doubles
     is_answer: Mask
 
+    def take(self, rows: Ints) -> Lesson:
+        """Some of its rows."""
+        features, before, target, weight, is_answer = self
+        return Lesson(features[rows], before[rows], target[rows], weight[rows], is_answer[rows])
+
 
 def learn_matching(
     plan: Comparisons,
@@ -382,7 +387,7 @@ def learn_matching(
     for number in range(fold.max() + 1 if len(same) <= _MOST_ANSWERS else 0):
         out = np.flatnonzero(fold == number)
         rest = np.setdiff1d(np.arange(len(rows)), out)
-        part, _ = _fit(Lesson(*(values[rest] for values in lesson)), rising, error)
+        part, _ = _fit(lesson.take(rest), rising, error)
         held_out[kept[out]] = _predict(part, lesson.features[out], lesson.before[out])
     matching = Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error)
     if not asked:
@@ -496,8 +501,8 @@ def _shift_for_share(scores: Doubles, before: Doubles, answered: Doubles, same: 
     Where half of the answers were drawn among matches, matches are too frequent among them. The
     share of candidates that are the same then follows from their scores (M. Saerens, P. Latinne
     and C. Decaestecker, 2002), and from those before any answer, corrected by how often these are
-    right for answered pairs of either kind (G. Forman, 2008). A mean of the two is taken, and a part
-    of the way to it is gone, the more so the more answers of both kinds there are.
+    right for answered pairs of either kind (G. Forman, 2008). A mean of the two is taken, and a
+    part of the way to it is gone, the more so the more answers of both kinds there are.
     """
     share = float(same.mean())
     balance = 4 * share * (1 - share)
@@ -777,7 +782,7 @@ def expand(work: AWork, matching: Matching, scores: Doubles, seed: int) -> AWork
     before[~old] = grown.scored(known, np.flatnonzero(~old))
     early = np.zeros(len(found), dtype=bool)
     early[old] = work.is_early if len(work.is_early) else True
-    return replace(grown, before=before, is_early=early)  # type: ignore[type-var, no-any-return]
+    return replace(grown, before=before, is_early=early)  # type: ignore[type-var]
 
 
 def score_pairs(
