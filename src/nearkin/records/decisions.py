@@ -385,8 +385,8 @@ def estimate_figures(
     )
     if not called:
         return IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost + unseen, 1))
-    most, least = (_interval_of(right / np.maximum(right + n, 1)) for n in (lost, lost + unseen))
-    recall = IntervalEstimate((most.value + least.value) / 2, least.low, most.high)
+    best, worst = (_interval_of(right / np.maximum(right + n, 1)) for n in (lost, lost + unseen))
+    recall = IntervalEstimate((best.value + worst.value) / 2, worst.low, best.high)
     return _interval_of(right / called), recall
 
 
@@ -672,7 +672,8 @@ class JudgedTable:
             importances=self.matching.importances(plan, self.work.compared(np.sort(some))),
             set_aside=list(self.matching.agreement.set_aside),
             error_rate=self.matching.error_rate,
-            doubted=self.known.pairs[self.doubted].tolist(),
+            doubted=[(int(i), int(j)) for i, j in self.known.pairs[self.doubted]],
+            contradictions=self.known.contradictions(),
         )
 
 

@@ -447,6 +447,37 @@ class RecordMatcher(WholeState, BaseEstimator):
         chance[found] = same
         return chance
 
+    def explain(self, pairs: Any) -> tuple[Doubles, list[str]]:
+        """What each column says of pairs of rows: log-odds, whose sum the chance follows from.
+
+        Parameters
+        ----------
+        pairs : array of int of shape (k, 2)
+            Rows of the table of the fit.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (k, c + 1)
+            The first are those of any two records that look alike at first sight.
+        names : list of str
+            "any two", and the columns.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> log_odds, names = matcher.explain(matcher.suggest(3))
+        >>> names[:3], log_odds.shape == (3, len(names))
+        (['any two', 'given_name', 'surname'], True)
+        """
+        judged = self._judge(None)
+        ends = _row_pairs(pairs, judged.work.candidates.n_records)
+        said = self.matching_.contributions(self.comparisons_, judged.work.compare(ends))
+        base = np.full((len(ends), 1), self.matching_.base)
+        names = [column.name for column in self.comparisons_.columns]
+        return np.column_stack([base, said]), ["any two", *names]
+
     def neighbors(
         self, table: Any = None, n_neighbors: int = 10, *, queries: Any = None
     ) -> tuple[Ints, Doubles]:

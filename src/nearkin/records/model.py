@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.closure import draw_links, keys_of
+from nearkin.pairs.closure import Conflict, draw_links, keys_of
+from nearkin.pairs.pairs import Pairs
 from nearkin.records.blocking import (
     Candidates,
     add_pairs,
@@ -674,6 +675,12 @@ class Answered:
             return np.zeros(len(pairs), dtype=bool), np.zeros(0)
         found = keys[order][place] == wanted
         return found, self.same[order][place[found]]
+
+    def contradictions(self) -> list[tuple[int, ...]]:
+        """Chains of rows that are the same by answers, and whose ends differ by another."""
+        must, cannot = self.pairs[self.same >= 0.5], self.pairs[self.same <= 0.5]
+        found = Pairs(must, cannot).conflicts()
+        return [tuple(map(int, one.chain)) for one in found if isinstance(one, Conflict)]
 
 
 def collect_answers(must_link: Ints, cannot_link: Ints) -> Answered:

@@ -135,6 +135,7 @@ class Links:
     set_aside=list_of(text),
     error_rate=real,
     doubted=list_of(many(whole)),
+    contradictions=list_of(many(whole)),
 )
 @dataclass(frozen=True)
 class MatchReport:
@@ -160,6 +161,8 @@ class MatchReport:
         Share of answers that are wrong, as far as can be told.
     doubted : list of (int, int)
         Answered pairs that all else speaks against; look at these again.
+    contradictions : list of tuple of int
+        Rows of which each is the same as the next by answers, and the first and last differ.
     """
 
     n_records: int
@@ -174,6 +177,7 @@ class MatchReport:
     set_aside: list[str] = field(default_factory=list)
     error_rate: float = 0.0
     doubted: list[Any] = field(default_factory=list)
+    contradictions: list[Any] = field(default_factory=list)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {value:.2f}" for name, value in self.importances.items())
@@ -204,6 +208,9 @@ class MatchReport:
         if self.doubted:
             shown = ", ".join(f"{i} and {j}" for i, j in self.doubted[:_MOST_SHOWN])
             told.append(f"look again at {counted(len(self.doubted), 'answer')}: rows {shown}")
+        for rows in self.contradictions[:_MOST_SHOWN]:
+            chain = " = ".join(map(str, rows))
+            told.append(f"contradicting answers: {chain}, and yet the first and the last differ")
         return told
 
 
