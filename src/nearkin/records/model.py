@@ -48,8 +48,9 @@ N_LEVELS = len(_EDGES) + 1
 # How matches agree, before any is seen, and for how many of them that counts.
 _USUAL = np.array([1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 20]) / 40
 _IMAGINED = 2.0
-# Columns depend on one another: all but the one that says most are believed in part only.
-_BELIEVED = 0.7
+# Columns depend on one another: they are believed in part only, but for the one that says most
+# where both records have no more than two.
+_BELIEVED, _FEW_COLUMNS = 0.7, 2
 # Random pairs, which show how columns agree by chance.
 _RANDOM = 30_000
 _ROUNDS, _SETTLED = 50, 1e-3
@@ -106,8 +107,8 @@ class Agreement:
             # The last place is for missing cells, whose level is −1.
             said = np.append(weights[c], 0.0)[level]
             out[:, c] = np.where(level == N_LEVELS - 1, equal, said)
-        most = out.argmax(axis=1)
-        out[np.arange(len(out)), most] /= _BELIEVED
+        few = np.flatnonzero((alike != MISSING).sum(axis=1) <= _FEW_COLUMNS)
+        out[few, out[few].argmax(axis=1)] /= _BELIEVED
         return _BELIEVED * out
 
 
