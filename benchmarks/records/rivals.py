@@ -95,7 +95,9 @@ def by_plain_cosines(table: Columns, pairs: np.ndarray, same: np.ndarray) -> np.
     if same.all() or not same.any():
         raise Refused("answers of one kind only")
     columns = [[cell or "" for cell in cells] for cells in table.values() if any(cells)]
-    grams = [TfidfVectorizer(analyzer="char", ngram_range=(3, 3)).fit_transform(c) for c in columns]
+    grams = [
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3)).fit_transform(c) for c in columns
+    ]
     whole = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), max_df=0.2).fit_transform(
         [" ".join(cells) for cells in zip(*columns, strict=True)]
     )
