@@ -58,7 +58,7 @@ _ROUNDS, _SETTLED = 50, 1e-3
 # where records are from; so many matches are needed to see it.
 _LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
 _SOURCE = re.compile(
-    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalog(?:ue)?)"
+    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalogue)"
     r"(?:[ _]?(?:name|id|file))?)"
 )
 # Cells swapped between two columns agree a little less than if they were not.
