@@ -396,7 +396,11 @@ class AnswerFile:
         self.given: list[tuple[int, int, bool | None]] = []
         # Where lines that were added now begin and end.
         self._added: list[tuple[int, int]] = []
-        if not path.exists() or path.stat().st_size == 0:
+        self._is_new = not path.exists()
+        if self._is_new or path.stat().st_size == 0:
+            path.touch()
+            self._add(_HEADER)
+            self._added.clear()
             return
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = [cells for cells in csv.reader(file) if cells]
@@ -417,6 +421,11 @@ class AnswerFile:
         """Whether there is an answer in it."""
         return bool(self.given or self._added)
 
+    def close(self) -> None:
+        """Remove a new file that has no answer, which no command could read."""
+        if self._is_new and not self._added:
+            self.path.unlink(missing_ok=True)
+
     def take_back(self) -> None:
         """Remove the last answer that was added, from the disk too when this returns."""
         begin, end = self._added[-1]
@@ -432,14 +441,6 @@ class AnswerFile:
 
     def _add(self, cells: list[Any]) -> None:
         """Append a line, which is on the disk when this returns."""
-        if not self.path.exists() or self.path.stat().st_size == 0:
-            if self._added:  # it was there: what was in it is gone
-                self._opened().close()
-            self.path.touch()
-            cells_of_header = io.StringIO()
-            csv.writer(cells_of_header, lineterminator="\n").writerow(_HEADER)
-            with self._opened() as file:
-                file.write(cells_of_header.getvalue().encode())
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
         with self._opened() as file:
@@ -496,6 +497,7 @@ def ask_in_terminal(
                 said = progress
                 say(said)
     finally:
+        answers.close()
         say(f"{counted(len(asked), 'answer')} added to {answers.path}")
 
 

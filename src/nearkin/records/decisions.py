@@ -261,15 +261,15 @@ _COVERED = 0.6
 _CHECKS = 0.4
 # What scores say of parts counts as so many checks, and is off by so much (in log-odds); and they
 # are never believed to be wrong more seldom than this.
-_AS_CHECKS, _OFF, _WRONG = 5.0, 1.0, 0.03
+_AS_CHECKS, _OFF, _WRONG = 5.0, 1.6, 0.03
 # Matches that scores cannot see: about this share of all that are called the same.
-_UNSEEN = 0.02
+_UNSEEN = 0.05
 _N_DRAWS = 2000
 # Chance that nothing is wrong at all, from which on that is within an interval.
 _NONE_WRONG = 0.01
 _ENDS = ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2)
 # Nothing is stated that is less sure than this.
-_WIDEST = 0.4
+_WIDEST = 0.35
 
 
 class MatchFigures(NamedTuple):
