@@ -20,8 +20,8 @@ from benchmarks.record import peak_memory_gb
 from benchmarks.records.data import KINDS, people
 from benchmarks.records.judging import quality
 from nearkin.records.comparisons import comparisons_of
-from nearkin.records.decisions import JudgedTable
-from nearkin.records.model import collect_answers, learn_from_answers, make_work
+from nearkin.records.decisions import judge_table
+from nearkin.records.model import collect_answers, make_work, study_table
 from nearkin.tables.reading import Column
 
 
@@ -47,9 +47,9 @@ def measured(n_records: int) -> dict[str, Any]:
     done("candidates")
     none = np.empty((0, 2), dtype=np.int64)
     known = collect_answers(none, none)
-    matching = learn_from_answers(work, known, 0)
+    work, matching = study_table(work, 0)
     done("learn")
-    judged = JudgedTable(matching, work, known)
+    judged = judge_table(matching, work, known, work.copies)
     judged.scores  # noqa: B018
     done("compare")
     found = judged.duplicates()

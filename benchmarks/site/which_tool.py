@@ -128,11 +128,11 @@ def clusters_where_others_win() -> str:
 
 
 def records_beside_others() -> str:
-    """F1 of all packages, without answers and with 50 that were drawn at random."""
+    """F1 of all packages, without answers and with 100 that were drawn at random."""
     rows = [row for row in rows_of(_RECORDS) if "method" in row and row["seed"] == 0]
     sets = [d for d in dict.fromkeys(row["data"] for row in rows) if _rivals(rows, d)]
     parts = []
-    for n, words in ((0, "Without any answer"), (50, "With 50 answers, drawn at random")):
+    for n, words in ((0, "Without any answer"), (100, "With 100 answers, drawn at random")):
         cells = {
             (row["method"], row["data"]): row
             for row in rows

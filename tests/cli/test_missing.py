@@ -217,7 +217,8 @@ def test_a_column_of_vectors_comes_back_as_one(run, files, sample, vectors):
         # What was written can be read.
         if ending != "jsonl":
             run("transform", "m.nearkin", name, "-o", "again.npy", "--force")
-            assert_allclose(np.load("again.npy"), metric.transform(np.stack(frame["v"])), rtol=1e-5, atol=1e-6)
+            again = metric.transform(np.stack(frame["v"]))
+            assert_allclose(np.load("again.npy"), again, rtol=1e-5, atol=1e-6)
     run("transform", "m.nearkin", vectors.name, "--id", "name", "-o", "new.csv")
     assert list(pd.read_csv("new.csv")) == ["name", "rca0", "rca1"]
 

@@ -1,7 +1,6 @@
 import pytest
 
 from tests.cases import each
-from tests.few_trees import few_trees as few_trees  # for all tests here
 
 pytest.importorskip("matplotlib")
 ROWS = ("rows.csv", "--id", "name", "-p", "pairs.csv", "-l", "kind")

@@ -16,7 +16,6 @@ import nearkin as nk
 from nearkin.cli.suggest import mark_differences
 from tests.cases import each
 from tests.cli.conftest import write_csv
-from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import PATIENCE
 
 N = 120
@@ -83,9 +82,9 @@ def test_groups_of_records_need_no_model(run, people):
     assert share_right(people.person, pairs) > 0.9
     assert len(pairs) > 0.8 * (N - len(set(people.person.tolist())))
     assert f"{len(members)} groups with {len(found)} records" in result.err
-    assert "expected: precision" in result.err
+    assert "precision and recall: not known yet" in result.err
     assert "recall" in result.err
-    assert "by 20 answers (90 % intervals)" in result.err
+    assert ", by 20 answers" in result.err
     assert "for each record, among them a share of" in result.err
     assert kept_by(found)
 
@@ -94,7 +93,7 @@ def test_none_and_a_table_is_the_same_as_the_table(run, people):
     alone = run(*GROUPS).out
     assert run("duplicates", "none", *GROUPS[1:]).out == alone
     guess = run("duplicates", "none", "people.csv", "--id", "id")
-    assert "without answers these figures are a guess" in guess.err
+    assert "not known yet: answer 30 questions" in guess.err
     assert len(guess.records) > 20
 
 
@@ -213,6 +212,11 @@ def test_pairs_are_judged_by_a_matcher(run, matcher):
     assert "--prevalence: m.nearkin knows it" in run(*asked, "--prevalence", 0.1, status=2).err
 
 
+def people_of(matcher, row):
+    """The thing that a record is of, as the matcher groups it."""
+    return matcher.matcher.duplicates().labels[row]
+
+
 def test_neighbors_by_a_matcher(run, matcher, tmp_path):
     asked = ("neighbors", "m.nearkin", "people.csv", "--id", "id", "-k", "2")
     found = run(*asked).records
@@ -224,8 +228,12 @@ def test_neighbors_by_a_matcher(run, matcher, tmp_path):
     assert all(float(one["chance"]) == pytest.approx(chance[place]) for place, one in told.items())
     text = (tmp_path / "people.csv").read_text().splitlines()
     (tmp_path / "one.csv").write_text("\n".join([text[0], text[5].replace("p4", "x")]))
-    [first] = [x for x in run(*asked, "--queries", "one.csv").records if x["rank"] == "1"]
-    assert (first["id"], first["neighbor"]) == ("x", "p4")
+    of_one = run(*asked, "--queries", "one.csv").records
+    assert "p4" in [x["neighbor"] for x in of_one]
+    first = of_one[0]
+    # A second record of p4's is as near.
+    assert first["id"] == "x"
+    assert people_of(matcher, number(first["neighbor"])) == people_of(matcher, 4)
 
 
 def test_a_matcher_is_judged(run, people, matcher, tmp_path):

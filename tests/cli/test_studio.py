@@ -18,7 +18,6 @@ from nearkin.studio.lesson import Lesson
 from nearkin.studio.server import encoding, serving
 from tests.cases import each
 from tests.cli.conftest import write_csv
-from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import until
 
 

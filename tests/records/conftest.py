@@ -3,7 +3,6 @@ import pytest
 
 from nearkin import datasets
 from nearkin.tables.reading import Column
-from tests.few_trees import few_trees as few_trees  # for all tests here
 
 KINDS = {"postcode": "code", "born": "code", "phone": "code"}
 

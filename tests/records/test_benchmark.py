@@ -3,10 +3,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from benchmarks.records import publications
 from benchmarks.records.judging import quality, quality_of_pairs
-from benchmarks.records.rivals import Refused, by_trees, in_time
-from tests.records.conftest import columns_of_people
+from benchmarks.records.rivals import Refused, by_plain_cosines, in_time
+from nearkin import datasets
 
 
 def test_pairs_of_groups_are_judged_as_the_groups_are():
@@ -21,19 +20,16 @@ def test_no_pairs_at_all_are_never_wrong_and_find_nothing():
     assert (found["precision"], found["recall"], found["f1"]) == (1, 0, 0)
 
 
-def test_only_labelled_pairs_are_judged():
-    pairs = np.array([[0, 5], [1, 6], [2, 7], [3, 8]])
-    same = np.array([True, True, False, False])
-    found = publications.quality(np.array([[0, 5], [2, 7], [4, 9]]), pairs, same)
-    assert (found["precision"], found["recall"], found["f1"]) == (0.5, 0.5, 0.5)
-    assert (found["n_called"], found["n_same"]) == (2, 2)
-
-
-def test_trees_need_answers_of_both_kinds():
-    columns, _ = columns_of_people(60, 0)
-    pairs = np.array([[0, 1], [2, 3]])
+def test_the_plain_baseline_finds_copies_and_needs_answers_of_both_kinds():
+    table, person = datasets.make_records(80, mistakes=0.5, random_state=0)
+    i, j = np.triu_indices(80, 1)
+    same = person[i] == person[j]
+    asked = np.concatenate([np.flatnonzero(same)[:10], np.flatnonzero(~same)[:10]])
+    pairs = np.column_stack([i, j])[asked]
+    found = quality_of_pairs(by_plain_cosines(table, pairs, same[asked]), person)
+    assert found["f1"] > 0.5
     with pytest.raises(Refused, match="one kind"):
-        by_trees(columns, pairs, np.array([True, True]))
+        by_plain_cosines(table, pairs[:5], same[asked][:5])
 
 
 def test_who_refuses_is_reported_with_the_reason():

@@ -141,8 +141,7 @@ def test_forged_parts_are_refused(fitted):
         (plan.columns[0], {"parts": ("letters", "spells", "rarity", "missing")}),
         (plan.columns[0], {"counts": np.ones(3)}),
         (plan, {"crossed": [(0, 99)]}),
-        (matching, {"draws": np.ones((4, 3))}),
-        (matching.mixture, {"weights": np.ones((7, 2))}),
+        (matching.agreement, {"same": np.ones((7, 2))}),
     ]:
         with pytest.raises(nk.StorageError):
             replace(part, **change)

@@ -19,7 +19,6 @@ from nearkin.studio.notebook import Place, notebook_file, place_of
 from nearkin.studio.records import records_of
 from nearkin.studio.server import encoding
 from tests.cases import each
-from tests.few_trees import few_trees as few_trees  # for all tests here
 from tests.waiting import PATIENCE
 
 

@@ -14,7 +14,6 @@ from nearkin.studio import lesson as lesson_module
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
 from nearkin.tables.choice import are_records
-from tests.few_trees import few_trees as few_trees  # for all tests here
 
 # Dates with typos are said to be unreadable.
 pytestmark = pytest.mark.filterwarnings("ignore::nearkin.tables.reading.TableWarning")

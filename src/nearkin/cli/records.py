@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from nearkin.scores.quality import Quality
 
 _NONE = Path("none")
+# Contradictions that are named.
+_MOST_SHOWN = 5
 
 
 def find_duplicates(
@@ -60,6 +62,17 @@ def find_duplicates(
         "Pairs of the same data with answers: by these it is said what precision and "
         "recall are to be expected.",
     ),
+    everything: bool = o.option(
+        "--all", "Write all rows, with all columns and the group of each.", False
+    ),
+    candidates: bool = o.option(
+        "--candidates",
+        "Of records: write the pairs that were compared instead, with the chance of each.",
+        False,
+    ),
+    why: bool = o.option(
+        "--why", "With --candidates: what each column says of a pair, as log-odds.", False
+    ),
     canonical: bool = o.option(
         "--canonical",
         "Of records: write one for each thing, with the cells that most of them have.",
@@ -80,9 +93,15 @@ def find_duplicates(
     its group.
     """
     _check_save(save, out)
+    if why and not candidates:
+        raise UserError("--why: say --candidates too, whose lines it explains.")
+    if sum([everything, candidates, canonical]) > 1:
+        raise UserError("--all, --candidates and --canonical: give one of them.")
     task = _find_task(model, data, choice)
     if task is None:
-        of_records = {"--pairs": pairs, "--save": save, "--canonical": canonical}
+        of_records = {
+            "--pairs": pairs, "--save": save, "--canonical": canonical, "--candidates": candidates,
+        }  # fmt: skip
         remedy = f"this is for records, and {model} is a model of rows."
         o.refuse({**of_records, "--kinds": choice.kinds, "--dates": choice.dates}, remedy)
         learned = models.Model(model)
@@ -110,7 +129,10 @@ def find_duplicates(
         labels = found.labels
         group, rows = _list_members(labels)
         say(f"{counted(len(found.groups), 'group')} with {counted(len(rows), 'record')}")
-        _say_found(found, matcher.report_ if task.matcher is None else None, precision)
+        asks = str(task.files[0])
+        _say_found(found, matcher.report_ if task.matcher is None else None, asks, precision)
+        if task.matcher is None:
+            _say_contradictions(matcher.report_, lambda row: str(ids[row].as_py()))
         _save(matcher, save)
         chance = {"chance": found.chance[rows]}
     if judged is not None:
@@ -119,8 +141,26 @@ def find_duplicates(
     if canonical:
         out.write(outputs.table_of(records.one_of_each(labels)))
         return
+    if candidates:
+        ends, likely = matcher.candidates()
+        left, right = (ids.take(ends[:, side]) for side in (0, 1))
+        written = {"left": left, "right": right, "chance": likely}
+        out.write(outputs.table_of({**written, **(_explained(matcher, ends) if why else {})}))
+        return
+    if everything:
+        numbered = {"group": labels, named.id_name: ids}
+        every = np.arange(named.n_rows)
+        whole = [name for name in named.all_columns() if name not in numbered]
+        out.write(outputs.table_of({**numbered, **named.carried(whole, every)}))
+        return
     written = {"group": group, named.id_name: ids.take(rows), **chance}
     out.write(outputs.table_of({**written, **named.carried(along, rows)}))
+
+
+def _explained(matcher: nk.RecordMatcher, ends: Ints) -> dict[str, Any]:
+    """What each column says of pairs, as columns that go along."""
+    log_odds, names = matcher.explain(ends)
+    return {f"says {name}": said for name, said in zip(names, log_odds.T, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -150,7 +190,7 @@ def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | N
     data.
     """
     if data is None:
-        if model != _NONE and _is_table(model) and tables.has_records(model, choice):
+        if model != _NONE and is_table(model) and tables.has_records(model, choice):
             return RecordTask((model,))
         raise UserError(
             "Missing argument 'DATA'. The model comes first, then the rows: nearkin duplicates "
@@ -162,7 +202,7 @@ def _find_task(model: Path, data: Path | None, choice: Choice) -> RecordTask | N
     return None if learned is None else RecordTask((data,), model, learned)
 
 
-def _is_table(path: Path) -> bool:
+def is_table(path: Path) -> bool:
     """Whether a file is no model; raises if it is not there."""
     if not path.exists() and not is_stream(path):
         raise UserError(f"{path}: there is no such file.")
@@ -235,12 +275,15 @@ def _save(matcher: nk.RecordMatcher, path: Path | None) -> None:
 
 
 def _say_found(
-    found: Duplicates | Links, report: MatchReport | None, wanted: float | None = None
+    found: Duplicates | Links, report: MatchReport | None, asks: str, wanted: float | None = None
 ) -> None:
     """Say what is to be expected of what was found, and whether that can be promised."""
     n_answers = 0 if report is None else report.n_same + report.n_different
     by = f", by {counted(n_answers, 'answer')}" if n_answers else ""
-    say(f"expected: precision {found.precision}, recall {found.recall}{by} (90 % intervals)")
+    if found.precision.more and found.recall.more:
+        say(f"precision and recall: {found.precision}{by}")
+    else:
+        say(f"expected: precision {found.precision}, recall {found.recall}{by} (90 % intervals)")
     if report is None:
         say("note: this supposes that these records are like those that the matcher learned from.")
         return
@@ -249,8 +292,14 @@ def _say_found(
         f"candidates: {per_record:.1f} for each record, among them a share of "
         f"{report.candidate_recall} of the pairs that are the same"
     )
+    if report.set_aside:
+        say(f"note: not learned from, since it names where records are from: "
+            f"{quote_names(report.set_aside)}; --kinds NAME=name compares it as a name.")  # fmt: skip
+    if report.doubted:
+        say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
+            "against; the answers are kept.")  # fmt: skip
     if not n_answers:
-        say("note: without answers these figures are a guess; nearkin suggest none --ask asks.")
+        say(f"note: nearkin suggest {asks} --ask asks the questions.")
     elif wanted is not None and found.precision.low < wanted:
         say(f"warning: these answers do not show that {wanted:g} is reached; more may.")
 
@@ -269,6 +318,13 @@ def link_files(
         "one of the second, and same.",
     ),
     many: bool = o.option("--many", "Link a record to as many as are the same, not to one.", False),
+    match: list[str] = o.option(
+        "--match LEFT=RIGHT",
+        "Columns of other names that hold the same things, such as name=title. Any number of "
+        "times.",
+        [],
+    ),
+    why: bool = o.option("--why", "What each column says of a link, as log-odds.", False),
     precision: float | None = o.PRECISION,
     save: Path | None = o.SAVE,
     *,
@@ -296,16 +352,51 @@ def link_files(
     task = _find_link_task(model, left, right)
     one = task.open(choice, 0, "LEFT")
     other = task.open(replace(choice, id_column=right_id or choice.id_column), 1, "RIGHT")
+    other = _match_columns(one, other, match)
     ids = one.shown_ids(), other.shown_ids()
     along = _carry_from_both(one, other, carry)
     matcher = _learn_links(one, other, choice, pairs, seed, task)
     found = matcher.link(one_to_one=not many, precision=precision)
     say(counted(len(found), "link"))
-    _say_found(found, matcher.report_ if task.matcher is None else None, precision)
+    asks = " ".join(map(str, task.files))
+    _say_found(found, matcher.report_ if task.matcher is None else None, asks, precision)
     _save(matcher, save)
     ends = [named.take(rows) for named, rows in zip(ids, found.pairs.T, strict=True)]
     written = {"left": ends[0], "right": ends[1], "chance": found.chance}
-    out.write(outputs.table_of({**written, **along(found.pairs)}))
+    rows = found.pairs + np.array([0, one.n_rows])
+    reasons = _explained(matcher, rows) if why else {}
+    out.write(outputs.table_of({**written, **along(found.pairs), **reasons}))
+
+
+def _match_columns(
+    left: tables.RecordTable, right: tables.RecordTable, match: Sequence[str]
+) -> tables.RecordTable:
+    """The right table, with the names of the left one for columns that hold the same things."""
+    wanted: dict[str, str] = {}
+    for given in match:
+        here, sign, there = given.partition("=")
+        if not sign or here not in left.compared or there not in right.compared:
+            raise UserError(
+                f"--match {given}: give a column of {left.file}, one of "
+                f"{quote_names(left.compared)}, = and one of {right.file}, of "
+                f"{quote_names(right.compared)}."
+            )
+        wanted[there] = here
+    names = [wanted.get(name, name) for name in right.compared]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UserError(f"--match: {right.file} would have two columns {twice[0]!r}.")
+    return replace(right, cells=right.cells.rename_columns(names)) if wanted else right
+
+
+def _say_contradictions(report: MatchReport, name: Callable[[int], str]) -> None:
+    """Name answers that contradict each other, with the chain that shows it."""
+    for rows in report.contradictions[:_MOST_SHOWN]:
+        say(f"warning: the answers contradict each other: {' = '.join(map(name, rows))}, and yet "
+            "the first and the last differ. That they differ is kept.")  # fmt: skip
+    more = len(report.contradictions) - _MOST_SHOWN
+    if more > 0:
+        say(f"warning: {counted(more, 'more contradiction')}.")
 
 
 def _find_link_task(model: Path, left: Path, right: Path | None) -> RecordTask:
@@ -349,6 +440,34 @@ def _carry_from_both(
     return carried
 
 
+def open_records_to_link(path: Path, choice: Choice) -> tables.RecordTable:
+    """Open one of two files of records."""
+    return tables.open_records(path, choice, least=1)
+
+
+def learn_links(
+    left: tables.RecordTable, right: tables.RecordTable, choice: Choice, pairs: Path | None,
+    seed: int,
+) -> tuple[nk.RecordMatcher, nk.Pairs | None]:  # fmt: skip
+    """Fit a matcher to two files of records; and the answers that it was told."""
+    known = None
+    if pairs is not None:
+        file = pair_files.read_pairs(left, pairs, delimiter=choice.delimiter, others=right)
+        known = file.pairs(left.n_rows + right.n_rows)
+    if not {*left.compared} & {*right.compared}:
+        raise UserError(
+            f"{left.file} and {right.file} have no column in common to compare: the one has "
+            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. Say which hold "
+            f"the same things: --match {left.compared[0]}={right.compared[0]}."
+        )
+    for here, there in ((left, right), (right, left)):
+        alone = [name for name in here.compared if name not in there.compared]
+        if alone:
+            say(f"note: not compared, since only {here.file} has them: {quote_names(alone, 10)}.")
+    first, second = tables.columns_in_common(left, right, choice)
+    return _new_matcher(choice, seed).fit_link(first, second, known), known
+
+
 def _learn_links(
     left: tables.RecordTable,
     right: tables.RecordTable,
@@ -358,25 +477,13 @@ def _learn_links(
     task: RecordTask,
 ) -> nk.RecordMatcher:
     """Fit a matcher to two files of records, or apply one that a file has."""
+    matcher = task.matcher
+    if matcher is None:
+        return learn_links(left, right, choice, pairs, seed)[0]
     known = None
     if pairs is not None:
         file = pair_files.read_pairs(left, pairs, delimiter=choice.delimiter, others=right)
         known = file.pairs(left.n_rows + right.n_rows)
-    matcher = task.matcher
-    if matcher is not None:
-        if known is not None:
-            _say_kept(task.model)
-        one, other = (tables.columns_as_learned(table, choice, matcher) for table in (left, right))
-        return matcher.on_link(one, other, known)
-    if not {*left.compared} & {*right.compared}:
-        raise UserError(
-            f"{left.file} and {right.file} have no column in common to compare: the one has "
-            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. "
-            "Rename columns that hold the same things alike."
-        )
-    for here, there in ((left, right), (right, left)):
-        alone = [name for name in here.compared if name not in there.compared]
-        if alone:
-            say(f"note: not compared, since only {here.file} has them: {quote_names(alone, 10)}.")
-    first, second = tables.columns_in_common(left, right, choice)
-    return _new_matcher(choice, seed).fit_link(first, second, known)
+        _say_kept(task.model)
+    one, other = (tables.columns_as_learned(table, choice, matcher) for table in (left, right))
+    return matcher.on_link(one, other, known)

@@ -23,6 +23,7 @@ from nearkin.cli.common import (
     models,
     np,
     outputs,
+    pa,
     pair_files,
     preprocessing,
     say,
@@ -33,13 +34,20 @@ from nearkin.cli.common import (
     verdicts,
 )
 from nearkin.cli.files.inputs import claim_standard_input
-from nearkin.cli.records import RecordTask, learn_matcher
+from nearkin.cli.records import (
+    RecordTask,
+    is_table,
+    learn_links,
+    learn_matcher,
+    open_records_to_link,
+)
 from nearkin.errors import counted
 from nearkin.messages import collect_notices, tell
 from nearkin.storage.files import is_written_through
 
 if TYPE_CHECKING:
     from nearkin._types import Ints
+    from nearkin.cli.files.columns import Choice
 
 # Pairs that are written, and that are asked about, unless another number is said.
 _WRITTEN, _ASKED = 10, 20
@@ -66,10 +74,10 @@ def suggest(
     model: Path = o.argument(
         ...,
         help="A model that fit has written, a matcher of records that duplicates --save has, "
-        "or 'none': for rows of numbers the data's own Euclidean distance, and for records a "
-        "matcher that learns from the answers.",
+        "or 'none': for rows of numbers the data's own Euclidean distance. Records need none: "
+        "leave it out, or name the two tables of nearkin link.",
     ),
-    data: Path = o.DATA,
+    data: Path | None = o.argument(None, help=o.DATA_HELP),
     pairs: Path | None = o.PAIRS,
     n: int | None = o.option(
         "--number -n", "How many pairs. Without: 10, and 20 with --ask.", min=1
@@ -119,7 +127,8 @@ def suggest(
     For groups: nearkin suggest none rows.csv --strategy clusters --ask. A metric is learned from
     the answers meanwhile; nearkin cluster rows.csv --pairs answers.csv then has the groups.
 
-    Records, in tables with words, need no model: nearkin suggest none people.csv --id id --ask. Two
+    Records, in tables with words, need no model: nearkin suggest people.csv --id id --ask, and
+    nearkin suggest people.csv more.csv --id id --ask for links between two tables. Two
     are shown side by side, with what differs marked. Every five answers are
     learned from, and a line says how good the groups of nearkin duplicates are by now. A matcher of
     a file asks where it is in doubt about these records, and stays as it is.
@@ -128,37 +137,88 @@ def suggest(
     if ask:
         claim_standard_input("the answers")
     out = outputs.Output(None if ask else output, as_json=as_json, force=force, quote=quote)
+    model, data, other = _find_tables(model, data, choice)
     learns = str(model) == "none" and strategy is None and tables.has_records(data, choice)
     matcher = models.open_matcher(model)
     if matcher is not None and strategy is not None:
         raise UserError("--strategy: a matcher asks where it is in doubt; --review is the other.")
     of_records = learns or matcher is not None
     asker: Asker
-    if of_records:
+    named: tables.NamedRows
+    linked: LinkedRecords | None = None
+    if other is not None:
+        left, right = (open_records_to_link(path, choice) for path in (data, other))
+        named, linked = left, LinkedRecords(left, right)
+        taught, known = learn_links(left, right, choice, pairs, seed)
+        asker = RecordAsker(taught, known, learns=True, review=review, links=True)
+        show = show or linked.compared
+        learns = of_records = True
+    elif of_records:
         task = RecordTask((data,), None if matcher is None else model, matcher)
-        named: tables.NamedRows = (records := task.open(choice))
+        named = records = task.open(choice)
         known = pair_files.read_known_pairs(named, pairs, choice.delimiter)
         taught = learn_matcher(records, task, choice, known, seed)
         asker = RecordAsker(taught, known, learns=learns, review=review)
         show = show or records.compared
     elif review:
-        raise UserError("--review: this is for records: nearkin suggest none people.csv --review.")
+        raise UserError("--review: this is for records: nearkin suggest people.csv --review.")
     else:
         learned = models.open_model(model)
         named = table = tables.open_table(data, choice, model=learned)
         known = pair_files.read_known_pairs(table, pairs, choice.delimiter)
         asker = RowAsker(learned, table, known, strategy or "neighborhoods", seed)
-    ids, shown = named.shown_ids(), named.shown(show)
+    both: Any = named if linked is None else linked
+    ids, shown = both.shown_ids(), both.shown(show)
     if ask:
-        answers = AnswerFile(output or Path("answers.csv"), named)
+        answers = AnswerFile(
+            output or Path("answers.csv"), named, None if linked is None else right
+        )
         ask_in_terminal(asker, answers, ids, shown, n, marked=of_records)
-        if learns:
+        if learns and answers.holds_any():
             by_id = "" if choice.id_column is None else f" --id {choice.id_column}"
-            say(f"next: nearkin duplicates {data}{by_id} --pairs {answers.path} -o groups.csv")
+            files = f"duplicates {data}" if other is None else f"link {data} {other}"
+            to = "groups" if other is None else "links"
+            say(f"next: nearkin {files}{by_id} --pairs {answers.path} -o {to}.csv")
         return
     ends = asker.next(n)
     left, right = (ids.take(ends[:, side]) for side in (0, 1))
     out.write(outputs.table_of({"left": left, "right": right, "same": [""] * len(ends)}))
+
+
+def _find_tables(model: Path, data: Path | None, choice: Choice) -> tuple[Path, Path, Path | None]:
+    """Find the model, the data, and a second table whose records are to be linked with these."""
+    nothing = Path("none")
+    if data is None:
+        if model != nothing and is_table(model):
+            return nothing, model, None
+        raise UserError(
+            "Missing argument 'DATA': nearkin suggest model.nearkin rows.csv\nTables with words "
+            "need no model: nearkin suggest people.csv"
+        )
+    if model != nothing and model.exists() and is_table(model):
+        return nothing, model, data
+    return model, data, None
+
+
+class LinkedRecords:
+    """Records of two tables, numbered through, as they are shown to a person."""
+
+    def __init__(self, left: tables.RecordTable, right: tables.RecordTable) -> None:
+        self._tables = (left, right)
+        self.compared = [name for name in left.compared if name in right.compared]
+
+    def shown_ids(self) -> Any:
+        """The ids of both."""
+        found = [table.shown_ids() for table in self._tables]
+        return pa.chunked_array([one.cast(pa.string()) for one in found]).combine_chunks()
+
+    def shown(self, names: list[str]) -> Any:
+        """Columns that both have."""
+        left, right = (
+            {name: table.cells.column(name).cast(pa.string()) for name in names}
+            for table in self._tables
+        )
+        return pa.concat_tables([pa.table(left), pa.table(right)])
 
 
 class Asker(ABC):
@@ -262,9 +322,11 @@ class RecordAsker(Asker):
     """
 
     def __init__(
-        self, matcher: nk.RecordMatcher, known: nk.Pairs | None, *, learns: bool, review: bool
-    ) -> None:
+        self, matcher: nk.RecordMatcher, known: nk.Pairs | None, *, learns: bool, review: bool,
+        links: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(nk.Pairs() if known is None else known)
+        self._links = links
         self._matcher = matcher
         self._learns = learns
         self._review = review
@@ -310,11 +372,11 @@ class RecordAsker(Asker):
             self._matcher.teach(pairs)
         else:
             self._matcher = self._matcher.on(pairs=pairs)
-        found = self._matcher.duplicates()
-        self._progress = (
-            f"after {counted(len(pairs), 'answer')}: precision {found.precision}, recall "
-            f"{found.recall} are expected (90 % intervals)"
-        )
+        found = self._matcher.link() if self._links else self._matcher.duplicates()
+        told = f"precision {found.precision}, recall {found.recall}"
+        if found.precision.more and found.recall.more:
+            told = f"precision and recall are {found.precision}"
+        self._progress = f"after {counted(len(pairs), 'answer')}: {told}"
         self._n_learned = len(self._answers)
         self._waiting = []
 
@@ -325,7 +387,9 @@ class RecordAsker(Asker):
 class AnswerFile:
     """A CSV file of pairs that answers are added to; those in it are known from the start."""
 
-    def __init__(self, path: Path, table: tables.NamedRows) -> None:
+    def __init__(
+        self, path: Path, table: tables.NamedRows, others: tables.NamedRows | None = None
+    ) -> None:
         if path.suffix.lower() != ".csv":
             raise UserError(f"{path}: answers go to a .csv file.")
         if is_written_through(path):
@@ -334,16 +398,18 @@ class AnswerFile:
         self.given: list[tuple[int, int, bool | None]] = []
         # Where lines that were added now begin and end.
         self._added: list[tuple[int, int]] = []
-        if not path.exists() or path.stat().st_size == 0:
+        self._is_new = not path.exists()
+        if self._is_new or path.stat().st_size == 0:
             path.touch()
             self._add(_HEADER)
+            self._added.clear()
             return
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = [cells for cells in csv.reader(file) if cells]
         if lines[0] != _HEADER:
             raise UserError(f"{path} has other columns than left, right and same: name a new file.")
         if len(lines) > 1:
-            found = pair_files.read_pairs(table, path, role="--output")
+            found = pair_files.read_pairs(table, path, role="--output", others=others)
             self.given = [
                 (int(left), int(right), same)
                 for (left, right), same in zip(found.ends, found.same, strict=True)
@@ -352,6 +418,15 @@ class AnswerFile:
     def add(self, left: Any, right: Any, same: bool | None) -> None:
         """Write an answer; it is on the disk when this returns."""
         self._add([left, right, "" if same is None else str(same).lower()])
+
+    def holds_any(self) -> bool:
+        """Whether there is an answer in it."""
+        return bool(self.given or self._added)
+
+    def close(self) -> None:
+        """Remove a new file that has no answer, which no command could read."""
+        if self._is_new and not self._added:
+            self.path.unlink(missing_ok=True)
 
     def take_back(self) -> None:
         """Remove the last answer that was added, from the disk too when this returns."""
@@ -424,6 +499,7 @@ def ask_in_terminal(
                 said = progress
                 say(said)
     finally:
+        answers.close()
         say(f"{counted(len(asked), 'answer')} added to {answers.path}")
 
 

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from nearkin._types import Floats, Ints, Mask
+from nearkin._types import Ints, Mask
 from nearkin.pairs.answers import IntervalEstimate
 from nearkin.pairs.closure import (
     ends_of,
@@ -303,12 +305,40 @@ def _close_ranks(words: Words, starts: Ints, filled: Ints, ends: Ints) -> None:
 
 
 Keys = NDArray[np.uint64]
-Sides = NDArray[np.int8]
+Sides = NDArray[np.int32]
 
-# A value is rare if there are so many pairs of records with it at most: of four records. Pairs for
-# each record that one column may add, from the rarest values on.
-_PAIRS_OF_A_VALUE = 6
-_PAIRS_PER_RECORD = 0.5
+# Pairs for each record that the values of one column, or its words, may add, from the rarest on:
+# more where a table is small, so that large groups are seen.
+_PAIRS_PER_RECORD, _PAIRS_OF_FEW = 0.5, 100_000
+_MOST_PAIRS_PER_RECORD = 5
+
+
+class ValueKeys(NamedTuple):
+    """Values or words of a column: a number for each, 0 for missing ones, and who has it."""
+
+    keys: Keys
+    records: Ints
+
+
+def find_value_keys(columns: Sequence[Column]) -> list[ValueKeys]:
+    """Values of each column that is searched, and the words of those of several words."""
+    found = []
+    for column in columns:
+        if is_searched(column):
+            found.append(ValueKeys(value_keys(column), np.arange(len(column))))
+            if column.kind in _ANYWHERE:
+                found.append(_word_keys(column))
+    return found
+
+
+def _word_keys(column: Column) -> ValueKeys:
+    """Words of three letters or digits and more, of cells that have other words beside them."""
+    cells = read_text_cells(column, 0)
+    most = np.diff(cells.ends, prepend=-1) // 4 + 1
+    keys = np.zeros(int(most.sum()), dtype=np.uint64)
+    counts = np.zeros(len(column), dtype=np.int64)
+    _hash_words(cells.buffer, cells.ends, keys, counts)
+    return ValueKeys(keys[: counts.sum()].copy(), np.repeat(np.arange(len(column)), counts))
 
 
 def value_keys(column: Column, *, exact: bool = False) -> Keys:
@@ -336,17 +366,17 @@ def value_keys(column: Column, *, exact: bool = False) -> Keys:
     return keys
 
 
-def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
-    """Pairs of records that share a rare value, each as one number (``numbering.keys_of``).
+def pairs_of_rare_values(found: ValueKeys, sides: Sides) -> Ints:
+    """Pairs of records that share a rare value, each as one number (``closure.keys_of``).
 
-    A value is rare if four records have it at most, or if it gives six pairs between two tables.
-    Values are taken from the rarest on, as long as there is no more than one pair for two records.
+    Values are taken from the rarest on, as long as there is room: five pairs for each record in a
+    small table, and one for two records in a large one. So a value that twenty records share is
+    rare where many values are, and not where it is one of few.
 
     Parameters
     ----------
-    keys : uint64 ndarray of shape (n,)
-        Equal for equal values, 0 for missing ones.
-    sides : int8 ndarray of shape (n,)
+    found : ValueKeys
+    sides : int32 ndarray of shape (n,)
         1 and 2 for records of two tables, of which pairs have one each; 0 for those of one table.
 
     Returns
@@ -356,42 +386,79 @@ def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
 
     Notes
     -----
-    O(n log n) time, and some 40 bytes a record.
+    O(k log k) time for k values and words, and some 40 bytes for each.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nearkin.pairs.closure import ends_of
-    >>> from nearkin.records.blocking import pairs_of_rare_values
+    >>> from nearkin.records.blocking import ValueKeys, pairs_of_rare_values
     >>> keys = np.array([7, 9, 7, 0, 0, 5, 5, 5], dtype=np.uint64)
-    >>> ends_of(pairs_of_rare_values(keys, np.zeros(8, dtype=np.int8))).tolist()
+    >>> pairs = pairs_of_rare_values(ValueKeys(keys, np.arange(8)), np.zeros(8, dtype=np.int32))
+    >>> ends_of(pairs).tolist()
     [[0, 2], [5, 6], [5, 7], [6, 7]]
     """
-    order = np.lexsort((sides, keys))
+    keys, n = found.keys, len(sides)
+    side = sides[found.records]
+    order = np.lexsort((side, keys))
     order = order[np.searchsorted(keys[order], 1) :]
     starts = np.flatnonzero(np.diff(keys[order], prepend=np.uint64(0)))
     sizes = np.diff(starts, append=len(order))
     two_tables = bool(sides.any())
-    first = np.add.reduceat(sides[order] < 2, starts) if two_tables and len(starts) else sizes
+    first = np.add.reduceat(side[order] < 2, starts) if two_tables and len(starts) else sizes
     count = first * (sizes - first) if two_tables else sizes * (sizes - 1) // 2
-    rare = _rare(count, int(_PAIRS_PER_RECORD * len(keys)))
+    room = min(_MOST_PAIRS_PER_RECORD * n, max(int(_PAIRS_PER_RECORD * n), _PAIRS_OF_FEW))
+    rare = _rare(count, room)
     numbers = np.arange(count[rare].sum())
     if two_tables:
         rest = sizes - first
-        found, _ = list_pairs_across(
+        pairs, _ = list_pairs_across(
             numbers, starts[rare], first[rare], (starts + first)[rare], rest[rare]
         )
     else:
-        found, _ = list_pairs_within(numbers, starts[rare], sizes[rare])
-    return sort_distinct(keys_of(order[found]))
+        pairs, _ = list_pairs_within(numbers, starts[rare], sizes[rare])
+    return sort_distinct(keys_of(found.records[order][pairs]))
 
 
 def _rare(count: Ints, most: int) -> Ints:
     """Rare values that give so many pairs at most together; all that are as rare, or none."""
     order = np.argsort(count, kind="stable")
     total = np.cumsum(count[order])
-    common = count[order[total > most]].min(initial=_PAIRS_OF_A_VALUE + 1)
+    common = count[order[total > most]].min(initial=np.iinfo(np.int64).max)
     return np.flatnonzero((count > 0) & (count < common))
+
+
+@compiled()
+def _hash_words(buffer: Bytes, ends: Ints, out: Keys, counts: Ints) -> None:
+    """Hash the words of each cell that has several, each once."""
+    start, filled = 0, 0
+    for cell in range(len(ends)):
+        first, mixed, size = filled, np.uint64(0), 0
+        n_words = 0
+        for place in range(start, min(ends[cell], start + _MOST_BYTES) + 1):
+            byte = buffer[place] if place < ends[cell] else np.uint8(32)
+            if (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127:
+                mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+                size += 1
+            elif size:
+                n_words += 1
+                if size >= 3:
+                    out[filled] = mixed
+                    filled += 1
+                mixed, size = np.uint64(0), 0
+        if n_words < 2:
+            filled = first
+        part = out[first:filled]
+        part.sort()
+        kept = first
+        for k in range(first, filled):
+            if k == first or out[k] != out[kept - 1]:
+                out[kept] = out[k]
+                kept += 1
+        filled = kept
+        counts[cell] = filled - first
+        start = ends[cell] + 1
 
 
 @compiled()
@@ -418,6 +485,8 @@ def _hash(buffer: Bytes, ends: Ints, plain: bool, out: Keys) -> None:
 _FEW = 20_000
 _ORDERS, _ORDERS_OF_FEW = 32, 48
 _AROUND, _AROUND_OF_FEW = 3, 12
+# How many times as far a record looks for others if it passes by those of its own group.
+_FURTHER = 20
 # Records of an order that one thread goes through; neighbours in two blocks do not meet.
 BLOCK = 1 << 16
 _MASK = (1 << 21) - 1
@@ -486,7 +555,7 @@ def candidates_of(
     columns : list of Column
     n_best : int, default=10
         Others that are kept of each record: those that share most with it. Those that share a rare
-        value are kept beside them, for each column one more a record on average at most.
+        value or word are kept beside them.
     side : bool ndarray of shape (n,), optional
         Which of two tables each record is from; pairs are of one from each then.
     seed : int
@@ -500,13 +569,72 @@ def candidates_of(
     first = first_of_equal(columns, side)
     alone = np.flatnonzero(first == np.arange(len(first)))
     kept = [Column(c.name, c.kind, c.values[alone]) for c in columns]
-    sides = np.zeros(len(alone), dtype=np.int8)
+    sides = np.zeros(len(alone), dtype=np.int32)
     if side is not None:
-        sides = 1 + side[alone].astype(np.int8)
+        sides = 1 + side[alone].astype(np.int32)
     grams = grams_of(kept)
     met = _best(grams, n_best, sides, seed)
-    by_column = [pairs_of_rare_values(value_keys(c), sides) for c in kept if is_searched(c)]
+    by_column = [pairs_of_rare_values(keys, sides) for keys in find_value_keys(kept)]
     return with_copies(unite_candidates(met, by_column, partial(overlaps, grams)), first, side)
+
+
+def search_beyond(columns: Sequence[Column], groups: Ints, n_best: int, seed: int) -> Ints:
+    """Pairs of like records that are not of the same group.
+
+    Where all that are nearest to a record are of its group, others are looked for beyond these.
+
+    Parameters
+    ----------
+    columns : list of Column
+    groups : int ndarray of shape (n,)
+        0 for records that are in none.
+    n_best, seed : int
+        As of :func:`candidates_of`.
+    """
+    first = first_of_equal(columns)
+    alone = np.flatnonzero(first == np.arange(len(first)))
+    grams = grams_of([Column(c.name, c.kind, c.values[alone]) for c in columns])
+    pairs = _best(grams, n_best, groups[alone].astype(np.int32), seed).pairs
+    return np.asarray(alone[pairs][(groups[alone][pairs] > 0).any(axis=1)])
+
+
+def pairs_within_groups(labels: Ints, most: int, rng: np.random.RandomState) -> Ints:
+    """Pairs of records of the same group, so many of each record at most, drawn at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.records.blocking import pairs_within_groups
+    >>> pairs_within_groups(np.array([0, 1, 0, 0]), 30, np.random.RandomState(0)).tolist()
+    [[0, 2], [0, 3], [2, 3]]
+    """
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    size = np.bincount(labels)
+    start = np.cumsum(size) - size
+    place = np.arange(len(order)) - start[labels[order]]
+    found = [np.empty(0, dtype=np.int64)]
+    for step in range(1, most // 2 + 1):
+        # Each with the one so many places further in its group, as in a ring.
+        some = np.flatnonzero(size[labels[order]] > step)
+        group = labels[order[some]]
+        other = order[start[group] + (place[some] + step) % size[group]]
+        found.append(keys_of(np.sort(np.column_stack([order[some], other]), axis=1)))
+    return ends_of(sort_distinct(np.concatenate(found)))
+
+
+def add_pairs(found: Candidates, pairs: Ints) -> Candidates:
+    """Candidates with further pairs, which nothing but their likely groups speaks for."""
+    keys = keys_of(found.pairs)
+    more = np.setdiff1d(keys_of(np.sort(pairs, axis=1)), keys)
+    place = np.searchsorted(keys, more)
+    return Candidates(
+        np.insert(found.pairs, place, ends_of(more), axis=0),
+        np.insert(found.overlap, place, 0.0),
+        np.insert(found.met, place, 0),
+        np.insert(found.views, place, 0),
+        found.n_records,
+    )
 
 
 def unite_candidates(
@@ -616,19 +744,20 @@ def codes_of(column: Column) -> Ints:
     return np.array([numbers.setdefault(value, len(numbers)) for value in given], dtype=np.int64)
 
 
-def _best(grams: Grams, n_best: int, sides: NDArray[np.int8], seed: int) -> Candidates:
+def _best(grams: Grams, n_best: int, sides: Sides, seed: int) -> Candidates:
     """Pairs of each record and the others that share most with it, among those that it met."""
     n = len(grams)
     n_orders, around = orders_for(n)
     lengths = lengths_of(grams)
     best = nobody_yet(n, n_best)
+    reach = around * (_FURTHER if sides.any() else 1)
     for number in range(n_orders):
         keys = order_keys(grams, seed, number)
         order = np.argsort(keys, kind="stable")
 
         def compare(places: slice, order: Ints = order, keys: NDArray[np.uint64] = keys) -> None:
             _compare(
-                grams.words, grams.ends, lengths, sides, keys, order[places], around, *best
+                grams.words, grams.ends, lengths, sides, keys, order[places], around, reach, *best
             )  # fmt: skip
 
         run_in_blocks(compare, n, BLOCK)
@@ -727,32 +856,39 @@ def each_once(best: Best) -> Candidates:
     return Candidates(pairs, overlap, most, np.zeros_like(most), len(found))
 
 
-def missed(candidates: Candidates, chance: Floats) -> IntervalEstimate:
-    r"""Estimate how many pairs that are the same are not among the candidates.
+def estimate_missed(candidates: Candidates, same: Mask, n_pairs: float) -> IntervalEstimate:
+    r"""Estimate how many pairs of records that are the same no search has led to.
 
-    With :math:`f_1` and :math:`f_2` pairs that met once and twice, in orders and columns together,
-    each counted by its chance to be the same, there are at least about :math:`f_1^2 / 2 f_2` that
-    never met, and fewer than :math:`f_1` as a rule (the first jackknife): the estimate is between
-    the two, and the interval holds both.
+    Orders of grams and rare values or words are two searches that know nothing of each other
+    (capture and recapture, D. G. Chapman, 1951). Of the :math:`J` joins that make the groups found
+    by both, the one alone misses :math:`a` and the other :math:`b`, so that both miss about
+    :math:`ab / J` more. What neither can see is not counted, and the interval is wide upwards.
 
     Parameters
     ----------
     candidates : Candidates
-    chance : ndarray of shape (k,)
-        Of each to be the same.
+    same : bool ndarray of shape (k,)
+        Which candidates are likely the same.
+    n_pairs : float
+        Pairs that were found.
     """
-    # The many that hardly can be the same are left out: their small chances would add up.
-    chance = np.where(chance > 0.5, chance, 0.0)
-    met = candidates.met + candidates.views
-    once, twice = (float(chance[met == times].sum()) for times in (1, 2))
-    least = once * max(once - 1, 0) / (2 * (twice + 1))
-    most = max(once, least) + 1
-    ratio = once / max(twice, 0.5)
-    variance = max(twice, 0.5) * (ratio**2 / 2 + ratio**3 + ratio**4 / 4)
-    factor = np.exp(_SPREAD * np.sqrt(np.log1p(variance / max(least, 0.5) ** 2)))
-    low = least / factor if least >= 1 else 0.0
-    value = float(np.sqrt(least * max(once, least)))
-    return IntervalEstimate(value, low, most + _SPREAD * float(np.sqrt(2 * most)))
+    n = candidates.n_records
+    searched = (candidates.met > 0) | (candidates.views > 0)
+    groups, by_grams, by_values = (
+        int(join_links(n, candidates.pairs[same & seen]).max(initial=-1)) + 1
+        for seen in (searched, candidates.met > 0, candidates.views > 0)
+    )
+    joins = n - groups
+    both = (by_grams - groups + 0.5) * (by_values - groups + 0.5) / max(joins + 1, 1)
+    pairs = n_pairs / max(joins, 1)
+    low, high = max(both - _SPREAD * np.sqrt(both), 0.0), 2 * both + _SPREAD * np.sqrt(both)
+    return IntervalEstimate(float(both * pairs), float(low * pairs), float(high * pairs))
+
+
+def join_links(n: int, links: Ints) -> Ints:
+    """Number the groups that links join records to."""
+    graph = csr_array((np.ones(len(links), dtype=bool), (links[:, 0], links[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 @compiled()
@@ -822,26 +958,34 @@ def _compare(
     words: Words,
     ends: Ints,
     lengths: Halves,
-    sides: NDArray[np.int8],
+    sides: Sides,
     keys: NDArray[np.uint64],
     order: Ints,
     around: int,
+    reach: int,
     others: NDArray[np.int32],
     overlap: Halves,
     met: NDArray[np.int16],
 ) -> None:
-    """Compare neighbours in an order, and keep the best others of each."""
+    """Compare neighbours in an order, and keep the best others of each.
+
+    Records of the same side are passed by, up to a reach.
+    """
     for place in range(len(order)):
         i = order[place]
         if lengths[i] == 0:
             continue
         start = ends[i - 1] if i else 0
         first_gram = keys[i] >> np.uint64(42)
-        for next_place in range(place + 1, min(place + around + 1, len(order))):
+        left = around
+        for next_place in range(place + 1, min(place + reach + 1, len(order))):
             j = order[next_place]
-            if keys[j] >> np.uint64(42) != first_gram:
+            if left == 0 or keys[j] >> np.uint64(42) != first_gram:
                 break
-            if lengths[j] == 0 or (sides[i] == sides[j] and sides[i] > 0):
+            if sides[i] == sides[j] and sides[i] > 0:
+                continue
+            left -= 1
+            if lengths[j] == 0:
                 continue
             if _meet_again(others, met, i, j) | _meet_again(others, met, j, i):
                 continue

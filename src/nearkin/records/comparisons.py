@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.errors import InputError, InputTypeError, explain_missing_package, few
-from nearkin.records.blocking import texts_of
+from nearkin.records.blocking import Bytes, TextCells, read_text_cells, texts_of
+from nearkin.rows.parallel import compiled, run_in_blocks
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
@@ -36,20 +37,34 @@ from nearkin.tables.reading import (
     read_columns,
     read_table,
     read_words,
+    recognise_id_name,
     recognise_kinds,
 )
 
 Table32 = NDArray[np.float32]
+Tokens16 = NDArray[np.uint16]
 
 MISSING = -1.0
 _BUCKETS = 1 << 16
 # Texts that are longer on average, or have spaces as often as this, are compared by words too.
 _LONG, _SPACED = 12.0, 0.3
+# Letters of a text that are compared one by one, and bytes of it that are cut into words and
+# trigrams, at most: the rest of longer ones is not looked at.
+_MOST_LETTERS, _MOST_BYTES = 100, 2000
+_BLOCK = 1 << 14
+_NO_TOKENS = np.full(_BUCKETS, 0.5)
 # Records whose texts tell how long these are.
 _SAMPLE = 20_000
 
 
-@stored(name=text, kind=text, parts=many(text), scale=positive, counts=positive_floats("b"))
+@stored(
+    name=text,
+    kind=text,
+    parts=many(text),
+    scale=positive,
+    counts=positive_floats("b"),
+    tokens=positive_floats("b"),
+)
 @dataclass(frozen=True)
 class ColumnComparison:
     """How a column is compared.
@@ -58,12 +73,14 @@ class ColumnComparison:
     ----------
     name, kind : str
     parts : tuple of str
-        What is computed: of ``"letters"`` (Jaro-Winkler), ``"edits"``, ``"words"``, ``"near"``,
-        ``"rarity"`` and ``"missing"``.
+        What is computed: of ``"letters"`` (Jaro-Winkler), ``"edits"``, ``"words"`` and ``"grams"``
+        (cosines by rarity), ``"near"``, ``"rarity"`` and ``"missing"``.
     scale : float
         Difference of numbers and of dates, or distance of vectors, at which nearness falls to 1/e.
     counts : ndarray of shape (65536,)
         How often values were seen, by their hashes.
+    tokens : ndarray of shape (65536,)
+        In how many records words and trigrams were seen, by their hashes.
     """
 
     name: str
@@ -71,6 +88,7 @@ class ColumnComparison:
     parts: tuple[str, ...]
     scale: float
     counts: Doubles
+    tokens: Doubles
 
     def __post_init__(self) -> None:
         known = self.parts[-2:] == ("rarity", "missing") and set(self.parts) <= set(_PARTS)
@@ -106,7 +124,7 @@ class Comparisons:
         """Of every comparison, in their order."""
         own = [f"{column.name}: {part}" for column in self.columns for part in column.parts]
         name = [column.name for column in self.columns]
-        return [*own, *(f"{name[a]} and {name[b]}: swapped" for a, b in self.crossed), "all: mean"]
+        return [*own, *(f"{name[a]} and {name[b]}: swapped" for a, b in self.crossed)]
 
     @property
     def places(self) -> list[slice]:
@@ -116,6 +134,27 @@ class Comparisons:
             slice(end - len(column.parts), end)
             for column, end in zip(self.columns, ends, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class TokenLists:
+    """Words or trigrams of each cell of a column, by their hashes, in order and each once.
+
+    Attributes
+    ----------
+    values : uint16 ndarray
+        One cell after the other.
+    ends : int64 ndarray of shape (n,)
+    weights : float32 ndarray of shape (65536,)
+        Rarity of each token, from 0 to 1.
+    lengths : float32 ndarray of shape (n,)
+        Euclidean length of the weights of each cell.
+    """
+
+    values: Tokens16
+    ends: Ints
+    weights: Table32
+    lengths: Table32
 
 
 @dataclass(frozen=True)
@@ -131,40 +170,172 @@ class Prepared:
     rarity : ndarray of shape (n,)
     values : ndarray of shape (n,) or (n, w)
         Numbers, days, or vectors.
+    words, grams : TokenLists or None
     """
 
     texts: NDArray[np.object_]
     codes: NDArray[np.int32]
     rarity: NDArray[np.float32]
     values: Doubles
+    words: TokenLists | None = None
+    grams: TokenLists | None = None
 
 
 def comparisons_of(columns: Sequence[Column]) -> Comparisons:
-    """Decide how the columns of a table are compared; columns without two values are left out."""
-    planned = [(column, _planned(column)) for column in columns if column.kind != "ignored"]
-    kept = [(column, plan) for column, plan in planned if plan is not None]
+    """Decide how the columns of a table are compared.
+
+    Columns without two values are left out, unless all are such.
+    """
+    there = [column for column in columns if column.kind != "ignored"]
+    kept = _all_planned(there, 2) or _all_planned(there, 1)
     if not kept:
         raise InputError(
             "no column can be compared: records need at least one column of words, numbers or "
-            "dates with two different values."
+            "dates."
         )
     given = [column for column, _ in kept]
     return Comparisons([plan for _, plan in kept], find_swappable(given), len(given[0]))
 
 
+def _all_planned(columns: Sequence[Column], least: int) -> list[tuple[Column, ColumnComparison]]:
+    """Columns with so many values at least, and how each is compared."""
+    found = [(column, _planned(column, least)) for column in columns]
+    return [(column, plan) for column, plan in found if plan is not None]
+
+
 def value_counts(columns: Sequence[Column]) -> Doubles:
-    """How often values of each column are met, by their hashes: an array of shape (c, 65536)."""
-    counts = np.zeros((len(columns), _BUCKETS))
+    """How often values and tokens of columns are met, by their hashes: shape (c, 2, 65536)."""
+    counts = np.zeros((len(columns), 2, _BUCKETS))
     for number, column in enumerate(columns):
         if column.kind != "vector":
-            _count_values(texts_of(column), counts[number])
+            _count_values(texts_of(column), counts[number, 0])
+            if column.kind in WORDS:
+                counts[number, 1] = _count_tokens(column)
     return counts
 
 
 def with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
     """The same comparisons, with values counted in another table, by :func:`value_counts`."""
-    columns = [replace(c, counts=0.5 + met) for c, met in zip(plan.columns, counts, strict=True)]
+    columns = [
+        replace(c, counts=0.5 + values, tokens=0.5 + tokens)
+        for c, (values, tokens) in zip(plan.columns, counts, strict=True)
+    ]
     return Comparisons(columns, plan.crossed, n_records)
+
+
+def _count_tokens(column: Column) -> Doubles:
+    """In how many cells each word and each trigram is met."""
+    cells = read_text_cells(column, 0)
+    counts = np.zeros(_BUCKETS)
+    for find in (_find_words, _find_grams):
+        counts += np.bincount(_list_tokens(cells, find)[0], minlength=_BUCKETS)
+    return counts
+
+
+def _list_tokens(cells: TextCells, find: Callable[..., None]) -> tuple[Tokens16, Ints]:
+    """Tokens of each cell in order, each once, one cell after the other; and where these end."""
+    sizes = np.minimum(np.diff(cells.ends, prepend=-1) - 1, _MOST_BYTES)
+    values, counts = np.empty(int(sizes.sum()), dtype=np.uint16), np.empty(len(sizes), np.int64)
+    find(cells.buffer, cells.ends, values, counts)
+    ends = np.cumsum(counts)
+    return values[: int(ends[-1]) if len(ends) else 0].copy(), ends
+
+
+def _weigh_tokens(
+    plan: ColumnComparison, cells: TextCells, n_records: int, find: Callable[..., None]
+) -> TokenLists:
+    values, ends = _list_tokens(cells, find)
+    n = max(n_records, 2)
+    # What all records have says next to nothing, but texts of nothing else are alike all the same.
+    weights = (np.log(n / plan.tokens) / np.log(n)).clip(0.02, 1).astype(np.float32)
+    squares = np.cumsum(np.append(0.0, weights[values].astype(np.float64) ** 2))
+    lengths = np.sqrt(squares[ends] - squares[np.append(0, ends[:-1])])
+    return TokenLists(values, ends, weights, lengths.astype(np.float32))
+
+
+@compiled()
+def _find_words(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
+    start, filled = 0, 0
+    for cell in range(len(ends)):
+        first, mixed, inside = filled, np.uint64(0), False
+        for place in range(start, min(ends[cell], start + _MOST_BYTES) + 1):
+            byte = buffer[place] if place < ends[cell] else np.uint8(32)
+            if (48 <= byte < 58) or (65 <= byte < 91) or (97 <= byte < 123) or byte > 127:
+                mixed = (mixed ^ np.uint64(byte + 1)) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+                inside = True
+            elif inside:
+                out[filled] = mixed >> np.uint64(48)
+                filled += 1
+                mixed, inside = np.uint64(0), False
+        filled = first + _each_once(out[first:filled])
+        counts[cell] = filled - first
+        start = ends[cell] + 1
+
+
+@compiled()
+def _find_grams(buffer: Bytes, ends: Ints, out: Tokens16, counts: Ints) -> None:
+    start, filled = 0, 0
+    for cell in range(len(ends)):
+        first, before, end = filled, np.uint64(1), min(ends[cell], start + _MOST_BYTES)
+        for place in range(start, end):
+            after = np.uint64(buffer[place + 1]) if place + 1 < end else np.uint64(2)
+            mixed = before | (np.uint64(buffer[place]) << np.uint64(8)) | (after << np.uint64(16))
+            mixed = (mixed + np.uint64(3)) * np.uint64(0xBF58476D1CE4E5B9)
+            out[filled] = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(40)
+            filled += 1
+            before = np.uint64(buffer[place])
+        filled = first + _each_once(out[first:filled])
+        counts[cell] = filled - first
+        start = ends[cell] + 1
+
+
+@compiled()
+def _each_once(values: Tokens16) -> int:
+    """Sort a part of an array in place, each value once; how many these are."""
+    values.sort()
+    kept = 0
+    for k in range(len(values)):
+        if kept == 0 or values[k] != values[kept - 1]:
+            values[kept] = values[k]
+            kept += 1
+    return kept
+
+
+@compiled()
+def _share_tokens(
+    values: Tokens16, ends: Ints, weights: Table32, lengths: Table32, i: Ints, j: Ints,
+    cosine: Table32, rarest: Table32,
+) -> None:  # fmt: skip
+    """Cosine of the weights of two cells' tokens, and the largest weight of one that both have."""
+    for k in range(len(i)):
+        a, b = (ends[i[k] - 1] if i[k] else 0), (ends[j[k] - 1] if j[k] else 0)
+        a_end, b_end = ends[i[k]], ends[j[k]]
+        total, most = 0.0, np.float32(0)
+        while a < a_end and b < b_end:
+            left, right = values[a], values[b]
+            if left == right:
+                weight = weights[left]
+                total += weight * weight
+                most = max(most, weight)
+            a += left <= right
+            b += right <= left
+        rarest[k] = most
+        product = np.float64(lengths[i[k]]) * np.float64(lengths[j[k]])
+        cosine[k] = min(total / product, 1.0) if product > 0 else 0.0
+
+
+def _compare_tokens(lists: TokenLists, i: Ints, j: Ints) -> tuple[Table32, Table32]:
+    cosine, rarest = np.empty(len(i), dtype=np.float32), np.empty(len(i), dtype=np.float32)
+
+    def fill(part: slice) -> None:
+        _share_tokens(
+            lists.values, lists.ends, lists.weights, lists.lengths, i[part], j[part], cosine[part],
+            rarest[part],
+        )  # fmt: skip
+
+    run_in_blocks(fill, len(i), _BLOCK)
+    return cosine, rarest
 
 
 def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
@@ -201,20 +372,15 @@ def compare_pairs(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> 
     """
     i, j = np.asarray(pairs, dtype=np.int64).T
     out = np.empty((len(i), len(plan.names)), dtype=np.float32)
-    total, present = np.zeros(len(i)), np.zeros(len(i))
     for column, values, place in zip(plan.columns, table, plan.places, strict=True):
         there = (values.codes[i] > 0) & (values.codes[j] > 0)
         equal = there & (values.codes[i] == values.codes[j])
         for part, at in zip(column.parts, range(place.start, place.stop), strict=True):
             out[:, at] = _PARTS[part](column, values, i, j, there, equal)
-        shown = out[:, place.start : place.start + n_similarities(column)]
-        total += np.where(there, shown.mean(axis=1), 0)
-        present += there
     at = sum(len(column.parts) for column in plan.columns)
     for a, b in plan.crossed:
         out[:, at] = _swapped(table[a], table[b], i, j)
         at += 1
-    out[:, at] = total / np.maximum(present, 1)
     return out
 
 
@@ -223,27 +389,27 @@ def n_similarities(column: ColumnComparison) -> int:
     return len(column.parts) - 2
 
 
-def _planned(column: Column) -> ColumnComparison | None:
+def _planned(column: Column, least: int) -> ColumnComparison | None:
     if column.kind == "vector":
         return _planned_vectors(column)
     texts = texts_of(column)
     counts = np.full(_BUCKETS, 0.5)
-    if len(_count_values(texts, counts)) < 2:
+    if len(_count_values(texts, counts)) < least:
         return None
     if column.kind in WORDS:
         there = [value for value in texts if value]
         some = there[:: max(len(there) // _SAMPLE, 1)]
         long = np.mean([len(value) for value in some]) > _LONG
         spaced = np.mean([" " in value for value in some]) > _SPACED
-        parts = ("letters", "edits", *(("words",) if long or spaced else ()))
-        return ColumnComparison(
-            column.name, column.kind, (*parts, "rarity", "missing"), 1.0, counts
-        )
+        parts = ("letters", "edits", "grams", *(("words",) if long or spaced else ()))
+        tokens = 0.5 + _count_tokens(column)
+        parts = (*parts, "rarity", "missing")
+        return ColumnComparison(column.name, column.kind, parts, 1.0, counts, tokens)
     numbers = column.values[np.isfinite(column.values)]
     low, high = np.quantile(numbers, [0.05, 0.95])
     scale = float(high - low) / 20 or float(np.ptp(numbers)) / 20 or 1.0
     parts = ("near", "edits", "rarity", "missing")
-    return ColumnComparison(column.name, column.kind, parts, scale, counts)
+    return ColumnComparison(column.name, column.kind, parts, scale, counts, _NO_TOKENS)
 
 
 def _planned_vectors(column: Column) -> ColumnComparison | None:
@@ -255,7 +421,7 @@ def _planned_vectors(column: Column) -> ColumnComparison | None:
         return None
     scale = float(np.median(apart[apart > 0])) / 3
     parts = ("near", "rarity", "missing")
-    return ColumnComparison(column.name, column.kind, parts, scale, np.full(_BUCKETS, 0.5))
+    return ColumnComparison(column.name, column.kind, parts, scale, _NO_TOKENS, _NO_TOKENS)
 
 
 def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared:
@@ -271,13 +437,14 @@ def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared
     codes = np.array([numbers.setdefault(value, len(numbers)) for value in texts], dtype=np.int32)
     often = plan.counts[_buckets(list(numbers))]
     rarity = np.log(max(n_records, 2) / often) / np.log(max(n_records, 2))
-    words = column.kind in WORDS
-    return Prepared(
-        np.array(texts, dtype=object),
-        codes,
-        rarity.clip(0, 1).astype(np.float32)[codes],
-        np.zeros(0) if words else np.asarray(column.values, dtype=np.float64),
-    )
+    rarity = rarity.clip(0, 1).astype(np.float32)[codes]
+    if column.kind not in WORDS:
+        numbers_ = np.asarray(column.values, dtype=np.float64)
+        return Prepared(np.array(texts, dtype=object), codes, rarity, numbers_)
+    cells = read_text_cells(column, 0)
+    words, grams = (_weigh_tokens(plan, cells, n_records, of) for of in (_find_words, _find_grams))
+    short = np.array([text[:_MOST_LETTERS] for text in texts], dtype=object)
+    return Prepared(short, codes, rarity, np.zeros(0), words, grams)
 
 
 def _buckets(texts: list[str]) -> Ints:
@@ -285,7 +452,7 @@ def _buckets(texts: list[str]) -> Ints:
     return np.fromiter(hashes, dtype=np.int64, count=len(texts)) % _BUCKETS
 
 
-def _text_similarity(scorer: Callable[[Any], Any], most: float) -> Callable[..., Table32]:
+def _text_similarity(scorer: Callable[[Any], Any]) -> Callable[..., Table32]:
     """A similarity of texts by rapidfuzz, 1 for equal ones and −1 for missing ones."""
 
     def part(
@@ -300,7 +467,7 @@ def _text_similarity(scorer: Callable[[Any], Any], most: float) -> Callable[...,
         out = np.full(len(i), MISSING, dtype=np.float32)
         out[equal] = 1
         open_ = there & ~equal
-        out[open_] = similarity(scorer, values.texts[i[open_]], values.texts[j[open_]]) / most
+        out[open_] = similarity(scorer, values.texts[i[open_]], values.texts[j[open_]])
         return out
 
     return part
@@ -332,8 +499,24 @@ def _edits(rapidfuzz: Any) -> Any:
     return rapidfuzz.distance.OSA.normalized_similarity
 
 
-def _words(rapidfuzz: Any) -> Any:
-    return rapidfuzz.fuzz.token_set_ratio
+def _token_similarity(which: str) -> Callable[..., Table32]:
+    """Cosine of the words or trigrams of two cells, 1 for equal ones and −1 for missing ones."""
+
+    def part(
+        column: ColumnComparison | None,
+        values: Prepared,
+        i: Ints,
+        j: Ints,
+        there: Mask,
+        equal: Mask,
+    ) -> Table32:
+        del column
+        found = _compare_tokens(getattr(values, which), i, j)[0]
+        found[equal] = 1
+        found[~there] = MISSING
+        return found
+
+    return part
 
 
 def _near(
@@ -349,8 +532,10 @@ def _near(
 def _rarity(
     column: ColumnComparison, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
 ) -> Table32:
-    del column, there, j
-    return np.where(equal, values.rarity[i], np.float32(0))
+    if "words" not in column.parts or values.words is None:
+        return np.where(equal, values.rarity[i], np.float32(0))
+    rarest = _compare_tokens(values.words, i, j)[1]
+    return np.where(there, np.where(equal, np.maximum(values.rarity[i], rarest), rarest), 0)
 
 
 def _missing(
@@ -374,9 +559,10 @@ def _swapped(first: Prepared, second: Prepared, i: Ints, j: Ints) -> Table32:
 
 
 _PARTS: dict[str, Callable[..., Any]] = {
-    "letters": _text_similarity(_letters, 1),
-    "edits": _text_similarity(_edits, 1),
-    "words": _text_similarity(_words, 100),
+    "letters": _text_similarity(_letters),
+    "edits": _text_similarity(_edits),
+    "words": _token_similarity("words"),
+    "grams": _token_similarity("grams"),
     "near": _near,
     "rarity": _rarity,
     "missing": _missing,
@@ -405,7 +591,17 @@ def columns_given(
     """
     if not are_columns(table):
         _refuse_dask(table)
-        return read_columns(table, kinds, dates)
+        columns = read_columns(table, kinds, dates)
+        if any(column.kind != "ignored" for column in columns):
+            return columns
+        # Where all records are equal, no column tells them apart, but they are compared.
+        constant = {
+            cells.name: "name"
+            for cells in read_table(table)
+            if cells.form == "text" and not find_missing(cells).all()
+            and recognise_id_name(cells.name) is None and len(set(cells.values.tolist())) == 1
+        }  # fmt: skip
+        return read_columns(table, {**constant, **(kinds or {})}, dates) if constant else columns
     if len({len(column) for column in table}) > 1:
         raise InputError("columns of the table differ in length.")
     return list(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,11 +23,13 @@ from nearkin.records.blocking import (
     Grams,
     Halves,
     Keys,
+    Sides,
+    ValueKeys,
     concatenate_grams,
     each_once,
+    find_value_keys,
     gram_counts,
     gram_weights,
-    is_searched,
     joined_runs,
     meetings,
     nobody_yet,
@@ -51,7 +53,7 @@ from nearkin.records.comparisons import (
     value_counts,
     with_counts,
 )
-from nearkin.records.model import Matching
+from nearkin.records.model import Matching, list_copies
 from nearkin.rows.backends import evenly_spaced
 from nearkin.rows.dask_rows import check_processes, explain_failures, find_client
 from nearkin.rows.parallel import one_core, split_range
@@ -61,6 +63,7 @@ from nearkin.tables.reading import (
     Kind,
     Order,
     Reading,
+    find_missing,
     read_column,
     read_columns,
     read_table,
@@ -462,16 +465,24 @@ def candidates_on_dask(
     starts = np.append(0, np.cumsum(alone))[parts.starts]
     grams = DaskParts(made.values, starts, parts.client)
     met = each_once(_best(grams, n_best, seed))
-    nowhere = np.zeros(int(starts[-1]), dtype=np.int8)
+    nowhere: Sides = np.zeros(int(starts[-1]), dtype=np.int32)
     by_column = [
-        pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone)
+        pairs_of_rare_values(keys, nowhere) for keys in _keys_by_column(parts, names, alone, starts)
     ]
     return with_copies(unite_candidates(met, by_column, partial(_overlaps, grams)), first, None)
 
 
-def _keys_by_column(parts: DaskParts, names: list[str], alone: Mask) -> list[Keys]:
+def _keys_by_column(
+    parts: DaskParts, names: list[str], alone: Mask, starts: Ints
+) -> list[ValueKeys]:
     found = parts.map(_view_keys, names, each=parts.cut(alone)).computed()
-    return [np.concatenate(keys) for keys in zip(*found, strict=True)]
+    return [
+        ValueKeys(
+            np.concatenate([one.keys for one in keys]),
+            np.concatenate([one.records + at for one, at in zip(keys, starts, strict=False)]),
+        )
+        for keys in zip(*found, strict=True)
+    ]
 
 
 def _first_of_equal(keys: Keys) -> Ints:
@@ -557,8 +568,8 @@ def _grams(part: PackedTable, names: list[str], slots: Ints, weights: Bytes, alo
     return weighed_grams(cells, all_weights, int(alone.sum()))
 
 
-def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[Keys]:
-    return [value_keys(c) for c in _alone(part, names, alone) if is_searched(c)]
+def _view_keys(part: PackedTable, names: list[str], alone: Mask) -> list[ValueKeys]:
+    return find_value_keys(_alone(part, names, alone))
 
 
 def _pieces(grams: Grams, keys: Keys, place: NDArray[np.uint16], n_places: int) -> list[Ordered]:
@@ -596,11 +607,18 @@ class DaskWork:
     candidates : Candidates
     parts : Parts
         Of :class:`PackedTable` records.
+    copies : int ndarray of shape (c, 2)
+        Records that are equal to another, with the first such one before them.
+    before, is_early : ndarray of shape (k,)
+        As of :class:`nearkin.records.model.Work`.
     """
 
     plan: Comparisons
     candidates: Candidates
     parts: DaskParts
+    copies: Ints
+    before: Doubles = field(default_factory=lambda: np.zeros(0))
+    is_early: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def side(self) -> Mask | None:
@@ -630,11 +648,29 @@ class DaskWork:
             out[cut] = scores
         return out
 
+    def beyond(self, groups: Ints, seed: int) -> Ints:
+        """Nothing: on dask nobody looks beyond the nearest others of a record."""
+        del groups, seed
+        return np.empty((0, 2), dtype=np.int64)
+
 
 def work_on_dask(table: DaskTable, plan: Comparisons, n_best: int, seed: int) -> DaskWork:
     """Find the candidates of a table of dask."""
     names = [column.name for column in plan.columns]
-    return DaskWork(plan, candidates_on_dask(table.parts, names, n_best, seed), table.parts)
+    found = candidates_on_dask(table.parts, names, n_best, seed)
+    return DaskWork(plan, found, table.parts, _copies_of(table.parts, names))
+
+
+def _copies_of(parts: DaskParts, names: list[str]) -> Ints:
+    """As :func:`nearkin.records.model.find_copies` finds them."""
+    found = parts.map(_record_keys, names).computed()
+    filled = np.concatenate(parts.map(_count_filled, names).computed())
+    return list_copies(np.concatenate(found), filled)
+
+
+def _count_filled(part: PackedTable, names: list[str]) -> Ints:
+    columns = _columns(part, names)
+    return np.asarray(np.sum([~find_missing(column) for column in columns], axis=0))
 
 
 def _scores(

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import ends_of, keys_of
-from nearkin.records.blocking import missed
-from nearkin.records.model import Answered, AnyWork, Matching, chances_by, scores_of
-from nearkin.records.results import Duplicates, Links, MatchReport
+from nearkin.records.blocking import Halves, estimate_missed, join_links
+from nearkin.records.model import Answered, AnyWork, Matching, looks_wrong, scores_of
+from nearkin.records.results import Duplicates, Figure, Links, MatchReport
 
 # Who is who: groups of records, from what is known of pairs, without chains of weak links.
 
@@ -24,6 +25,8 @@ from nearkin.records.results import Duplicates, Links, MatchReport
 # not outweigh many.
 _NOT_COMPARED = -0.3
 _MOST = 8.0
+# Pairs between two groups that were not compared count up to so many times the root of all.
+_ABSENT = 3.0
 
 
 def group_records(
@@ -32,8 +35,12 @@ def group_records(
     log_odds: Doubles,
     must_link: Ints,
     cannot_link: Ints,
+    copies: Ints | None = None,
 ) -> Ints:
-    """Number the things that records are of.
+    """Number the things that records are of, by average linkage.
+
+    A record joins a group by the mean over its pairs with all of the group that were compared, so
+    that neither its weakest pair keeps it out nor a single strong one lets it in.
 
     Parameters
     ----------
@@ -43,7 +50,10 @@ def group_records(
     log_odds : ndarray of shape (k,)
         Of being the same.
     must_link, cannot_link : int ndarray of shape (l, 2)
-        What is known. A cannot-link between records that must-links join is left out.
+        What is known. Cannot-links are kept; of must-links that contradict them by a chain those
+        that come later.
+    copies : int ndarray of shape (c, 2), optional
+        Records that are equal to others, which count as one with these.
 
     Returns
     -------
@@ -63,8 +73,9 @@ def group_records(
     >>> group_records(5, pairs, np.array([3.0, 2.0, -9.0, 1.0]), none, none)
     array([0, 0, 1, 1, 2])
     """
-    labels = _components(n_records, must_link)
-    within = _components(n_records, np.concatenate([pairs[log_odds > 0], must_link]))
+    equal = np.empty((0, 2), dtype=np.int64) if copies is None else copies
+    labels = _join_known(n_records, must_link, equal, cannot_link)
+    within = join_links(n_records, np.concatenate([pairs[log_odds > 0], must_link, equal]))
     # Pairs across components of what speaks for it cannot join anything.
     kept = within[pairs[:, 0]] == within[pairs[:, 1]]
     edges, sums = pairs[kept], log_odds[kept].clip(-_MOST, _MOST)
@@ -72,12 +83,15 @@ def group_records(
     edges = np.concatenate([edges, apart])
     sums = np.concatenate([sums, np.full(len(apart), -np.inf)])
     counts = np.concatenate([np.ones(kept.sum()), np.zeros(len(apart))])
-    size = np.bincount(labels, minlength=n_records)
+    is_copy = np.zeros(n_records, dtype=bool)
+    is_copy[equal[:, 1]] = True
+    size = np.maximum(np.bincount(labels[~is_copy], minlength=n_records), 1)
     ends = labels[edges]
     while True:
         ends, sums, counts = _between(ends, sums, counts)
         product = size[ends[:, 0]] * size[ends[:, 1]]
-        means = (sums + _NOT_COMPARED * np.maximum(product - counts, 0)) / product
+        absent = np.minimum(np.maximum(product - counts, 0), _ABSENT * np.sqrt(product))
+        means = (sums + _NOT_COMPARED * absent) / (counts + absent)
         joined = ends[_best_of_both(ends, means, n_records)]
         if not len(joined):
             return number_in_order(labels)
@@ -85,6 +99,52 @@ def group_records(
         name[joined[:, 1]] = joined[:, 0]
         size[joined[:, 0]] += size[joined[:, 1]]
         labels, ends = name[labels], name[ends]
+
+
+def _join_known(n: int, must_link: Ints, copies: Ints, cannot_link: Ints) -> Ints:
+    """Groups that must-links and copies make, without those links that contradict cannot-links."""
+    links = np.concatenate([must_link, copies])
+    labels = join_links(n, links)
+    broken = labels[cannot_link[:, 0]] == labels[cannot_link[:, 1]]
+    if not broken.any():
+        return labels
+    wrong = np.isin(labels, labels[cannot_link[broken, 0]])
+    # Only where there is a contradiction, link by link.
+    name = np.where(wrong, n + np.arange(n), labels)
+    apart: dict[int, set[int]] = {}
+    for a, b in name[cannot_link[broken]].tolist():
+        apart.setdefault(a, set()).add(b)
+        apart.setdefault(b, set()).add(a)
+    for i, j in links[wrong[links[:, 0]]].tolist():
+        a, b = int(name[i]), int(name[j])
+        if a == b or b in apart.get(a, ()):
+            continue
+        name[name == b] = a
+        for other in apart.pop(b, set()):
+            apart[other].discard(b)
+            apart[other].add(a)
+            apart.setdefault(a, set()).add(other)
+    return np.asarray(np.unique(name, return_inverse=True)[1].ravel(), dtype=np.int64)
+
+
+def keep_late(labels: Ints, pairs: Ints, log_odds: Doubles, late: Answered) -> Ints:
+    """Groups that keep further answers, which concern no other records than those they name.
+
+    An answer that all else speaks against splits or joins no groups: of its two records the one
+    that less speaks for leaves its group, and joins that of the other if they are the same.
+    """
+    labels = labels.copy()
+    for (i, j), same in zip(late.pairs.tolist(), late.same.tolist(), strict=True):
+        if (labels[i] == labels[j]) == (same > 0.5):
+            continue
+        held = []
+        for one in (i, j):
+            touching = (pairs == one).any(axis=1)
+            touching &= labels[pairs[:, 0]] == labels[pairs[:, 1]]
+            held.append(float(log_odds[touching].clip(-_MOST, _MOST).sum()))
+        moved, other = (i, j) if held[0] < held[1] else (j, i)
+        labels[moved] = labels[other] if same > 0.5 else labels.max() + 1
+    return number_in_order(labels)
 
 
 def number_in_order(labels: Ints) -> Ints:
@@ -100,11 +160,6 @@ def mean_between(labels: Ints, pairs: Ints, log_odds: Doubles) -> Doubles:
     which = which.ravel()
     sums = np.bincount(which, log_odds.clip(-_MOST, _MOST))
     return np.asarray((sums / np.bincount(which))[which])
-
-
-def _components(n: int, links: Ints) -> Ints:
-    graph = csr_array((np.ones(len(links), dtype=bool), (links[:, 0], links[:, 1])), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def _between(ends: Ints, sums: Doubles, counts: Doubles) -> tuple[Ints, Doubles, Doubles]:
@@ -191,94 +246,154 @@ def one_to_one(pairs: Ints, log_odds: Doubles) -> Mask:
 # What precision and recall groups or links have, with intervals that hold the truth.
 
 
-# Mistakes that scores do not show are a share of all that is as likely as if so many pairs had been
-# checked beside those answered, and this part of one had been wrong.
-_CHECKED, _WRONG = 5.0, 0.2
-# Far from the middle, where hardly anything is asked, curves say that more is wrong than is: it is
-# less by factors between these two.
-_FEWER, _MORE = 0.005, 1.5
-_REPEATS = 5
+# Candidates by what is known of them without answers, those that share most letters with a record
+# and others: of each part some are checked, chosen by numbers that belong to the pairs themselves.
+# So a check is known for one from its answer alone, whoever asked, and when.
+_PARTS_OF_BEST, _PARTS_OF_OTHERS = np.array([-4.0, -1.0, 1.0, 4.0]), np.array([-4.0, 1.0])
+_CHECKED = np.array([0.14, 0.11, 0.11, 0.11, 0.14, 0.04, 0.08, 0.14, 0.13])
+_LISTED = 300
+# Checks of a part are all pairs up to some number if so many of them are answered; and fewer checks
+# than these in all show nothing.
+_ANSWERED, _FEWEST_CHECKS = 0.8, 12
+# Share of the parts of which some must be checked, if answers are to questions of ours.
+_COVERED = 0.6
+# Share of questions that are checks.
+_CHECKS = 0.4
+# What scores say of parts counts as so many checks, and is off by so much (in log-odds); and they
+# are never believed to be wrong more seldom than this.
+_AS_CHECKS, _OFF, _WRONG = 5.0, 1.6, 0.03
+# Matches that scores cannot see: about this share of all that are called the same.
+_UNSEEN = 0.05
+_N_DRAWS = 2000
+# Chance that nothing is wrong at all, from which on that is within an interval.
+_NONE_WRONG = 0.01
 _ENDS = ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2)
-_EDGES = np.linspace(-30, 30, 1201)
-_MIDDLES = (_EDGES[:-1] + _EDGES[1:]) / 2
+# Nothing is stated that is less sure than this.
+_WIDEST = 0.35
 
 
 class MatchFigures(NamedTuple):
     """Figures that can be expected, each with its interval."""
 
-    precision: IntervalEstimate
-    recall: IntervalEstimate
+    precision: Figure
+    recall: Figure
+
+
+def check_numbers(pairs: Ints) -> Doubles:
+    """A number from 0 to 1 for each pair, as if drawn at random, and always the same."""
+    mixed = keys_of(pairs).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray((mixed ^ (mixed >> np.uint64(31))) / 2.0**64)
+
+
+def part_of(pairs: Ints, overlap: Halves, before: Doubles, is_early: Mask) -> Ints:
+    """The part that each candidate is in; the last is for those that answers led to."""
+    best = np.zeros(int(pairs.max(initial=0)) + 1, dtype=np.float32)
+    for end in pairs.T:
+        np.maximum.at(best, end, overlap)
+    is_best = (overlap[:, None] >= best[pairs]).any(axis=1) & (overlap > 0)
+    part = np.where(
+        is_best,
+        np.digitize(before, _PARTS_OF_BEST),
+        len(_PARTS_OF_BEST) + 1 + np.digitize(before, _PARTS_OF_OTHERS),
+    )
+    return np.where(is_early, part, len(_CHECKED) - 1)
+
+
+def list_checks(pairs: Ints, part: Ints) -> list[Ints]:
+    """The candidates of each part that are checked first, in order, up to 300."""
+    drawn = check_numbers(pairs)
+    found = []
+    for number in range(len(_CHECKED)):
+        members = np.flatnonzero(part == number)
+        if len(members) > _LISTED:
+            members = members[np.argpartition(drawn[members], _LISTED)[:_LISTED]]
+        found.append(members[np.argsort(drawn[members])])
+    return found
+
+
+def answered_checks(listed: Ints, answered: Mask) -> Ints:
+    """Of the checks of a part those that were answered, as far as nearly all were."""
+    said = answered[listed]
+    enough = np.flatnonzero(np.cumsum(said) >= _ANSWERED * np.arange(1, len(said) + 1))
+    end = enough[-1] + 1 if len(enough) else 0
+    return np.asarray(listed[:end][said[:end]])
+
+
+class Cell(NamedTuple):
+    """Candidates of a part that are called the same, or of which none is.
+
+    Attributes
+    ----------
+    called : bool
+    size : float
+        How many pairs there are.
+    likely : float
+        The share of them that is the same, by their scores.
+    right, wrong : float
+        Checks that are the same, and that are not.
+    known_same, known_different : float
+        All answers.
+    """
+
+    called: bool
+    size: float
+    likely: float
+    right: float
+    wrong: float
+    known_same: float
+    known_different: float
 
 
 def estimate_figures(
-    draws: Doubles,
-    scores: Doubles,
-    called: Mask,
-    weight: Doubles,
-    known_wrong: float,
-    known_right: float,
-    known_lost: float,
-    missed: IntervalEstimate,
-    by_kind: float = 0.0,
-    seed: int = 0,
-) -> MatchFigures:
-    """State precision and recall of the pairs that are called the same.
+    cells: list[Cell], missed: IntervalEstimate, seed: int = 0
+) -> tuple[IntervalEstimate, IntervalEstimate]:
+    """Precision and recall of the pairs that are called the same, by checks drawn at random.
 
     Parameters
     ----------
-    draws : ndarray of shape (s, 2)
-        Slopes and middles of curves from scores to chances.
-    scores : ndarray of shape (k,)
-        Of pairs that were not answered.
-    called : bool ndarray of shape (k,)
-        Whether each is called the same.
-    weight : ndarray of shape (k,)
-        How many pairs each stands for.
-    known_wrong, known_right, known_lost : float
-        Pairs whose answer is known: called the same and different, the same, and not called so
-        though the same.
+    cells : list of Cell
     missed : IntervalEstimate
         Pairs that are the same and were never met.
-    by_kind : float
-        Chance that answered pairs were chosen by whether they are the same: that those called so
-        are right says nothing of others then.
     seed : int
     """
     rng = np.random.RandomState(seed)
-    inside, outside = (
-        np.histogram(scores[kind].clip(-29.9, 29.9), _EDGES, weights=weight[kind])[0]
-        for kind in (called, ~called)
+    right, lost = np.zeros(_N_DRAWS), np.zeros(_N_DRAWS)
+    called = sum(cell.size for cell in cells if cell.called)
+    for cell in cells:
+        if not cell.size:
+            continue
+        least = _WRONG if cell.called else 1e-9
+        likely = expit(logit(np.clip(cell.likely, 1e-9, 1 - least)) + rng.normal(0, _OFF, _N_DRAWS))
+        # Rare ones are taken to be about as rare, however few checks there are.
+        belief = np.full(_N_DRAWS, _AS_CHECKS)
+        if not cell.called:
+            belief = np.maximum(belief, 1 / likely)
+        drawn = rng.beta(belief * likely + cell.right, belief * (1 - likely) + cell.wrong)
+        found = rng.binomial(int(cell.size), drawn).astype(np.float64)
+        found = found.clip(cell.known_same, cell.size - cell.known_different)
+        if cell.called:
+            right += found
+        else:
+            lost += found
+    # What nothing shows makes an interval wider downwards alone: there may be none of it.
+    unseen = rng.poisson(called * _UNSEEN * np.exp(rng.normal(-0.5, 1.2, _N_DRAWS))) + np.interp(
+        rng.uniform(size=_N_DRAWS),
+        [0, *_ENDS, 1],
+        [missed.low, missed.low, missed.value, missed.high, missed.high],
     )
-    chance = chances_by(draws, _MIDDLES)
-    n_called = float(inside.sum())
-    # Several for each curve, so that few pairs have all the numbers they may have.
-    n = _REPEATS * len(draws)
-    checks = ((1 - by_kind) * (known_right + known_wrong), known_lost + known_right)
-    unseen = [rng.beta(_WRONG, _CHECKED + known, size=n) for known in checks]
-    factor = np.exp(rng.uniform(np.log(_FEWER), np.log(_MORE), size=(2, n)))
-    by_score = factor[0] * np.repeat((1 - chance) @ inside, _REPEATS)
-    wrong = rng.poisson(by_score + unseen[0] * n_called).clip(max=n_called) + known_wrong
-    by_score = factor[1] * np.repeat(chance @ outside, _REPEATS)
-    lost = rng.poisson(by_score + unseen[1] * n_called) + known_lost
-    lost = (
-        lost
-        + np.interp(
-            rng.permutation((np.arange(n) + 0.5) / n),
-            [0, *_ENDS, 1],
-            [missed.low, missed.low, missed.value, missed.high, missed.high],
-        ).round()
-    )
-    total = n_called + known_right + known_wrong
-    right = total - wrong
-    if total == 0:
-        return MatchFigures(IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost, 1)))
-    return MatchFigures(
-        _interval_of(right / total), _interval_of(right / np.maximum(right + lost, 1))
-    )
+    if not called:
+        return IntervalEstimate(1.0, 0.0, 1.0), _interval_of(0 / np.maximum(lost + unseen, 1))
+    best, worst = (_interval_of(right / np.maximum(right + n, 1)) for n in (lost, lost + unseen))
+    recall = IntervalEstimate((best.value + worst.value) / 2, worst.low, best.high)
+    return _interval_of(right / called), recall
 
 
 def _interval_of(values: Doubles) -> IntervalEstimate:
     low, middle, high = np.quantile(values, _ENDS)
+    # Where nothing may be wrong, the truth is the end of what is possible.
+    high = 1.0 if (values == 1).mean() > _NONE_WRONG else high
     return IntervalEstimate(float(middle), float(low), float(high))
 
 
@@ -287,6 +402,8 @@ def _interval_of(values: Doubles) -> IntervalEstimate:
 
 # What an answer makes of the score of a pair.
 _KNOWN = 8.0
+# Log-odds that are enough for a link, at least, if no other is nearer; how likely that is.
+_LEAST_ODDS, _SHIFT_SPREAD = 4.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -298,11 +415,17 @@ class JudgedTable:
     matching : Matching
     work : AnyWork
     known : Answered
+    doubted : bool ndarray of shape (a,)
+        Answers that look wrong.
+    copies : int ndarray of shape (c, 2)
+        Records that are equal to another.
     """
 
     matching: Matching
     work: AnyWork
     known: Answered
+    doubted: Mask
+    copies: Ints
 
     @property
     def pairs(self) -> Ints:
@@ -317,18 +440,22 @@ class JudgedTable:
     @cached_property
     def chances(self) -> Doubles:
         """The chance of each candidate to be the same; 0 or 1 if that was answered."""
-        chance = self.matching.chances(self.scores)
+        chance = np.asarray(expit(self.scores))
         found, same = self.known.among(self.pairs)
         chance[found] = same
         return chance
 
     @cached_property
     def log_odds(self) -> Doubles:
-        """Of each candidate, calibrated."""
-        odds = self.matching.log_odds(self.scores)
-        found, same = self.known.among(self.pairs)
+        """Of each candidate, with its answer if that does not look wrong."""
+        odds = self.scores.copy()
+        sure = self._some(~self.doubted)
+        found, same = sure.among(self.pairs)
         odds[found] = _KNOWN * (2 * same - 1)
         return odds
+
+    def _some(self, chosen: Mask) -> Answered:
+        return Answered(self.known.pairs[chosen], self.known.same[chosen])
 
     @cached_property
     def open(self) -> Mask:
@@ -346,10 +473,14 @@ class JudgedTable:
 
     def groups(self, level: float = 0.0) -> Ints:
         """Number the things that records are of."""
-        said = self.known.same
-        must, cannot = self.known.pairs[said > 0.5], self.known.pairs[said < 0.5]
+        sure = self._some(~self.doubted)
+        must, cannot = sure.pairs[sure.same > 0.5], sure.pairs[sure.same < 0.5]
         n = self.work.candidates.n_records
-        return group_records(n, self.pairs, self.log_odds - level, must, cannot)
+        odds = self.log_odds - level
+        split = Answered(cannot, np.zeros(len(cannot))).among(self.copies)[0]
+        labels = group_records(n, self.pairs, odds, must, cannot, self.copies[~split])
+        late = self._some(self.doubted & (self.known.same != 0.5))
+        return keep_late(labels, self.pairs, odds, late)
 
     def duplicates(self, level: float = 0.0) -> Duplicates:
         """Groups of records, with what can be expected of them."""
@@ -391,52 +522,122 @@ class JudgedTable:
 
     def links(self, single: bool, level: float = 0.0) -> Links:
         """Pairs of records of two tables, with what can be expected of them."""
-        chosen = self.log_odds > level
+        chosen, odds = self.log_odds > level, self.scores
         if single:
-            chosen = one_to_one(self._sides(), self.log_odds - level)
+            chosen, odds = self._single(level)
         n_left = int((~self._side).sum())
-        figures = self._figures(chosen, self.scores, np.ones(len(chosen)))
         found = self._sides()[chosen] - np.array([0, n_left])
+        figures = self._figures(chosen, expit(odds), float(chosen.sum()))
         return Links(found, self.chances[chosen], *figures)
+
+    def _single(self, level: float) -> tuple[Mask, Doubles]:
+        """Links of which no record has two, and log-odds that know this.
+
+        That no other is nearer speaks for a link: by how much, answers to such pairs say. That a
+        record has a link speaks against all others of it.
+        """
+        best = one_to_one(self._sides(), self.log_odds + _LEAST_ODDS)
+        shift = 0.0
+        if self.were_asked:
+            asked = best & ~self.open
+            _, same = self.known.among(self.pairs[asked])
+            shifts = np.linspace(0, _LEAST_ODDS, 41)
+            odds = self.scores[asked] + shifts[:, None]
+            rate = self.matching.error_rate
+            likely = rate + (1 - 2 * rate) * expit(odds)
+            said = (same * np.log(likely) + (1 - same) * np.log1p(-likely)).sum(axis=1)
+            shift = float(shifts[np.argmax(said - (shifts / _SHIFT_SPREAD) ** 2 / 2)])
+        chosen = best & (self.log_odds + shift > level)
+        odds = self.scores + shift * chosen
+        linked = np.zeros(self.work.candidates.n_records)
+        for end in self.pairs[chosen].T:
+            linked[end] = odds[chosen]
+        rivals = np.maximum(linked[self.pairs], 0).max(axis=1)
+        return chosen, np.where(chosen, odds, odds - rivals)
 
     def stated(self, labels: Ints) -> MatchFigures:
         """Precision and recall of the pairs within groups.
 
-        A pair is judged by its group, too: if the others speak for it, so does it.
+        What speaks for a group, or against two being one, speaks for or against each pair.
         """
+        size = np.bincount(labels).astype(np.float64)
         within = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
         mean = mean_between(labels, self.pairs, self.scores)
-        scores = np.minimum(self.scores, mean)
-        np.maximum(self.scores, mean, out=scores, where=within)
-        # Pairs of a group that are no candidates are like those that are.
-        size = np.bincount(labels)
-        group = labels[self.pairs[within, 0]]
-        met = np.bincount(group, minlength=len(size))
-        weight = np.ones(len(self.pairs))
-        weight[within] = (size * (size - 1) // 2 / np.maximum(met, 1))[group]
-        return self._figures(within, scores, weight)
-
-    def _figures(self, called: Mask, scores: Doubles, weight: Doubles) -> MatchFigures:
-        found, same = self.known.among(self.pairs)
-        called_known = called[found]
-        part = self.open
-        factor = float(weight[called].mean()) if called.any() else 1.0
-        return estimate_figures(
-            self.matching.draws,
-            scores[part],
-            called[part],
-            weight[part],
-            known_wrong=float((1 - same)[called_known].sum()),
-            known_right=float(same[called_known].sum()),
-            known_lost=float(same[~called_known].sum()),
-            missed=_times(self.missed, factor),
-            by_kind=self.matching.by_kind,
-        )
+        odds = np.minimum(self.scores, mean)
+        np.maximum(self.scores, mean, out=odds, where=within)
+        return self._figures(within, expit(odds), float((size * (size - 1) / 2).sum()))
 
     @cached_property
-    def missed(self) -> IntervalEstimate:
-        """Pairs that are the same and are no candidates."""
-        return missed(self.work.candidates, self.chances)
+    def checks(self) -> list[Ints]:
+        """The candidates of each part that are checked first."""
+        return list_checks(self.pairs, self.part)
+
+    @cached_property
+    def part(self) -> Ints:
+        """The part that each candidate is in."""
+        found = self.work.candidates
+        return part_of(found.pairs, found.overlap, self.work.before, self.work.is_early)
+
+    @cached_property
+    def checked_parts(self) -> list[Ints]:
+        """Candidates of each part that were answered as checks."""
+        return [answered_checks(listed, ~self.open) for listed in self.checks]
+
+    @property
+    def checked(self) -> Ints:
+        """Candidates that were answered as checks."""
+        return np.concatenate([np.empty(0, dtype=np.int64), *self.checked_parts])
+
+    @property
+    def were_asked(self) -> bool:
+        """Whether answers are to questions of ours: many are checks, of most parts."""
+        there = [done for done, listed in zip(self.checked_parts, self.checks, strict=True)
+                 if len(listed)]  # fmt: skip
+        covered = sum(len(done) > 0 for done in there)
+        many = len(self.checked) >= max(_CHECKS / 2 * len(self.known.pairs), 1)
+        return bool(many and covered >= _COVERED * len(there))
+
+    def _figures(self, called: Mask, chance: Doubles, n_called: float) -> MatchFigures:
+        if len(self.checked) < _FEWEST_CHECKS or not self.were_asked:
+            left = max(_FEWEST_CHECKS - len(self.checked), 1)
+            more = 10 * int(np.ceil(left / _CHECKS / 10))
+            return MatchFigures(Figure(more=more), Figure(more=more))
+        cells = self._cells(called, chance, n_called)
+        figures = [
+            Figure(*(one.value, one.low, one.high)) if one.high - one.low <= _WIDEST
+            else Figure(more=max(10, 10 * round(len(self.known.pairs) / 10)))
+            for one in estimate_figures(cells, self.missed(n_called))
+        ]  # fmt: skip
+        return MatchFigures(*figures)
+
+    def _cells(self, called: Mask, chance: Doubles, n_called: float) -> list[Cell]:
+        said, same = self.known.among(self.pairs)
+        truth = np.zeros(len(self.pairs))
+        truth[said] = same
+        check = np.zeros(len(self.pairs), dtype=bool)
+        check[self.checked] = True
+        key = 2 * self.part + called
+        n = 2 * len(_CHECKED)
+        size, likely, right, checked, known, all_said = (
+            np.bincount(key, weight, n)
+            for weight in (np.ones(len(key)), chance, check * truth, check, truth, said)
+        )
+        likely = np.divide(likely, np.maximum(size, 1))
+        # Pairs within groups that were never compared are like those found late.
+        size[-1] += max(n_called - size[1::2].sum(), 0)
+        if size[-1]:
+            likely[-1] = likely[1::2] @ size[1::2] / size[1::2].sum()
+        return [
+            Cell(
+                bool(k % 2), size[k], likely[k], right[k], checked[k] - right[k], known[k],
+                all_said[k] - known[k],
+            )
+            for k in range(n)
+        ]  # fmt: skip
+
+    def missed(self, n_called: float) -> IntervalEstimate:
+        """Pairs that are the same and are no candidates, beside so many that were found."""
+        return estimate_missed(self.work.candidates, self.log_odds > 0, n_called)
 
     @property
     def _side(self) -> Mask:
@@ -451,12 +652,14 @@ class JudgedTable:
     def report(self) -> MatchReport:
         """What is seen of the table as a whole."""
         same = float(self.chances.sum())
-        never = self.missed
+        never = self.missed(same)
         shares = {
             end: same / max(same + value, 1e-12) if same else 1.0
             for end, value in (("value", never.value), ("low", never.high), ("high", never.low))
         }
         figures = self.duplicates() if self.work.side is None else self.links(single=True)
+        some = np.random.RandomState(0).permutation(len(self.pairs))[:_TELLING]
+        plan = self.work.plan
         return MatchReport(
             n_records=self.work.candidates.n_records,
             n_candidates=len(self.pairs),
@@ -466,21 +669,32 @@ class JudgedTable:
             candidate_recall=IntervalEstimate(**shares),
             precision=figures.precision,
             recall=figures.recall,
-            importances=self.matching.importances(self.work.plan),
+            importances=self.matching.importances(plan, self.work.compared(np.sort(some))),
+            set_aside=list(self.matching.agreement.set_aside),
+            error_rate=self.matching.error_rate,
+            doubted=[(int(i), int(j)) for i, j in self.known.pairs[self.doubted]],
+            contradictions=self.known.contradictions(),
         )
 
 
-def _times(estimate: IntervalEstimate, factor: float) -> IntervalEstimate:
-    return IntervalEstimate(estimate.value * factor, estimate.low * factor, estimate.high * factor)
+# Candidates that show how much each column tells.
+_TELLING = 20_000
 
 
-# Which pairs to ask about: doubtful ones by what an answer changes, and checks of sure ones.
+def judge_table(matching: Matching, work: AnyWork, known: Answered, copies: Ints) -> JudgedTable:
+    """Judge the candidates of a table by what was learned elsewhere, and keep answers about it."""
+    odds = matching.scores(work.plan, work.compare(known.pairs))
+    doubted = looks_wrong(odds, known.same, matching.error_rate)
+    return JudgedTable(matching, work, known, doubted, copies)
 
 
-# Of the pairs that are asked, so many are checks of sure ones, drawn at random.
-_CHECKS = 0.2
+# Which pairs to ask about: matches if none is known, then doubtful pairs, and checks.
+
+
 # Doubtful pairs to choose from, for each that is asked, so that they differ.
 _CHOICE = 3
+# After so many answers of one kind alone others are asked for.
+_ENOUGH_OF_ONE = 10
 
 
 def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
@@ -517,32 +731,53 @@ def doubtful_first(pairs: Ints, chance: Doubles, labels: Ints) -> Ints:
     return np.asarray(np.argsort(-changed, kind="stable"))
 
 
-def choose_questions(
-    pairs: Ints, scores: Doubles, chance: Doubles, open_: Mask, n: int, rng: np.random.RandomState
-) -> Ints:
+def choose_questions(judged: JudgedTable, n: int, rng: np.random.RandomState) -> Ints:
     """Choose the next pairs to ask about.
 
-    Most of them are those whose chance is nearest to one half, of different records; a fifth are
-    drawn at random, those likely to be the same and the others about equally often, so that what
-    is said of precision and recall has something to go by.
+    Some are checks (:func:`list_checks`), by which it is said how good groups are. The others are
+    those likeliest to be the same as long as no match is known; after ten that are not, those that
+    share most letters; then those whose chance is nearest to one half, of different records.
 
     Returns
     -------
     int ndarray of shape (up to n,)
-        Numbers of pairs, the most doubtful first.
+        Numbers of pairs.
     """
-    free = np.flatnonzero(open_)
+    same = judged.known.same
+    n_same, n_different = (same > 0.5).sum(), (same < 0.5).sum()
+    free = judged.open.copy()
     n_checks = int(np.floor(n * _CHECKS + rng.uniform()))
-    order = free[np.lexsort((np.abs(scores[free]), np.abs(chance[free] - 0.5)))]
-    near = order[: _CHOICE * n]
-    asked = _of_different_records(pairs, rng.permutation(near), n - n_checks)
-    rest = np.setdiff1d(free, asked)
-    if len(rest) and n > len(asked):
-        weight = chance[rest] / max(chance[rest].sum(), 1e-12) + 1 / len(rest)
-        count = min(n - len(asked), len(rest))
-        checks = rng.choice(rest, size=count, replace=False, p=weight / weight.sum())
-        asked = np.concatenate([asked, checks])
-    return np.asarray(asked[np.argsort(np.abs(chance[asked] - 0.5), kind="stable")])
+    checks = _next_checks(judged, n_checks)
+    free[checks] = False
+    at = np.flatnonzero(free)
+    if not n_same:
+        overlap = judged.work.candidates.overlap
+        by = judged.scores[at] if n_different < _ENOUGH_OF_ONE else overlap[at].astype(float)
+        best = at[np.argsort(-by, kind="stable")][: _CHOICE * n]
+    elif not n_different and n_same >= _ENOUGH_OF_ONE:
+        best = rng.permutation(at[judged.scores[at] < np.median(judged.scores[at])])
+    else:
+        near = np.abs(judged.scores[at])
+        best = rng.permutation(at[np.argsort(near, kind="stable")][: _CHOICE * n])
+    chosen = _of_different_records(judged.pairs, best, n - len(checks))
+    asked = np.concatenate([chosen, checks])
+    if len(asked) < n:
+        asked = np.concatenate([asked, np.setdiff1d(np.flatnonzero(judged.open), asked)])[:n]
+    return np.asarray(asked, dtype=np.int64)
+
+
+def _next_checks(judged: JudgedTable, n: int) -> Ints:
+    """The next checks, of each part as many as it is to have."""
+    left = [listed[judged.open[listed]].tolist()[::-1] for listed in judged.checks]
+    done = np.array([(~judged.open[listed]).sum() for listed in judged.checks], dtype=float)
+    found: list[int] = []
+    while len(found) < n and any(left):
+        wanted = (done + 1) / _CHECKED
+        wanted[[not one for one in left]] = np.inf
+        part = int(np.argmin(wanted))
+        found.append(left[part].pop())
+        done[part] += 1
+    return np.array(found, dtype=np.int64)
 
 
 def _of_different_records(pairs: Ints, order: Ints, n: int) -> Ints:

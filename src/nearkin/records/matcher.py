@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,6 +19,7 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin._version import __version__
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.base import WholeState, replace_state
+from nearkin.messages import notice
 from nearkin.pairs.labels import number_classes
 from nearkin.pairs.pairs import Pairs, check_count
 from nearkin.records.comparisons import (
@@ -31,15 +33,24 @@ from nearkin.records.comparisons import (
     prepare_columns,
     refuse_absent,
 )
-from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first
+from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first, judge_table
 from nearkin.records.model import (
     Answered,
     AnyWork,
     Work,
     collect_answers,
-    learn_from_answers,
+    compare_at_random,
+    count_features,
+    draw_some,
+    expand,
+    learn_matching,
+    look_reversed,
+    looks_wrong,
     make_work,
     score_pairs,
+    scores_of,
+    study_table,
+    without_answers,
 )
 from nearkin.records.results import Duplicates, Links, canonical_rows
 from nearkin.storage import models
@@ -55,12 +66,12 @@ from nearkin.storage.schema import (
     unpack,
 )
 from nearkin.storage.schema import a as an
-from nearkin.tables.reading import ORDERS, READINGS, Column, Order
+from nearkin.tables.reading import ORDERS, READINGS, Column, Order, TableWarning
 
 # Files of matchers, and one door for these and for model files.
 
 
-KIND, VERSION = "nearkin record matcher", 2
+KIND, VERSION = "nearkin record matcher", 3
 
 
 def load(path: StrPath) -> Any:
@@ -115,18 +126,22 @@ def load_matcher(path: StrPath) -> Any:
     arrays, content = read_arrays(path, KIND, VERSION)
     try:
         matcher = unpack(Packed(content["model"], arrays))
-        width = len(matcher.comparisons_.names) + 1
-        trees = matcher.matching_.trees
-        if trees is not None and len(trees.importances) != width:
-            raise StorageError("its trees are not for its comparisons.")
-        if len(matcher.matching_.mixture.weights) != len(matcher.comparisons_.columns):
-            raise StorageError("its mixture is not for its comparisons.")
+        columns, learned = matcher.comparisons_.columns, matcher.matching_
+        width = sum(count_features(len(column.parts)) for column in columns)
+        if len(learned.weights) != width or len(learned.agreement.same) != len(columns):
+            raise StorageError("its weights are not for its comparisons.")
     except (KeyError, TypeError, AttributeError, StorageError) as error:
         raise StorageError(f"{path} holds no whole matcher: {error}") from error
     return matcher
 
 
 _NONE = np.empty((0, 2), dtype=np.int64)
+_REVERSED = (
+    "most answers to clear pairs say the opposite of what their records look like: was same taken "
+    "for different? They are learned from as they are."
+)
+# Random pairs that stand for those that differ, where answers hardly tell of any.
+_AT_RANDOM = 300
 
 
 @stored(
@@ -392,7 +407,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         True
         """
         compared, _ = self.compare(left, right)
-        return self.matching_.chances(self.matching_.scores(self.comparisons_, compared))
+        return np.asarray(expit(self.matching_.scores(self.comparisons_, compared)))
 
     def chance_of_pairs(self, pairs: Any, table: Any = None) -> Doubles:
         """Chance that the two rows of each pair are the same thing.
@@ -427,10 +442,41 @@ class RecordMatcher(WholeState, BaseEstimator):
             n, known = len(columns[0]), collect_answers(_NONE, _NONE)
             compared = partial(compare_pairs, plan, prepare_columns(plan, columns))
         ends = _row_pairs(pairs, n)
-        chance = self.matching_.chances(score_pairs(self.matching_, plan, compared, ends))
+        chance = np.asarray(expit(score_pairs(self.matching_, plan, compared, ends)))
         found, same = known.among(ends)
         chance[found] = same
         return chance
+
+    def explain(self, pairs: Any) -> tuple[Doubles, list[str]]:
+        """What each column says of pairs of rows: log-odds, whose sum the chance follows from.
+
+        Parameters
+        ----------
+        pairs : array of int of shape (k, 2)
+            Rows of the table of the fit.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (k, c + 1)
+            The first are those of any two records that look alike at first sight.
+        names : list of str
+            "any two", and the columns.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> log_odds, names = matcher.explain(matcher.suggest(3))
+        >>> names[:3], log_odds.shape == (3, len(names))
+        (['any two', 'given_name', 'surname'], True)
+        """
+        judged = self._judge(None)
+        ends = _row_pairs(pairs, judged.work.candidates.n_records)
+        said = self.matching_.contributions(self.comparisons_, judged.work.compare(ends))
+        base = np.full((len(ends), 1), self.matching_.base)
+        names = [column.name for column in self.comparisons_.columns]
+        return np.column_stack([base, said]), ["any two", *names]
 
     def neighbors(
         self, table: Any = None, n_neighbors: int = 10, *, queries: Any = None
@@ -479,7 +525,7 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise InputError("this matcher was fitted on two tables: give table, and queries.")
         if n_neighbors > self.n_candidates:
             more = self._work(self._columns(), None, n_neighbors)
-            judged = JudgedTable(self.matching_, more, judged.known)
+            judged = judge_table(self.matching_, more, judged.known, more.copies)
         return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
@@ -639,14 +685,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         n = check_count(n, "n", least=1)
         judged = self._judge(table)
         seed = None if self.random_state is None else self._seed() + len(judged.known.pairs)
-        chosen = choose_questions(
-            judged.pairs,
-            judged.scores,
-            judged.matching.chances(judged.scores),
-            judged.open,
-            n,
-            check_random_state(seed),
-        )
+        chosen = choose_questions(judged, n, check_random_state(seed))
         return np.asarray(judged.pairs[chosen])
 
     def review(self, n: int = 100, table: Any = None) -> tuple[Ints, Doubles]:
@@ -726,7 +765,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)
-        work = self._work(columns, side)
+        found = make_work(self.comparisons_, columns, self.n_candidates, side, self._seed())
+        work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = table
         return self
@@ -741,31 +781,50 @@ class RecordMatcher(WholeState, BaseEstimator):
         self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
         self.orders_ = dict(table.orders)
         self.comparisons_ = table.comparisons()
-        work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        found = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        work, self.matching_ = study_table(found, self._seed())
         self._learn(work, _answers(pairs, y, work))
         self._table = frame
         return self
 
     def _on(self, table: Any, work: AnyWork, pairs: Any) -> Self:
         matcher = copy(self)
-        matcher._judged = JudgedTable(self.matching_, work, _answers(pairs, None, work))
+        known = _answers(pairs, None, work)
+        matcher._judged = judge_table(self.matching_, work, known, work.copies)
         matcher._table = table
         return matcher
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
-        self.matching_ = learn_from_answers(work, known, self._seed())
-        self._judged = JudgedTable(self.matching_, work, known)
+        seed, n = self._seed(), len(work.candidates)
+        agreement, plan = self.matching_.agreement, self.comparisons_
+        self.matching_ = without_answers(plan, agreement)
+        before = JudgedTable(self.matching_, work, known, np.zeros(len(known.same), bool), _NONE)
+        told = work.compare(known.pairs)
+        if look_reversed(self.matching_.scores(plan, told), known.same):
+            notice(_REVERSED, TableWarning)
+        chosen = draw_some(n, np.random.RandomState(seed))
+        chosen = chosen[before.open[chosen]]
+        self.matching_, held_out = learn_matching(
+            plan, agreement, work.compared(chosen),
+            compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
+            told, known.same, asked=before.were_asked, seed=seed,
+        )  # fmt: skip
+        doubted = looks_wrong(held_out, known.same, self.matching_.error_rate)
+        if len(known.same):
+            work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
+        self._judged = JudgedTable(self.matching_, work, known, doubted, work.copies)
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
         n_best = max(self.n_candidates, n_best)
-        return make_work(self.comparisons_, columns, n_best, side, self._seed())
+        found = make_work(self.comparisons_, columns, n_best, side, self._seed())
+        return study_table(found, self._seed(), self.matching_.agreement)[0]
 
     def _judge(self, table: Any) -> JudgedTable:
         """The candidates of a table, judged; of that of the fit if there is no other."""
         check_is_fitted(self, "matching_")
         if table is not None:
-            return JudgedTable(self.matching_, self._work_of(table), collect_answers(_NONE, _NONE))
+            return self._judge_work(self._work_of(table))
         if not hasattr(self, "_judged"):
             raise InputError("a matcher from a file knows no table: give one, by on(table) too.")
         return self._judged
@@ -773,8 +832,10 @@ class RecordMatcher(WholeState, BaseEstimator):
     def _judge_columns(
         self, columns: list[Column], side: Mask | None, n_best: int = 0
     ) -> JudgedTable:
-        work = self._work(columns, side, n_best)
-        return JudgedTable(self.matching_, work, collect_answers(_NONE, _NONE))
+        return self._judge_work(self._work(columns, side, n_best))
+
+    def _judge_work(self, work: AnyWork) -> JudgedTable:
+        return judge_table(self.matching_, work, collect_answers(_NONE, _NONE), work.copies)
 
     def _work_of(self, table: Any) -> AnyWork:
         """Another table than that of the fit, with its candidates."""
@@ -786,7 +847,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         )
 
         on_workers = dask_table(table, self.kinds_, self.orders_)
-        return work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
+        work = work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
+        return study_table(work, self._seed(), self.matching_.agreement)[0]
 
     def _columns(self) -> list[Column]:
         """The columns of the table of the fit, which must be in memory."""

@@ -1,22 +1,29 @@
-"""Chances that pairs are the same, from comparisons: without answers and with them."""
+"""Chances that pairs are the same: log-odds by column, without answers and with them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, log_expit, logit, logsumexp
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.model_selection import KFold
-from sklearn.tree import ExtraTreeClassifier
+from scipy.optimize import minimize
+from scipy.special import expit, logit
 
 from nearkin._types import Doubles, Ints, Mask
-from nearkin.pairs.closure import keys_of
-from nearkin.records.blocking import Candidates, candidates_of
+from nearkin.pairs.closure import Conflict, draw_links, keys_of
+from nearkin.pairs.pairs import Pairs
+from nearkin.records.blocking import (
+    Candidates,
+    add_pairs,
+    candidates_of,
+    join_links,
+    pairs_within_groups,
+    search_beyond,
+)
 from nearkin.records.comparisons import (
     MISSING,
     Comparisons,
@@ -26,642 +33,509 @@ from nearkin.records.comparisons import (
     n_similarities,
     prepare_columns,
 )
-from nearkin.rows.parallel import compiled, run_in_blocks, split_range
+from nearkin.rows.parallel import split_range
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
-from nearkin.storage.schema import chance, floats, ints, maybe, numbers, share, stored
+from nearkin.storage.schema import chance, floats, list_of, real, stored, text
 from nearkin.tables.reading import Column
 
-# What comparisons say without any answer: two kinds of pairs, told apart by how columns agree.
+# What comparisons say without any answer: how columns of likely matches agree, and of any two
+# records.
+
+# Where levels of similarity end; the last level is that of equal values.
+_EDGES = np.array([0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.95, 0.9999])
+N_LEVELS = len(_EDGES) + 1
+# How matches agree, before any is seen, and for how many of them that counts.
+_USUAL = np.array([1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 20]) / 40
+_IMAGINED = 2.0
+# Columns depend on one another: they are believed in part only, but for the one that says most
+# where both records have no more than two.
+_BELIEVED, _FEW_COLUMNS = 0.7, 2
+# Random pairs, which show how columns agree by chance.
+_RANDOM = 30_000
+_ROUNDS, _SETTLED = 50, 1e-3
+# A column of few values that equal less than half as often among likely matches as by chance names
+# where records are from; so many matches are needed to see it.
+_LESS_OFTEN, _SOME_MATCHES, _FEW_VALUES = 0.5, 10.0, 0.02
+_SOURCE = re.compile(
+    r"(?i:(?:data[ _]?)?(?:source|origin|provenance|provider|feed|database|dataset|catalogue)"
+    r"(?:[ _]?(?:name|id|file))?)"
+)
+# Cells swapped between two columns agree a little less than if they were not.
+_SWAPPED, _SWAPPED_FROM = 0.97, 0.85
 
 
-# Where levels of similarity end; equal values are two levels more, common ones and rare ones.
-_EDGES = np.array([0.45, 0.6, 0.75, 0.85, 0.93, 0.9999])
-N_LEVELS = len(_EDGES) + 2
-_RARE = 0.5
-_ROUNDS = 60
-# Pairs of either kind that are imagined at every level.
-_IMAGINED = 0.5
-# Mean similarity at which a pair is as likely of either kind at the start, and how soon it changes.
-_START, _SLOPE = 0.8, 30.0
-# An answered pair counts as so many others.
-_ANSWERED = 5.0
-# Columns depend on one another: the sum over them is believed in part only.
-_BELIEVED = 0.7
-_LEAST, _MOST = 1e-5, 0.9
-_TOO_MANY = 0.3
-# Change of weights below which the search is at its end.
-_SETTLED = 1e-3
-
-
-@stored(weights=floats("c l"), prevalence=share)
+@stored(same=floats("c l"), by_chance=floats("c l"), prior=real, set_aside=list_of(text))
 @dataclass(frozen=True)
-class Mixture:
-    """Log-odds by column and level.
+class Agreement:
+    """How often each column agrees at each level.
 
     Attributes
     ----------
-    weights : ndarray of shape (c, 8)
-    prevalence : float
-        Share of candidates that are the same.
+    same, by_chance : ndarray of shape (c, 11)
+        Shares among matches and among any two records.
+    prior : float
+        Log-odds of any two records to be the same.
+    set_aside : list of str
+        Columns that say where records are from, and nothing of what they are.
     """
 
-    weights: Doubles
-    prevalence: float
+    same: Doubles
+    by_chance: Doubles
+    prior: float
+    set_aside: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.weights.shape[1] != N_LEVELS:
-            raise StorageError(f"a mixture has {N_LEVELS} levels, not {self.weights.shape[1]}.")
+        if self.same.shape != self.by_chance.shape or self.same.shape[1:] != (N_LEVELS,):
+            raise StorageError(f"columns agree at {N_LEVELS} levels each.")
 
-    def log_odds(self, levels: NDArray[np.int8]) -> Doubles:
-        """Of pairs with these levels to be the same."""
-        total = np.zeros(len(levels))
-        for column, weights in enumerate(self.weights):
-            # The last is for missing cells, whose level is −1.
-            total += np.append(weights, 0.0)[levels[:, column]]
-        return float(logit(self.prevalence)) + _BELIEVED * total
+    def log_odds(self, plan: Comparisons, compared: Table32) -> Doubles:
+        """What each column says of each pair: an array of shape (k, c)."""
+        out = np.zeros((len(compared), len(plan.columns)))
+        weights = np.maximum.accumulate(np.log(self.same / self.by_chance), axis=1)
+        log_n = np.log(max(plan.n_records, 2))
+        alike = agreements(plan, compared)
+        for c, column in enumerate(plan.columns):
+            if column.name in self.set_aside:
+                continue
+            level = levels_of(alike[:, c])
+            # A value that both have says more the rarer it is.
+            rarity = compared[:, plan.places[c].stop - 2] * log_n
+            equal = np.log(self.same[c, -1]) + np.where(
+                rarity > 0, rarity, -np.log(self.by_chance[c, -1])
+            )
+            # The last place is for missing cells, whose level is −1.
+            said = np.append(weights[c], 0.0)[level]
+            out[:, c] = np.where(level == N_LEVELS - 1, equal, said)
+        few = np.flatnonzero((alike != MISSING).sum(axis=1) <= _FEW_COLUMNS)
+        out[few, out[few].argmax(axis=1)] /= _BELIEVED
+        return _BELIEVED * out
 
 
-def levels_of(plan: Comparisons, compared: Table32) -> NDArray[np.int8]:
-    """To which level each column of each pair agrees; −1 where a cell is missing."""
-    out = np.empty((len(compared), len(plan.columns)), dtype=np.int8)
-    for number, (column, place) in enumerate(zip(plan.columns, plan.places, strict=True)):
-        end = place.start + n_similarities(column)
-        alike = compared[:, place.start : end].mean(axis=1)
-        levels = np.searchsorted(_EDGES, alike, side="right")
-        levels += (levels == len(_EDGES)) & (compared[:, end] > _RARE)
-        out[:, number] = np.where(compared[:, place.start] == MISSING, -1, levels)
+def agreements(plan: Comparisons, compared: Table32) -> Table32:
+    """The mean similarity of each column of each pair, −1 where a cell is missing."""
+    out = np.empty((len(compared), len(plan.columns)), dtype=np.float32)
+    for c, (column, place) in enumerate(zip(plan.columns, plan.places, strict=True)):
+        out[:, c] = compared[:, place.start : place.start + n_similarities(column)].mean(axis=1)
+    at = len(plan.names) - len(plan.crossed)
+    for number, (a, b) in enumerate(plan.crossed):
+        swapped = compared[:, at + number]
+        better = (swapped > _SWAPPED_FROM) & (swapped > out[:, a]) & (swapped > out[:, b])
+        out[better, a] = out[better, b] = _SWAPPED * swapped[better]
     return out
 
 
-def find_mixture(
-    levels: NDArray[np.int8],
-    similarity: NDArray[np.floating],
-    answered: Ints,
-    same: Doubles,
-    most: float,
-) -> Mixture:
-    """Tell two kinds of pairs apart.
+def levels_of(alike: Table32) -> NDArray[np.int64]:
+    """To which level a column of pairs agrees; −1 where a cell is missing."""
+    return np.where(alike == MISSING, -1, np.searchsorted(_EDGES, alike, side="right"))
+
+
+def find_agreement(
+    plan: Comparisons, compared: Table32, at_random: Table32, share: float, n_pairs: float
+) -> Agreement:
+    r"""Tell matches from others by how columns agree (I. P. Fellegi and A. B. Sunter, 1969).
+
+    How two records agree by chance is counted from random pairs, so that the search for matches
+    among candidates, by expectation and maximisation, cannot take another kind of pairs for
+    them. Nothing is supposed of how many matches there are.
 
     Parameters
     ----------
-    levels : int8 ndarray of shape (k, c)
-        Of candidates.
-    similarity : ndarray of shape (k,)
-        The mean over columns, from which the search starts.
-    answered : int ndarray of shape (a,)
-        Candidates that were answered.
-    same : ndarray of shape (a,)
-        The share of answers that say that they are the same.
-    most : float
-        Pairs that may be the same at most, if more than three in ten seem to be: then the two kinds
-        that are found are others than the wanted ones.
+    compared : float32 ndarray of shape (k, d)
+        Candidates, or a sample of them, which are this ``share`` of all.
+    at_random : float32 ndarray of shape (r, d)
+    n_pairs : float
+        Pairs of records that there are.
     """
-    free = _climb(levels, similarity, answered, same, np.inf)
-    if free.prevalence <= _TOO_MANY:
-        return free
-    return _climb(levels, similarity, answered, same, most)
-
-
-def _climb(
-    levels: NDArray[np.int8],
-    similarity: NDArray[np.floating],
-    answered: Ints,
-    same: Doubles,
-    most: float,
-) -> Mixture:
-    counted = np.ones(len(levels))
-    counted[answered] = _ANSWERED
-    chance = expit(_SLOPE * (similarity.astype(np.float64) - _START))
-    found = Mixture(np.zeros((levels.shape[1], N_LEVELS)), 0.5)
-    for _ in range(_ROUNDS):
-        chance[answered] = same
-        shares = [_shares(levels, weight * counted) for weight in (1 - chance, chance)]
-        prevalence = float(np.clip((chance.sum() + 0.5) / (len(chance) + 1), _LEAST, _MOST))
-        before, found = found, Mixture(_rising(np.log(shares[1] / shares[0])), prevalence)
-        odds = found.log_odds(levels)
-        if expit(odds).sum() > most:
-            # As many are the same as may be, and no more.
-            excess = max(float(np.partition(odds, -int(most) - 1)[-int(most) - 1]), 0.0)
-            odds -= excess
-            found = Mixture(found.weights, float(expit(logit(prevalence) - excess)))
-        if np.abs(found.weights - before.weights).max(initial=0) < _SETTLED:
-            break
-        chance = expit(odds)
+    by_chance = _level_shares(agreements(plan, at_random), np.ones(len(at_random)), 1 / N_LEVELS)
+    few = {c.name for c, often in zip(plan.columns, by_chance[:, -1], strict=True)
+           if often > _FEW_VALUES}  # fmt: skip
+    named = [name for name in few if _SOURCE.fullmatch(name)]
+    named = named if len(named) < len(plan.columns) else []
+    found = _climb(plan, compared, by_chance, share, n_pairs, named)
+    aside = sorted({*named, *(name for name in _sources(plan, compared, found) if name in few)})
+    if len(named) < len(aside) < len(plan.columns):
+        found = _climb(plan, compared, by_chance, share, n_pairs, aside)
     return found
 
 
-def _shares(levels: NDArray[np.int8], weight: Doubles) -> Doubles:
+def _climb(
+    plan: Comparisons, compared: Table32, by_chance: Doubles, share: float, n_pairs: float,
+    aside: list[str],
+) -> Agreement:  # fmt: skip
+    alike = agreements(plan, compared)
+    found = Agreement(
+        np.tile(_USUAL, (len(plan.columns), 1)), by_chance, -np.log(max(n_pairs, 2)) / 2, aside
+    )
+    for _ in range(_ROUNDS):
+        likely = expit(found.prior + found.log_odds(plan, compared).sum(axis=1))
+        matches = min(max(likely.sum() / max(share, 1e-9), 0.5), n_pairs / 2)
+        prior = float(np.log(matches / max(n_pairs - matches, 0.5)))
+        before, found = (
+            found,
+            replace(found, same=_level_shares(alike, likely, _USUAL), prior=prior),
+        )
+        if np.abs(np.log(found.same / before.same)).max(initial=0) < _SETTLED:
+            break
+    return found
+
+
+def _level_shares(alike: Table32, weight: Doubles, usual: Doubles | float) -> Doubles:
     """How often each level is met in each column."""
-    found = np.empty((levels.shape[1], N_LEVELS))
-    for column, at in enumerate(levels.T):
-        there = at >= 0
-        found[column] = np.bincount(at[there], weight[there], N_LEVELS) + _IMAGINED
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    out = np.empty((alike.shape[1], N_LEVELS))
+    for c, values in enumerate(alike.T):
+        level = levels_of(values)
+        there = level >= 0
+        out[c] = np.bincount(level[there], weight[there], N_LEVELS) + _IMAGINED * usual
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
 
 
-def _rising(weights: Doubles) -> Doubles:
-    """More agreement never says less: each weight is at least the largest before it."""
-    return np.asarray(np.maximum.accumulate(weights, axis=1))
+def _sources(plan: Comparisons, compared: Table32, found: Agreement) -> list[str]:
+    """Columns of few values that likely matches seldom share, though two records often do."""
+    alike = agreements(plan, compared)
+    odds = found.log_odds(plan, compared)
+    aside = []
+    for c, column in enumerate(plan.columns):
+        likely = expit(found.prior + odds.sum(axis=1) - odds[:, c]) * (alike[:, c] != MISSING)
+        often = float(likely @ (levels_of(alike[:, c]) == N_LEVELS - 1)) / max(likely.sum(), 1e-9)
+        if likely.sum() > _SOME_MATCHES and often < _LESS_OFTEN * found.by_chance[c, -1]:
+            aside.append(column.name)
+    return aside
 
 
-# Extremely randomised trees as arrays, which are stored without code and vote on all cores.
+# What answers make of it: further log-odds by column, which are the larger the more both agree.
 
 
-_BLOCK = 1 << 14
+_BENDS = (0.5, 0.8)
+# How likely weights are before any answer: of features, and of what is known without answers.
+_SPREAD, _TRUST_SPREAD, _OFFSET_SPREAD = 1.8, 0.3, 3.0
+# Candidates that count as answers what is known without any, at half of its certainty; and as how
+# many answers they count together, where these are of one kind and of both.
+_REMEMBERED, _HALF_SURE = 500, 0.5
+_AS_ANSWERS_OF_ONE, _AS_ANSWERS_OF_BOTH = 10.0, 2.0
+# Wrong answers that are imagined, and right ones.
+_WRONG, _RIGHT = 1.0, 60.0
+_MOST_WRONG, _ERROR_ROUNDS = 0.3, 3
+_MOST_ANSWERS = 20_000
+LIMIT = 30.0
+_FOLDS = 5
+# An answer against which the others speak so much looks wrong.
+_LOOKS_WRONG = 0.9
+
+
+def count_features(n_parts: int) -> int:
+    """Of a column with so many parts, the last two of which are its rarity and what is missing."""
+    return n_parts - 2 + len(_BENDS) + 3
+
+
+def column_features(part: Table32, alike: Table32) -> Table32:
+    """Features of one column: similarities, how far they are up, equality, rarity, missing cells.
+
+    All but the last only ever speak for a match.
+    """
+    gone = alike == MISSING
+    similar = np.where(gone[:, None], 0, part[:, :-2])
+    mean = np.where(gone, 0, alike)
+    above = [np.maximum(mean - bend, 0) / (1 - bend) for bend in _BENDS]
+    equal = mean >= _EDGES[-1]
+    return np.column_stack([similar, *above, equal, part[:, -2], gone]).astype(np.float32)
 
 
 @stored(
-    below=ints("t", "t"),
-    column=ints("t"),
-    limit=numbers("t"),
-    share=floats("t"),
-    roots=ints("r", "t"),
-    importances=floats("d"),
+    agreement=an("Agreement"),
+    weights=floats("f"),
+    trust=real,
+    offset=real,
+    error_rate=chance,
 )
-@dataclass(frozen=True)
-class Trees:
-    """Trees, all in the same arrays.
-
-    Attributes
-    ----------
-    below : int ndarray of shape (t,)
-        Of each node the first of the two below it, which follow one another; 0 at a leaf.
-    column : int ndarray of shape (t,)
-        By which a node decides: the first is for values up to ``limit``.
-    limit, share : ndarray of shape (t,)
-        ``share`` is that of pairs in a leaf that are the same.
-    roots : int ndarray of shape (r,)
-    importances : ndarray of shape (d,)
-        How much each column adds.
-    """
-
-    below: Ints
-    column: Ints
-    limit: Doubles
-    share: Doubles
-    roots: Ints
-    importances: Doubles
-
-    def __post_init__(self) -> None:
-        inner = np.flatnonzero(self.below)
-        # Nodes lie below those that come before them, so that every way down ends.
-        whole = (self.below[inner] > inner).all() and (
-            self.below[inner] + 1 < len(self.below)
-        ).all()
-        if not whole or (self.column >= len(self.importances)).any():
-            raise StorageError("trees whose nodes are not in order.")
-
-    def shares(self, rows: Table32) -> Doubles:
-        """The mean over trees of the share that is the same."""
-        out = np.empty(len(rows))
-
-        def vote(part: slice) -> None:
-            _vote(
-                self.below, self.column, self.limit, self.share, self.roots, rows[part], out[part]
-            )
-
-        run_in_blocks(vote, len(rows), _BLOCK)
-        return out
-
-
-def grow(rows: Table32, same: Doubles, weight: Doubles, n_trees: int, seed: int) -> Trees:
-    """Grow trees by pairs of both kinds; ``same`` is 0 or 1."""
-    forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(rows, same, weight)
-    return _planted([member.tree_ for member in forest.estimators_], forest.feature_importances_)
-
-
-def grow_against(
-    rows: Table32, same: Doubles, weight: Doubles, others: Table32, n_each: int, n_trees: int,
-    seed: int,
-) -> Trees:  # fmt: skip
-    """Grow trees that are each told, too, that some others differ, drawn anew for each.
-
-    Parameters
-    ----------
-    rows, same, weight
-        Pairs of known kind, at least one of which is the same.
-    others : float32 ndarray of shape (k, d)
-        Pairs most of which differ.
-    n_each : int
-        How many of them a tree is told of. Each of them is met by few trees then, so that all
-        others can judge it.
-    n_trees, seed : int
-    """
-    rng = np.random.RandomState(seed)
-    grown = []
-    importances = np.zeros(rows.shape[1])
-    for _ in range(n_trees):
-        drawn = others[rng.choice(len(others), size=min(n_each, len(others)), replace=False)]
-        tree = ExtraTreeClassifier(random_state=rng.randint(1 << 30)).fit(
-            np.concatenate([rows, drawn]),
-            np.concatenate([same, np.zeros(len(drawn))]),
-            np.concatenate([weight, np.ones(len(drawn))]),
-        )
-        grown.append(tree.tree_)
-        importances += tree.feature_importances_ / n_trees
-    return _planted(grown, importances)
-
-
-def _planted(grown: Sequence[object], importances: Doubles) -> Trees:
-    """Trees of scikit-learn in arrays."""
-    parts = []
-    start = 0
-    for tree in grown:
-        parts.append(_in_order(tree, start))
-        start += len(parts[-1][0])
-    below, column, limit, share = (np.concatenate(part) for part in zip(*parts, strict=True))
-    sizes = np.array([len(part[0]) for part in parts])
-    return Trees(below, column, limit, share, np.cumsum(sizes) - sizes, importances)
-
-
-def _in_order(tree: object, start: int) -> tuple[Ints, Ints, Doubles, Doubles]:
-    """The nodes of a tree level by level, so that the two below a node follow one another."""
-    left: NDArray[np.int64] = tree.children_left  # type: ignore[attr-defined]
-    right: NDArray[np.int64] = tree.children_right  # type: ignore[attr-defined]
-    counts = tree.value[:, 0, :]  # type: ignore[attr-defined]
-    order = [0]
-    below = np.zeros(len(left), dtype=np.int64)
-    for place, node in enumerate(order):
-        if left[node] >= 0:
-            below[place] = start + len(order)
-            order += [int(left[node]), int(right[node])]
-    column = np.maximum(tree.feature[order], 0).astype(np.int64)  # type: ignore[attr-defined]
-    limit = np.asarray(tree.threshold[order], dtype=np.float64)  # type: ignore[attr-defined]
-    share = counts[order, 1] / counts[order].sum(axis=1)
-    return below, column, limit, np.asarray(share, dtype=np.float64)
-
-
-@compiled()
-def _vote(
-    below: Ints,
-    column: Ints,
-    limit: Doubles,
-    share: Doubles,
-    roots: Ints,
-    rows: Table32,
-    out: Doubles,
-) -> None:
-    for row in range(len(rows)):
-        total = 0.0
-        for root in roots:
-            node = root
-            while below[node] > 0:
-                node = below[node] + (rows[row, column[node]] > limit[node])
-            total += share[node]
-        out[row] = total / len(roots)
-
-
-# From scores to chances, by answers that were chosen in a way that nobody told.
-
-
-LIMIT = 30.0
-_N_DRAWS = 200
-# Slopes and middles of curves, and how likely they are before any answer: trees are surer than the
-# share of their votes says, and of pairs that were drawn by kind the same ones are too frequent.
-_SLOPES, _MIDDLE = (
-    grid.ravel() for grid in np.meshgrid(np.geomspace(0.7, 8, 31), np.linspace(-3, 3, 41))
-)
-_LIKELY_SLOPE, _SLOPE_SPREAD = 2.5, 0.4
-_COMPARED, _BY_KIND = (0.0, 0.7), (0.5, 0.5)
-# Between these scores pairs are asked about equally often, however they are chosen.
-_SCORE_EDGES = np.array([-np.inf, -4, -2, -1, 0, 1, 2, 4, np.inf])
-# Who does not know the answer asks about doubtful pairs, up to this score, and checks some of the
-# sure ones of either kind; this is believed as if so many questions had been seen.
-_DOUBTFUL, _CHECKS, _IMAGINED_QUESTIONS = 2.0, 0.15, 10.0
-# Logarithm of the odds of the second account before any answer: ten doubtful pairs tell against it.
-_BEFORE = 5.0
-# As many are the same as is known without answers, give or take this share, if that is not far off.
-_GIVE_OR_TAKE = 0.07
-_STEPS = np.linspace(-LIMIT, LIMIT, 601)
-
-
-class Likely(NamedTuple):
-    """What answers leave likely.
-
-    Attributes
-    ----------
-    draws : ndarray of shape (200, 2)
-        Slopes and middles.
-    by_kind : float
-        The chance that pairs were chosen by kind.
-    evidence : float
-        Logarithm of the chance that just these pairs were chosen, if it was by kind: the higher,
-        the better scores tell the two kinds apart.
-    """
-
-    draws: Doubles
-    by_kind: float
-    evidence: float
-
-
-def likely_curves(
-    scores: Doubles, same: Doubles, others: Doubles, expected: float, seed: int = 0
-) -> Likely:
-    """Draw slopes and middles of curves that answers leave likely.
-
-    Parameters
-    ----------
-    scores, same : ndarray of shape (a,)
-        Of answered pairs, by what was not learned from them; and the share of answers that say that
-        they are the same.
-    others : ndarray of shape (k,)
-        Scores of candidates that were not answered.
-    expected : float
-        About how many of all these are the same, as far as is known without answers.
-    seed : int
-
-    Returns
-    -------
-    Likely
-
-    Notes
-    -----
-    O(a + k) time and memory, beside 1271 curves at 600 scores.
-    """
-    compared, by_kind = (_prior(*middle) for middle in (_COMPARED, _BY_KIND))
-    share = evidence = 0.0
-    if len(scores):
-        said = _likelihood(scores, same)
-        candidates = np.concatenate([scores, others])
-        compared = compared + said + _where_asked(scores, candidates)
-        by_kind = by_kind + said + _which_asked(same, candidates, expected)
-        evidence = float(logsumexp(by_kind))
-        # Where all were asked, none were chosen.
-        share = float(expit(_BEFORE + evidence - logsumexp(compared))) if len(others) else 0.0
-    weight = (1 - share) * _posterior_shares(compared) + share * _posterior_shares(by_kind)
-    # Equally spaced numbers draw with less noise than random ones.
-    places = (np.arange(_N_DRAWS) + 0.5) / _N_DRAWS
-    drawn = np.searchsorted(np.cumsum(weight), places).clip(max=len(weight) - 1)
-    drawn = np.random.RandomState(seed).permutation(drawn)
-    return Likely(np.column_stack([_SLOPES[drawn], _MIDDLE[drawn]]), share, evidence)
-
-
-def chances_by(draws: Doubles, scores: Doubles) -> Doubles:
-    """The chance at each score, by each curve."""
-    return np.asarray(expit(draws[:, :1] * (scores - draws[:, 1:])))
-
-
-def _prior(middle: float, spread: float) -> Doubles:
-    """Log-probabilities of curves before any answer."""
-    likely = -((np.log(_SLOPES / _LIKELY_SLOPE) / _SLOPE_SPREAD) ** 2) / 2
-    likely -= ((_MIDDLE - middle) / spread) ** 2 / 2
-    return np.asarray(likely - logsumexp(likely))
-
-
-def _likelihood(scores: Doubles, same: Doubles) -> Doubles:
-    """Logarithm of the chance of these answers, by each curve."""
-    total = np.zeros(len(_SLOPES))
-    for score, is_same in zip(scores, same, strict=True):
-        at = _SLOPES * (score - _MIDDLE)
-        total += is_same * log_expit(at) + (1 - is_same) * log_expit(-at)
-    return total
-
-
-def _where_asked(scores: Doubles, candidates: Doubles) -> float:
-    """Logarithm of the chance that these were asked, if scores alone decide on it.
-
-    The share of questions in each range of scores is unknown: a Dirichlet distribution around what
-    is usual, whose mean over all shares has a closed form. Within a range all candidates are
-    equally likely.
-    """
-    asked, there = (np.histogram(values, _SCORE_EDGES)[0] for values in (scores, candidates))
-    imagined = _IMAGINED_QUESTIONS * _usually_asked(there)
-    known = there > 0
-    asked, there, imagined = asked[known], there[known], imagined[known]
-    shares = (gammaln(imagined + asked) - gammaln(imagined) - gammaln(asked + 1)).sum()
-    shares += gammaln(imagined.sum()) - gammaln(imagined.sum() + asked.sum())
-    shares += gammaln(asked.sum() + 1)
-    return float(shares - _log_choices(there, asked).sum())
-
-
-def _usually_asked(there: Ints) -> Doubles:
-    """The share of questions between any two edges: most are doubtful, some check sure ones."""
-    low, high = _SCORE_EDGES[:-1], _SCORE_EDGES[1:]
-    kinds = [(low >= -_DOUBTFUL) & (high <= _DOUBTFUL), high <= -_DOUBTFUL, low >= _DOUBTFUL]
-    total = np.zeros(len(there))
-    for part, kind in zip((1 - 2 * _CHECKS, _CHECKS, _CHECKS), kinds, strict=True):
-        total += part * (kind * (there > 0)) / max((kind * (there > 0)).sum(), 1)
-    return np.asarray(total / max(total.sum(), 1e-12))
-
-
-def _which_asked(same: Doubles, candidates: Doubles, expected: float) -> Doubles:
-    """The same by each curve, if so many of each kind were drawn, beside the chance of answers."""
-    frequent = np.histogram(candidates.clip(-LIMIT, LIMIT), _STEPS)[0]
-    there = frequent > 0
-    middles = ((_STEPS[1:] + _STEPS[:-1]) / 2)[there]
-    n_same = chances_by(np.column_stack([_SLOPES, _MIDDLE]), middles) @ frequent[there]
-    n_different = len(candidates) - n_same
-    drawn = _log_choices(n_same, same.sum()) + _log_choices(n_different, (1 - same).sum())
-    # As many of one kind as of the other, or any other number of them.
-    drawn += np.log(len(same) + 1)
-    surprise = np.log((n_same + 1) / (expected + 1)) / _GIVE_OR_TAKE
-    return np.asarray(-drawn - np.log1p(surprise**2))
-
-
-def _log_choices(n: Doubles, k: Doubles) -> Doubles:
-    """Logarithm of the number of ways to choose k of n, or of as many if there are fewer."""
-    n = np.maximum(n, k)
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
-def _posterior_shares(likely: Doubles) -> Doubles:
-    return np.asarray(np.exp(likely - logsumexp(likely)))
-
-
-# The chance that two records are the same thing, by how they compare.
-
-
-N_TREES = 100
-_FOLDS = 5
-# Answers that pairs count as which the mixture is sure of: of either kind, whatever their number,
-# and as a share of the answers for those that differ.
-_SURE, _SURE_DIFFERENT = 5.0, 0.3
-_MOST_SURE = 1500
-# Chance from which on the mixture is sure; the surer half of such pairs is taken.
-_SURE_FROM = 0.9
-# Log-odds of the mixture from which on it says more than trees that are of one mind can.
-_BEYOND = 4.0
-# By how much answers must be likelier by trees that are grown against candidates (logarithm).
-_DOUBT = 3.0
-# Random candidates that a tree is told to differ, for each pair that is the same, and at least.
-_AGAINST, _LEAST_AGAINST = 3, 20
-
-
-@stored(mixture=an("Mixture"), trees=maybe(an("Trees")), draws=floats("s two"), by_kind=chance)
 @dataclass(frozen=True)
 class Matching:
-    """What comparisons say of a pair.
+    """What comparisons say of a pair: a sum of log-odds by column.
 
     Attributes
     ----------
-    mixture : Mixture
-    trees : Trees or None
-        None if there was nothing to train them by.
-    draws : ndarray of shape (200, 2)
-        Of slope and middle, which answers leave likely.
-    by_kind : float
-        Chance that answered pairs were chosen by whether they are the same.
+    agreement : Agreement
+        What is known without answers.
+    weights : ndarray of shape (f,)
+        Of the features of all columns.
+    trust, offset : float
+        By how much the agreement counts, and what is added.
+    error_rate : float
+        Share of answers that are wrong.
     """
 
-    mixture: Mixture
-    trees: Trees | None
-    draws: Doubles
-    by_kind: float = 0.0
+    agreement: Agreement
+    weights: Doubles
+    trust: float = 1.0
+    offset: float = 0.0
+    error_rate: float = 0.0
 
-    def __post_init__(self) -> None:
-        if self.draws.shape[1:] != (2,) or not len(self.draws):
-            raise StorageError("curves have a slope and a middle each.")
+    @property
+    def base(self) -> float:
+        """Log-odds before any column is looked at."""
+        return self.trust * self.agreement.prior + self.offset
+
+    def contributions(self, plan: Comparisons, compared: Table32) -> Doubles:
+        """What each column adds to the log-odds of each pair: an array of shape (k, c)."""
+        said = self.trust * self.agreement.log_odds(plan, compared)
+        start = 0
+        alike = agreements(plan, compared)
+        for c, (column, place) in enumerate(zip(plan.columns, plan.places, strict=True)):
+            end = start + count_features(len(column.parts))
+            if self.weights[start:end].any():
+                features = column_features(compared[:, place], alike[:, c])
+                said[:, c] += features @ self.weights[start:end]
+            start = end
+        return np.asarray(said)
 
     def scores(self, plan: Comparisons, compared: Table32) -> Doubles:
-        """Log-odds before they are calibrated."""
-        return _scores(self.mixture, self.trees, plan, compared)
+        """Log-odds of each pair to be the same."""
+        total = self.base + self.contributions(plan, compared).sum(axis=1)
+        return np.asarray(total.clip(-LIMIT, LIMIT))
 
-    def chances(self, scores: Doubles) -> Doubles:
-        """Chance to be the same at each score."""
-        at = np.linspace(-LIMIT, LIMIT, 601)
-        table = chances_by(self.draws, at).mean(axis=0)
-        return np.asarray(np.interp(scores, at, table))
+    def importances(self, plan: Comparisons, compared: Table32) -> dict[str, float]:
+        """How much what each column says differs from pair to pair, the most first."""
+        spread = self.contributions(plan, compared).std(axis=0) if len(compared) else np.zeros(0)
+        if not spread.any():
+            spread = np.ones(len(plan.columns))
+        spread = spread / spread.sum()
+        order = np.argsort(-spread, kind="stable")
+        return {plan.columns[c].name: float(spread[c]) for c in order}
 
-    def log_odds(self, scores: Doubles) -> Doubles:
-        """The middle of the log-odds to be the same that are likely, at each score."""
-        slope, middle = np.median(self.draws, axis=0)
-        return np.asarray(slope * (scores - middle))
 
-    def importances(self, plan: Comparisons) -> dict[str, float]:
-        """How much each column adds to telling same from different, the most first."""
-        by_column = np.ptp(self.mixture.weights, axis=1)
-        if self.trees is not None:
-            # What comparisons of a column add, and what the mixture does, by its weights.
-            shares, odds = self.trees.importances[:-1], self.trees.importances[-1]
-            own = np.array([shares[place].sum() for place in plan.places])
-            by_column = own + odds * by_column / max(by_column.sum(), 1e-12)
-        by_column = by_column / max(by_column.sum(), 1e-12)
-        order = np.argsort(-by_column, kind="stable")
-        return {plan.columns[c].name: float(by_column[c]) for c in order}
+def without_answers(plan: Comparisons, agreement: Agreement) -> Matching:
+    """What is known before any answer."""
+    n = sum(count_features(len(column.parts)) for column in plan.columns)
+    return Matching(agreement, np.zeros(n))
+
+
+class Lesson(NamedTuple):
+    """What is learned from: features, log-odds before answers, targets and their weights."""
+
+    features: Doubles
+    before: Doubles
+    target: Doubles
+    weight: Doubles
+    is_answer: Mask
+
+    def take(self, rows: Ints) -> Lesson:
+        """Some of its rows."""
+        features, before, target, weight, is_answer = self
+        return Lesson(features[rows], before[rows], target[rows], weight[rows], is_answer[rows])
 
 
 def learn_matching(
     plan: Comparisons,
+    agreement: Agreement,
     compared: Table32,
-    answered: Ints,
+    at_random: Table32,
+    answered: Table32,
     same: Doubles,
-    most: float,
+    *,
+    asked: bool,
     seed: int = 0,
-) -> Matching:
-    """Learn from candidates, some of which are answered.
+) -> tuple[Matching, Doubles]:
+    """Learn from answers, beside what is known without them.
 
     Parameters
     ----------
-    plan : Comparisons
     compared : float32 ndarray of shape (k, d)
-        Candidates, or a sample of them, and whatever else was answered.
-    answered : int ndarray of shape (a,)
-        Rows of it.
-    same : ndarray of shape (a,)
-        Share of the answers that say that it is the same, which is 0 or 1 but for contradictions.
-    most : float
-        Pairs that may be the same at most, see :func:`nearkin.records.model.find_mixture`.
+        Candidates, or a sample of them.
+    at_random : float32 ndarray of shape (r, d)
+        Random pairs, which differ: they are learned from where "same" is said more often.
+    answered, same : ndarray of shape (a, d) and (a,)
+        Answered pairs, and the share of answers that say that they are the same.
+    asked : bool
+        Whether they were asked for what they look like, so that their shares hold for pairs that
+        look like them. Otherwise they may have been drawn by what they are.
     seed : int
+
+    Returns
+    -------
+    Matching
+    ndarray of shape (a,)
+        Log-odds of the answered pairs by what was learned from the others.
     """
-    levels = levels_of(plan, compared)
-    mixture = find_mixture(levels, compared[:, -1], answered, same, most)
-    odds = mixture.log_odds(levels)
-    rows = _with_odds(compared, odds)
-    open_ = np.ones(len(compared), dtype=bool)
-    open_[answered] = False
-    others = rows[open_]
-    expected = float(expit(odds[open_]).sum() + same.sum())
-    sure, kind = _sure_pairs(odds, open_, np.random.RandomState(seed))
-
-    def with_sure_pairs(chosen: Ints) -> Trees | None:
-        at, target, weight = _told(answered[chosen], same[chosen])
-        at, target = np.concatenate([at, sure]), np.concatenate([target, kind])
-        weight = np.concatenate([weight, _sure_weights(kind, len(chosen))])
-        if len(np.unique(target)) < 2:
-            return None
-        return grow(rows[at], target, weight, N_TREES, seed)
-
-    def against_candidates(chosen: Ints) -> Trees | None:
-        at, target, weight = _told(answered[chosen], same[chosen])
-        if not target.any():
-            return with_sure_pairs(chosen)
-        n_each = max(_AGAINST * int(target.sum()), _LEAST_AGAINST)
-        return grow_against(rows[at], target, weight, others, n_each, N_TREES, seed)
-
-    def learned(train: Callable[[Ints], Trees | None]) -> tuple[Matching, float]:
-        trees = train(np.arange(len(answered)))
-        judged = np.empty(len(answered))
-        for rest, out in _parts(len(answered), seed):
-            judged[out] = _scores(mixture, train(rest), plan, compared[answered[out]])
-        unasked = _scores(mixture, trees, plan, compared[open_]) if len(answered) else odds[:0]
-        likely = likely_curves(judged, same, unasked, expected, seed)
-        return Matching(mixture, trees, likely.draws, likely.by_kind), likely.evidence
-
-    found, evidence = learned(with_sure_pairs)
-    if found.by_kind > 0.5 and len(others):
-        for train, doubt in ((lambda _: None, 0.0), (against_candidates, _DOUBT)):
-            other, more = learned(train)
-            if more - doubt > evidence:
-                found, evidence = other, more - doubt
-    return found
-
-
-def _told(answered: Ints, same: Doubles) -> tuple[Ints, Doubles, Doubles]:
-    """Answered pairs with kinds and weights; contradicting answers count as some of either kind."""
-    at = np.concatenate([answered, answered])
-    target = np.repeat([1.0, 0.0], len(answered))
-    weight = np.concatenate([same, 1 - same])
-    return at[weight > 0], target[weight > 0], weight[weight > 0]
+    known = without_answers(plan, agreement)
+    if not len(same):
+        return known, np.zeros(0)
+    rng = np.random.RandomState(seed)
+    kept = rng.permutation(len(same))[:_MOST_ANSWERS]
+    some = _remembered(known.scores(plan, compared), rng)
+    rows = np.concatenate([answered[kept], compared[some], at_random])
+    before = known.scores(plan, rows)
+    share = float(same.mean())
+    total = _AS_ANSWERS_OF_BOTH + (1 - 4 * share * (1 - share)) * (
+        _AS_ANSWERS_OF_ONE - _AS_ANSWERS_OF_BOTH
+    )
+    n = len(kept)
+    lesson = Lesson(
+        _features(plan, rows, agreement),
+        before,
+        np.concatenate([same[kept], expit(_HALF_SURE * before[n:])]),
+        np.concatenate(
+            [
+                np.ones(n),
+                np.full(len(some), total / max(len(some), 1)),
+                np.full(len(at_random), max(2 * share - 1, 0.0) * n / max(len(at_random), 1)),
+            ]
+        ),
+        np.arange(len(rows)) < n,
+    )
+    rising = _rising(plan)
+    found, error = _fit(lesson, rising)
+    held_out = np.zeros(len(same))
+    fold = rng.permutation(n) % max(min(_FOLDS, n), 1)
+    for number in range(fold.max() + 1 if len(same) <= _MOST_ANSWERS else 0):
+        out = np.flatnonzero(fold == number)
+        rest = np.setdiff1d(np.arange(len(rows)), out)
+        part, _ = _fit(lesson.take(rest), rising, error)
+        held_out[kept[out]] = _predict(part, lesson.features[out], lesson.before[out])
+    matching = Matching(agreement, found[:-2], float(found[-2]), float(found[-1]), error)
+    if not asked:
+        shift = _shift_for_share(
+            matching.scores(plan, compared), known.scores(plan, compared),
+            known.scores(plan, answered), same,
+        )  # fmt: skip
+        matching = replace(matching, offset=matching.offset + shift)
+        held_out += shift
+    return matching, held_out
 
 
-def _parts(n: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """Answers to train by and answers to judge, so that each is judged once."""
-    folds = min(_FOLDS, n)
-    if folds < 2:
-        return [(np.arange(0), np.arange(n))]
-    return list(KFold(folds, shuffle=True, random_state=seed).split(np.arange(n)))
+def _remembered(before: Doubles, rng: np.random.RandomState) -> Ints:
+    """Some candidates, as many that are likely the same as likely different and in between."""
+    if not len(before):
+        return np.zeros(0, dtype=np.int64)
+    bins = np.digitize(before, np.arange(-12, 13))
+    weight = 1 / np.bincount(bins, minlength=26)[bins]
+    return rng.choice(len(before), min(_REMEMBERED, len(before)), p=weight / weight.sum())
 
 
-def _scores(mixture: Mixture, trees: Trees | None, plan: Comparisons, compared: Table32) -> Doubles:
-    odds = mixture.log_odds(levels_of(plan, compared))
-    if trees is None:
-        return np.asarray(odds.clip(-LIMIT, LIMIT))
-    share = trees.shares(_with_odds(compared, odds))
-    votes = logit((share * N_TREES + 0.5) / (N_TREES + 1))
-    # Where trees are of one mind, the mixture says how sure that is.
-    further = np.maximum(np.sign(votes) * odds - _BEYOND, 0) * (2 * share - 1) / 2
-    return np.asarray((votes + further).clip(-LIMIT, LIMIT))
+def _features(plan: Comparisons, compared: Table32, agreement: Agreement) -> Doubles:
+    alike = agreements(plan, compared)
+    parts = [column_features(compared[:, p], alike[:, c]) for c, p in enumerate(plan.places)]
+    for c, column in enumerate(plan.columns):
+        if column.name in agreement.set_aside:
+            parts[c][:] = 0
+    return np.column_stack(parts).astype(np.float64)
 
 
-def _with_odds(compared: Table32, odds: Doubles) -> Table32:
-    return np.column_stack([compared, odds.astype(np.float32)])
+def _rising(plan: Comparisons) -> Mask:
+    """Which features may only speak for a match: all but missing cells."""
+    found: list[bool] = []
+    for column in plan.columns:
+        found += [True] * (count_features(len(column.parts)) - 1) + [False]
+    return np.array(found)
 
 
-def _sure_pairs(odds: Doubles, open_: Mask, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
-    """Pairs that the mixture is sure of, of both kinds where there are any, and their kinds."""
-    rest = np.flatnonzero(open_)
-    if not len(rest):
-        return rest, np.zeros(0)
-    rest = rest[np.argsort(odds[rest], kind="stable")]
-    different = rest[: len(rest) // 2]
-    likely = rest[expit(odds[rest]) > _SURE_FROM]
-    same = likely[len(likely) // 2 :]
-    drawn = [rng.permutation(part)[:_MOST_SURE] for part in (different, same)]
-    return np.concatenate(drawn), np.repeat([0.0, 1.0], [len(part) for part in drawn])
+def _predict(found: Doubles, features: Doubles, before: Doubles) -> Doubles:
+    return np.asarray(features @ found[:-2] + found[-2] * before + found[-1])
 
 
-def _sure_weights(kind: Doubles, n_answers: int) -> Doubles:
-    n_same = kind.sum()
-    n_different = len(kind) - n_same
-    total = max(_SURE, _SURE_DIFFERENT * n_answers)
-    return np.asarray(np.where(kind == 1, _SURE / max(n_same, 1), total / max(n_different, 1)))
+def _fit(lesson: Lesson, rising: Mask, error: float | None = None) -> tuple[Doubles, float]:
+    """Weights, trust and offset; and the rate of wrong answers, if it is not given."""
+    rate = _WRONG / (_WRONG + _RIGHT) if error is None else error
+    found = np.append(np.zeros(lesson.features.shape[1]), [1.0, 0.0])
+    for _ in range(_ERROR_ROUNDS if error is None else 1):
+        found = _climb_with_rate(lesson, rising, rate, found)
+        if error is not None:
+            break
+        wrong = _chance_wrong(lesson, found, rate)
+        before, rate = rate, (wrong.sum() + _WRONG) / (len(wrong) + _WRONG + _RIGHT)
+        rate = float(min(rate, _MOST_WRONG))
+        if abs(rate - before) < 1e-3:
+            break
+    return found, rate
+
+
+def _chance_wrong(lesson: Lesson, found: Doubles, rate: float) -> Doubles:
+    """The chance that each answer is wrong."""
+    some = lesson.is_answer
+    odds = _predict(found, lesson.features[some], lesson.before[some])
+    return chance_wrong(odds, lesson.target[some], rate)
+
+
+def chance_wrong(odds: Doubles, same: Doubles, rate: float) -> Doubles:
+    """The chance that answers are wrong, by the log-odds of their pairs and the rate of errors."""
+    likely = expit(np.where(same > 0.5, odds, -odds))
+    return np.asarray(rate * (1 - likely) / (rate * (1 - likely) + (1 - rate) * likely))
+
+
+def _climb_with_rate(lesson: Lesson, rising: Mask, rate: float, start: Doubles) -> Doubles:
+    """Logistic regression with answers of which some are wrong, and weights that are not negative.
+
+    The objective is the sum of minus log p, where an answer is "same" with the chance
+    r + (1 − 2r) σ(z); of what is remembered without answers r is 0. Around it are normal
+    distributions of weights, trust and offset.
+    """
+    design = np.column_stack([lesson.features, lesson.before, np.ones(len(lesson.before))])
+    target, weight = lesson.target, lesson.weight
+    rates = np.where(lesson.is_answer, rate, 0.0)
+    centre = np.append(np.zeros(len(rising)), [1.0, 0.0])
+    spread = np.append(np.full(len(rising), _SPREAD), [_TRUST_SPREAD, _OFFSET_SPREAD])
+
+    def objective(at: Doubles) -> tuple[float, Doubles]:
+        odds = design @ at
+        one = expit(odds)
+        same = (rates + (1 - 2 * rates) * one).clip(1e-12, 1 - 1e-12)
+        value = -weight @ (target * np.log(same) + (1 - target) * np.log(1 - same))
+        slope = -weight * (target / same - (1 - target) / (1 - same))
+        slope *= (1 - 2 * rates) * one * (1 - one)
+        away = (at - centre) / spread
+        return float(value + away @ away / 2), design.T @ slope + away / spread
+
+    bounds = [(0.0, None) if up else (None, None) for up in (*rising, True, False)]
+    done = minimize(
+        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}
+    )
+    return np.asarray(done.x)
+
+
+# How much of the shift is made that shares of answers and of candidates ask for, with few answers
+# and with many; and from how balanced answers on.
+_SHIFTED, _FEW_ANSWERS = 0.35, 20.0
+_LEAST_SHARE = 1e-3
+
+
+def _shift_for_share(scores: Doubles, before: Doubles, answered: Doubles, same: Doubles) -> float:
+    """By how much log-odds are less if answers were drawn by what they are.
+
+    Where half of the answers were drawn among matches, matches are too frequent among them. The
+    share of candidates that are the same then follows from their scores (M. Saerens, P. Latinne
+    and C. Decaestecker, 2002), and from those before any answer, corrected by how often these are
+    right for answered pairs of either kind (G. Forman, 2008). A mean of the two is taken, and a
+    part of the way to it is gone, the more so the more answers of both kinds there are.
+    """
+    share = float(same.mean())
+    balance = 4 * share * (1 - share)
+    if not len(scores) or balance < 0.5:
+        return 0.0
+    odds, shift, found = logit((same.sum() + 0.5) / (len(same) + 1)), 0.0, 0.0
+    for _ in range(200):
+        found = _log_odds_of(expit(scores + shift).mean())
+        if abs(found - odds - shift) < 1e-3:
+            break
+        shift = found - odds
+    likely = expit(answered)
+    right, wrong = np.average(likely, weights=same), np.average(likely, weights=1 - same)
+    known = float(np.clip(right - wrong, 0.0, 0.5))
+    counted = _log_odds_of((expit(before).mean() - wrong) / max(right - wrong, 0.05))
+    wanted = float(expit((1 - known) * found + known * counted))
+    low, high = -LIMIT, LIMIT
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expit(scores + middle).mean() < wanted else (low, middle)
+    return balance * _SHIFTED * len(same) / (len(same) + _FEW_ANSWERS) * (low + high) / 2
+
+
+def _log_odds_of(share: float) -> float:
+    return float(logit(np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE)))
 
 
 # A table with its candidates, and what a model says of them, in blocks.
 
 
-_PAIRS_OF_A_BLOCK = 1 << 18
+_PAIRS_OF_A_BLOCK = 1 << 17
 # Candidates that are learned from; and above how many those that share little are not compared.
 _SAMPLE = 100_000
 _MANY = 1_000_000
@@ -671,8 +545,10 @@ _KEPT = 200_000
 _SETTLED_SCORE, _WORTH = -20.0, -3.0
 # Share of the least overlap of a pair worth comparing, below which others are not.
 _MARGIN = 0.8
-# There are not more pairs that are the same than half of the records, if that is in doubt.
-_PAIRS_PER_RECORD = 0.5
+# Others of its likely group that each record is compared with, in small tables and in large ones.
+_WITHIN_FEW, _WITHIN_MANY, _FEW_RECORDS = 40, 10, 20_000
+# Others are looked for beyond the nearest ones where most of them are of one group.
+_MOSTLY, _BEYOND_AT_MOST = 0.7, 200_000
 
 
 @dataclass(frozen=True)
@@ -687,6 +563,10 @@ class Work:
     table : list of Prepared
     side : bool ndarray of shape (n,) or None
         Which of two tables each record is from.
+    before : ndarray of shape (k,)
+        Score of each candidate without answers.
+    is_early : bool ndarray of shape (k,)
+        Which candidates were found without answers.
     """
 
     plan: Comparisons
@@ -694,6 +574,13 @@ class Work:
     candidates: Candidates
     table: list[Prepared]
     side: Mask | None
+    before: Doubles = field(default_factory=lambda: np.zeros(0))
+    is_early: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @cached_property
+    def copies(self) -> Ints:
+        """Records that are equal to another, with the first such one before them."""
+        return find_copies(self.table)
 
     @cached_property
     def all_compared(self) -> Table32:
@@ -714,6 +601,12 @@ class Work:
         """Scores of some candidates."""
         return score_pairs(matching, self.plan, self.compared, chosen)
 
+    def beyond(self, groups: Ints, seed: int) -> Ints:
+        """Pairs of records of these groups and others."""
+        names = {column.name for column in self.plan.columns}
+        used = [column for column in self.columns if column.name in names]
+        return search_beyond(used, groups, _WITHIN_MANY, seed)
+
 
 class AnyWork(Protocol):
     """A table with its candidates wherever it is: :class:`Work` in memory, or on dask."""
@@ -730,6 +623,18 @@ class AnyWork(Protocol):
     def side(self) -> Mask | None:
         """Which of two tables each record is from."""
 
+    @property
+    def before(self) -> Doubles:
+        """Score of each candidate without answers."""
+
+    @property
+    def is_early(self) -> Mask:
+        """Which candidates were found without answers."""
+
+    @property
+    def copies(self) -> Ints:
+        """Records that are equal to another, with the first such one before them."""
+
     def compare(self, pairs: Ints) -> Table32:
         """Comparisons of some pairs."""
 
@@ -738,6 +643,12 @@ class AnyWork(Protocol):
 
     def scored(self, matching: Matching, chosen: Ints) -> Doubles:
         """Scores of some candidates."""
+
+    def beyond(self, groups: Ints, seed: int) -> Ints:
+        """Pairs of records of these groups and others."""
+
+
+AWork = TypeVar("AWork", bound=AnyWork)
 
 
 @dataclass(frozen=True)
@@ -766,6 +677,12 @@ class Answered:
         found = keys[order][place] == wanted
         return found, self.same[order][place[found]]
 
+    def contradictions(self) -> list[tuple[int, ...]]:
+        """Chains of rows that are the same by answers, and whose ends differ by another."""
+        must, cannot = self.pairs[self.same >= 0.5], self.pairs[self.same <= 0.5]
+        found = Pairs(must, cannot).conflicts()
+        return [tuple(map(int, one.chain)) for one in found if isinstance(one, Conflict)]
+
 
 def collect_answers(must_link: Ints, cannot_link: Ints) -> Answered:
     """Answers as a share for each pair."""
@@ -774,6 +691,25 @@ def collect_answers(must_link: Ints, cannot_link: Ints) -> Answered:
     _, first, which = np.unique(keys_of(pairs), return_index=True, return_inverse=True)
     which = which.ravel()
     return Answered(pairs[first], np.bincount(which, said) / np.bincount(which))
+
+
+def find_copies(table: Sequence[Prepared]) -> Ints:
+    """Pairs of a first record and another that is equal to it, as far as both say enough."""
+    codes = np.column_stack([column.codes for column in table])
+    keys = np.unique(codes, axis=0, return_inverse=True)[1]
+    return list_copies(keys.ravel(), (codes > 0).sum(axis=1))
+
+
+def list_copies(keys: NDArray[Any], filled: Ints) -> Ints:
+    """The same by a number for each record, and how many cells it has.
+
+    Those with less than half as many cells as the median record do not say enough.
+    """
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    first = first[which.ravel()]
+    enough = filled >= max(np.median(filled) / 2, 1) if len(filled) else filled > 0
+    others = np.flatnonzero((first != np.arange(len(keys))) & enough)
+    return np.column_stack([first[others], others]).astype(np.int64)
 
 
 def make_work(
@@ -786,21 +722,75 @@ def make_work(
     return Work(plan, list(columns), found, prepare_columns(plan, used), side)
 
 
-def learn_from_answers(work: AnyWork, answers: Answered, seed: int) -> Matching:
-    """Learn from a table's candidates, or a sample of them, and from answers."""
-    pairs = work.candidates.pairs
+def study_table(
+    work: AWork, seed: int, agreement: Agreement | None = None
+) -> tuple[AWork, Matching]:
+    """Learn how columns agree without answers, and look for what the likely groups lead to."""
+    if agreement is None:
+        agreement = _agreement_of(work, seed)
+    matching = without_answers(work.plan, agreement)
+    work = replace(work, before=scores_of(matching, work))  # type: ignore[type-var]
+    work = expand(work, matching, work.before, seed)
+    early = np.ones(len(work.candidates), dtype=bool)
+    return replace(work, is_early=early), matching  # type: ignore[type-var]
+
+
+def compare_at_random(work: AnyWork, rng: np.random.RandomState, count: int) -> Table32:
+    """Comparisons of random pairs of records."""
+    links = draw_links(work.candidates.n_records, rng, count)
+    if work.side is not None:
+        links = links[work.side[links[:, 0]] != work.side[links[:, 1]]]
+    return work.compare(np.sort(links, axis=1))
+
+
+def _agreement_of(work: AnyWork, seed: int) -> Agreement:
     rng = np.random.RandomState(seed)
-    chosen = np.arange(len(pairs))
-    if len(pairs) > _SAMPLE:
-        chosen = np.sort(rng.permutation(len(pairs))[:_SAMPLE])
-    said, _ = answers.among(pairs[chosen])
-    chosen = chosen[~said]
-    share = len(chosen) / max(len(pairs), 1)
-    most = max(_PAIRS_PER_RECORD * work.candidates.n_records * share, 1.0)
-    told = work.compare(answers.pairs)
-    known = len(chosen) + np.arange(len(told))
-    compared = np.concatenate([work.compared(chosen), told])
-    return learn_matching(work.plan, compared, known, answers.same, most, seed)
+    n, side = work.candidates.n_records, work.side
+    chosen = draw_some(len(work.candidates), rng)
+    n_pairs = n * (n - 1) / 2
+    if side is not None:
+        n_pairs = float(side.sum()) * float((~side).sum())
+    at_random = compare_at_random(work, rng, _RANDOM)
+    share = len(chosen) / max(len(work.candidates), 1)
+    return find_agreement(work.plan, work.compared(chosen), at_random, share, n_pairs)
+
+
+def draw_some(n: int, rng: np.random.RandomState) -> Ints:
+    """Numbers of candidates that are learned from."""
+    return np.arange(n) if n <= _SAMPLE else np.sort(rng.permutation(n)[:_SAMPLE])
+
+
+def expand(work: AWork, matching: Matching, scores: Doubles, seed: int) -> AWork:
+    """Further candidates: pairs within likely groups, and those of full neighbourhoods and others.
+
+    Where most of the nearest others of a record are of its group already, further ones are looked
+    for. Linked tables are left as they are: of two tables few records are the same.
+    """
+    n, pairs = work.candidates.n_records, work.candidates.pairs
+    if work.side is not None or not len(pairs):
+        return work
+    rng = np.random.RandomState(seed)
+    likely = scores > 0
+    groups = join_links(n, pairs[likely])
+    most = _WITHIN_FEW if n <= _FEW_RECORDS else _WITHIN_MANY
+    more = [pairs_within_groups(groups, most, rng)]
+    met, same = (np.bincount(pairs[some].ravel(), minlength=n) for some in (slice(None), likely))
+    full = (same >= _MOSTLY * met) & (same >= _WITHIN_MANY // 2)
+    if full.any() and n <= _BEYOND_AT_MOST:
+        whole = np.bincount(groups, full) >= np.bincount(groups) / 2
+        more.append(work.beyond(np.where(whole[groups], groups + 1, 0), seed))
+    found = add_pairs(work.candidates, np.concatenate(more))
+    if len(found) == len(pairs):
+        return work
+    old = np.isin(keys_of(found.pairs), keys_of(pairs), assume_unique=True)
+    grown = replace(work, candidates=found)  # type: ignore[type-var]
+    before = np.empty(len(found))
+    before[old] = work.before
+    known = without_answers(work.plan, matching.agreement)
+    before[~old] = grown.scored(known, np.flatnonzero(~old))
+    early = np.zeros(len(found), dtype=bool)
+    early[old] = work.is_early if len(work.is_early) else True
+    return replace(grown, before=before, is_early=early)  # type: ignore[type-var]
 
 
 def score_pairs(
@@ -816,9 +806,10 @@ def score_pairs(
 def scores_of(matching: Matching, work: AnyWork) -> Doubles:
     """The score of each candidate; where there are many, only of those that share enough.
 
-    Those that share a rare value share enough.
+    Those that share a rare value share enough, and so do those of likely groups.
     """
-    n, overlap, by_view = len(work.candidates), work.candidates.overlap, work.candidates.views > 0
+    found = work.candidates
+    n, overlap, by_view = len(found), found.overlap, (found.views > 0) | (found.met == 0)
     out = np.full(n, _SETTLED_SCORE)
     chosen = np.arange(n)
     if n > _MANY:
@@ -828,3 +819,20 @@ def scores_of(matching: Matching, work: AnyWork) -> Doubles:
         chosen = np.flatnonzero(by_view | (overlap >= _MARGIN * likely.min(initial=1.0)))
     out[chosen] = work.scored(matching, chosen)
     return out
+
+
+# Pairs that are clear without answers; and how many of those answered must be so.
+_CLEAR, _SEVERAL = 4.0, 5
+
+
+def look_reversed(before: Doubles, same: Doubles) -> bool:
+    """Whether most answers to pairs that are clear without any say the opposite of that."""
+    clear = (np.abs(before) > _CLEAR) & (same != 0.5)
+    against = (before > 0) != (same > 0.5)
+    kinds = [clear & (before > 0), clear & (before < 0)]
+    return bool(all(k.sum() >= _SEVERAL and against[k].mean() > 0.5 for k in kinds))
+
+
+def looks_wrong(odds: Doubles, same: Doubles, rate: float) -> Any:
+    """Which answers all others speak against."""
+    return chance_wrong(odds, same, rate) > _LOOKS_WRONG

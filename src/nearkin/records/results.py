@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -15,10 +15,37 @@ from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.records.comparisons import are_columns
 from nearkin.rows.validation import to_frame
 from nearkin.storage.schema import a as an
-from nearkin.storage.schema import dict_of, real, stored, whole
+from nearkin.storage.schema import dict_of, list_of, many, real, stored, text, whole
 from nearkin.tables.reading import read_table, recognise_id_name
 
-_TERMS = f"Intervals hold the true figure in {CONFIDENCE:.0%} of cases."
+_TERMS = f"In brackets: {CONFIDENCE:.0%} intervals, by answers to questions drawn at random."
+_UNKNOWN = "not known yet: answer {} questions of suggest"
+
+
+@dataclass(frozen=True)
+class Figure(IntervalEstimate):
+    """A figure with its interval, or how many more answers it takes to state one.
+
+    Attributes
+    ----------
+    more : int
+        0 if the figure is known; otherwise nothing is, and the interval is all from 0 to 1.
+    """
+
+    value: float = 0.5
+    low: float = 0.0
+    high: float = 1.0
+    more: int = 0
+
+    def __str__(self) -> str:
+        return _UNKNOWN.format(self.more) if self.more else super().__str__()
+
+
+stored(value=real, low=real, high=real, more=whole)(Figure)
+
+
+def _terms(*figures: Figure) -> list[str]:
+    return [] if all(figure.more for figure in figures) else [_TERMS]
 
 
 @dataclass(frozen=True)
@@ -32,15 +59,15 @@ class Duplicates:
     chance : ndarray of shape (n,)
         Of each record to be the same as others of its group, in the mean over the candidates among
         them; 1 if there are none.
-    precision, recall : IntervalEstimate
+    precision, recall : Figure
         Of the pairs within groups: how many are right, and how many of those that are the same are
         there.
     """
 
     labels: Ints
     chance: Doubles
-    precision: IntervalEstimate
-    recall: IntervalEstimate
+    precision: Figure
+    recall: Figure
 
     @property
     def groups(self) -> list[Ints]:
@@ -58,7 +85,7 @@ class Duplicates:
                 f"{n_groups} of which have several",
                 f"precision  {self.precision}",
                 f"recall     {self.recall}",
-                _TERMS,
+                *_terms(self.precision, self.recall),
             ]
         )
 
@@ -73,13 +100,13 @@ class Links:
         A row of the left and one of the right table.
     chance : ndarray of shape (k,)
         Of each to be the same.
-    precision, recall : IntervalEstimate
+    precision, recall : Figure
     """
 
     pairs: Ints
     chance: Doubles
-    precision: IntervalEstimate
-    recall: IntervalEstimate
+    precision: Figure
+    recall: Figure
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -90,7 +117,7 @@ class Links:
                 counted(len(self.pairs), "link"),
                 f"precision  {self.precision}",
                 f"recall     {self.recall}",
-                _TERMS,
+                *_terms(self.precision, self.recall),
             ]
         )
 
@@ -102,9 +129,13 @@ class Links:
     n_different=whole,
     prevalence=real,
     candidate_recall=an("Estimate"),
-    precision=an("Estimate"),
-    recall=an("Estimate"),
+    precision=an("Figure"),
+    recall=an("Figure"),
     importances=dict_of(real),
+    set_aside=list_of(text),
+    error_rate=real,
+    doubted=list_of(many(whole)),
+    contradictions=list_of(many(whole)),
 )
 @dataclass(frozen=True)
 class MatchReport:
@@ -120,10 +151,18 @@ class MatchReport:
         Share of candidates that are the same.
     candidate_recall : IntervalEstimate
         Share of the pairs that are the same which are among the candidates.
-    precision, recall : IntervalEstimate
+    precision, recall : Figure
         Of the pairs within groups, as :class:`nearkin.RecordMatcher` finds them.
     importances : dict of str to float
         Share of each column in telling same from different, the largest first.
+    set_aside : list of str
+        Columns that say where records are from, which are not learned from.
+    error_rate : float
+        Share of answers that are wrong, as far as can be told.
+    doubted : list of (int, int)
+        Answered pairs that all else speaks against; look at these again.
+    contradictions : list of tuple of int
+        Rows of which each is the same as the next by answers, and the first and last differ.
     """
 
     n_records: int
@@ -132,9 +171,13 @@ class MatchReport:
     n_different: int
     prevalence: float
     candidate_recall: IntervalEstimate
-    precision: IntervalEstimate
-    recall: IntervalEstimate
+    precision: Figure
+    recall: Figure
     importances: dict[str, float]
+    set_aside: list[str] = field(default_factory=list)
+    error_rate: float = 0.0
+    doubted: list[Any] = field(default_factory=list)
+    contradictions: list[Any] = field(default_factory=list)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {value:.2f}" for name, value in self.importances.items())
@@ -149,9 +192,30 @@ class MatchReport:
                 f"precision             {self.precision}",
                 f"recall                {self.recall}",
                 f"columns: {shares}",
-                _TERMS,
+                *self._set_aside(),
+                *_terms(self.precision, self.recall),
             ]
         )
+
+    def _set_aside(self) -> list[str]:
+        """What was not learned from, and why."""
+        told = []
+        if self.set_aside:
+            told.append(
+                f"set aside, since they seem to name where records are from: "
+                f"{', '.join(self.set_aside)}"
+            )
+        if self.doubted:
+            shown = ", ".join(f"{i} and {j}" for i, j in self.doubted[:_MOST_SHOWN])
+            told.append(f"look again at {counted(len(self.doubted), 'answer')}: rows {shown}")
+        for rows in self.contradictions[:_MOST_SHOWN]:
+            chain = " = ".join(map(str, rows))
+            told.append(f"contradicting answers: {chain}, and yet the first and the last differ")
+        return told
+
+
+# Answers that look wrong, in a report.
+_MOST_SHOWN = 5
 
 
 # One record for each thing, with the cells of those that are known of it.

@@ -427,6 +427,11 @@ class NamedRows(ABC):
             )
         return np.array(numbers, dtype=object if None in numbers else np.int64)
 
+    def all_columns(self) -> list[str]:
+        """All columns but the ids and vectors."""
+        kinds = self._source.kinds
+        return [name for name in kinds if name != self._id_column and kinds[name] != "vector"]
+
     def named_like(self, pattern: str) -> list[str]:
         """Names of columns that match a name or pattern."""
         return [
@@ -692,8 +697,7 @@ class RecordTable(NamedRows):
             self.id_name: self.shown_ids().take(pa.array(first)),
             "records": np.bincount(labels),
         }
-        kinds = self._source.kinds
-        names = [n for n in kinds if n != self._id_column and kinds[n] != "vector"]
+        names = self.all_columns()
         once = canonical_rows(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
         return {**found, **{name: once.column(name).combine_chunks() for name in names}}
 

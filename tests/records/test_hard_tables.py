@@ -1,0 +1,159 @@
+"""Tables and answers of kinds that matching once failed on, each as a user gives them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nearkin as nk
+from benchmarks.records.judging import quality
+from benchmarks.records.made import organisations
+from tests.cases import each
+
+NONE = np.empty((0, 2), dtype=int)
+
+
+def random_words(n, seed=0):
+    rng = np.random.RandomState(seed)
+    return ["".join(rng.choice(list("abcdefghijklmnop"), 8)) for _ in range(n)]
+
+
+def fit(table, pairs=None):
+    return nk.RecordMatcher(random_state=0).fit(table, pairs)
+
+
+def told(pairs, same, n):
+    return nk.Pairs(pairs[same], pairs[~same], n_rows=n)
+
+
+@pytest.fixture(scope="module")
+def people():
+    table, person = nk.datasets.make_records(400, mistakes=3.0, random_state=0)
+    table = {**table, "born": [None if one is None else f"d{one}" for one in table["born"]]}
+    matcher = fit(table)
+    pairs = np.random.RandomState(0).permutation(matcher.candidates()[0])
+    return table, person, pairs, person[pairs[:, 0]] == person[pairs[:, 1]]
+
+
+@each("beside", [False, True])
+def test_exact_copies_are_found_by_one_column_too(beside):
+    names = random_words(300)
+    table = {"name": names + names[:100]}
+    if beside:
+        towns = np.random.RandomState(1).choice(random_words(20, 2), 300).tolist()
+        table["town"] = towns + towns[:100]
+    found = fit(table).duplicates()
+    assert len(found.groups) == 100
+    assert all((group[1] - group[0]) == 300 for group in found.groups)
+
+
+@each("n", [2, 50])
+def test_rows_that_are_all_equal_are_one_group(n):
+    found = fit({"name": ["anna smith"] * n, "town": ["bonn"] * n}).duplicates()
+    assert [len(group) for group in found.groups] == [n]
+
+
+def test_no_two_alike_are_no_groups_and_nothing_is_stated():
+    found = fit({"name": random_words(200)}).duplicates()
+    assert not found.groups
+    assert "not known yet" in str(found)
+
+
+def test_answers_that_are_all_different_do_not_turn_the_verdict(people):
+    table, person, pairs, same = people
+    before = quality(fit(table).duplicates().labels, person)
+    found = fit(table, told(pairs[~same][:60], same[~same][:60], 400)).duplicates()
+    assert quality(found.labels, person)["f1"] > before["f1"] - 0.05
+    assert found.precision.more > 0
+
+
+def test_one_wrong_answer_of_fifty_costs_next_to_nothing(people):
+    table, person, pairs, same = people
+    some = np.concatenate([np.flatnonzero(same)[:25], np.flatnonzero(~same)[:25]])
+    said = same[some].copy()
+    right = quality(fit(table, told(pairs[some], said, 400)).duplicates().labels, person)["f1"]
+    said[0] ^= True
+    matcher = fit(table, told(pairs[some], said, 400))
+    found = matcher.duplicates().labels
+    assert quality(found, person)["f1"] > right - 0.02
+    # It is kept all the same.
+    i, j = pairs[some][0]
+    assert found[i] != found[j]
+
+
+def test_large_groups_are_learned_from_candidates_most_of_which_are_the_same():
+    table, thing = organisations(120, 60, 20, one_column=True)
+    matcher = fit(table)
+    pairs = np.random.RandomState(0).permutation(matcher.candidates()[0])[:100]
+    same = thing[pairs[:, 0]] == thing[pairs[:, 1]]
+    matcher.teach(told(pairs, same, len(thing)))
+    assert quality(matcher.duplicates().labels, thing)["f1"] > 0.7
+    # What is no candidate at first is one when its group is known.
+    found = matcher.candidates()[0]
+    true = thing[found[:, 0]] == thing[found[:, 1]]
+    size = np.bincount(thing)
+    assert true.sum() > 0.6 * (size * (size - 1) // 2).sum()
+
+
+def test_contradicting_answers_are_kept_as_far_as_can_be_and_named(people):
+    table, _, _, _ = people
+    matcher = fit(table, nk.Pairs([(0, 1), (1, 5)], [(0, 5)], n_rows=400))
+    labels = matcher.duplicates().labels
+    assert labels[0] != labels[5]
+    [chain] = matcher.report_.contradictions
+    assert {chain[0], chain[-1]} == {0, 5}
+    assert "contradicting answers" in str(matcher.report_)
+    both = fit(table, nk.Pairs([(0, 1)], [(0, 1)], n_rows=400))
+    assert both.report_.contradictions
+
+
+def test_a_column_that_names_the_source_is_set_aside_and_said():
+    table, person = nk.datasets.make_records(200, duplicates=0.0, random_state=0)
+    copies = {name: [*cells, *cells[:100]] for name, cells in table.items() if name != "born"}
+    rng = np.random.RandomState(0)
+    copies["phone"][200:] = ["".join(rng.choice(list("0123456789"), 8)) for _ in range(100)]
+    copies["found_in"] = ["fodors"] * 200 + ["zagats"] * 100
+    matcher = fit(copies)
+    assert matcher.report_.set_aside == ["found_in"]
+    assert "found_in" in str(matcher.report_)
+    who = np.append(person, person[:100])
+    assert quality(matcher.duplicates().labels, who)["f1"] > 0.95
+
+
+def test_answers_that_are_all_wrong_are_noticed(people):
+    table, _, pairs, same = people
+    some = np.concatenate([np.flatnonzero(same)[:20], np.flatnonzero(~same)[:20]])
+    with pytest.warns(nk.TableWarning, match="was same taken for different"):
+        fit(table, told(pairs[some], ~same[some], 400))
+
+
+def test_long_texts_are_no_trouble():
+    rng = np.random.RandomState(0)
+    vocabulary = random_words(20_000)
+    texts = [" ".join(rng.choice(vocabulary, 2000)) for _ in range(30)]
+    found = fit(pd.DataFrame({"text": [*texts, *texts[:3]]})).duplicates()
+    assert {(0, 30), (1, 31), (2, 32)} <= {
+        (i, j) for group in found.groups for i in group.tolist() for j in group.tolist()
+    }
+
+
+def test_many_people_are_not_taken_for_few():
+    table, person = nk.datasets.make_records(8000, random_state=0)
+    table = {**table, "born": [None if one is None else f"d{one}" for one in table["born"]]}
+    assert quality(fit(table).duplicates().labels, person)["f1"] > 0.98
+
+
+def test_figures_are_stated_for_own_questions_and_hold_the_truth(people):
+    table, person, pairs, same = people
+    matcher, asked = fit(table), NONE
+    for _ in range(5):
+        asked = np.concatenate([asked, matcher.suggest(10)])
+        matcher.teach(told(asked, person[asked[:, 0]] == person[asked[:, 1]], 400))
+    found = matcher.duplicates()
+    true = quality(found.labels, person)
+    assert found.precision.more == found.recall.more == 0
+    assert found.precision.low - 1e-5 <= true["precision"] <= found.precision.high + 1e-5
+    assert found.recall.low - 1e-5 <= true["recall"] <= found.recall.high + 1e-5
+    # The same number of answers to pairs that somebody else has chosen says nothing of all.
+    chosen = np.concatenate([np.flatnonzero(same)[:25], np.flatnonzero(~same)[:25]])
+    other = fit(table, told(pairs[chosen], same[chosen], 400)).duplicates()
+    assert other.recall.more > 0
