@@ -280,10 +280,7 @@ class Tensor:
         return self.graph.apply("Clip", self, least, most)
 
     def one_minus_exp(self) -> Tensor:
-        """``1 − exp(−x)`` without cancellation: ``2 t / (1 + t)`` with t = tanh(x / 2).
-
-        ONNX has no ``expm1``.
-        """
+        """``1 − exp(−x)`` without cancellation, by tanh of x / 2: ONNX has no ``expm1``."""
         t = self.graph.apply("Tanh", 0.5 * self)
         return 2.0 * t / (1.0 + t)
 

@@ -723,10 +723,7 @@ class NeighborIndex(WholeState, BaseEstimator):
                     np.save(file, self.vectors, allow_pickle=False)
 
     def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
-        """Set vectors and ids of the index.
-
-        ``known`` are the ids as a set, or a range of row numbers.
-        """
+        """Set vectors and ids; ``known`` are the ids as a set, or a range of row numbers."""
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
         self._known = known
         self._cells = self._witnesses = self._seen_by = self._there = None

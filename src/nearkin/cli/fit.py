@@ -400,10 +400,7 @@ def _take_rows(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.R
 
 @contextmanager
 def read_ahead(rows: streams.RowStream) -> Iterator[None]:
-    """Read the rows that learners look at first in a thread, while the block imports modules.
-
-    Reading a file hardly needs Python's lock.
-    """
+    """Read the rows that learners look at first in a thread, while the block imports modules."""
     n, d = rows.shape
 
     def read() -> None:

@@ -257,10 +257,7 @@ def find_learner(name: str) -> Any:
 
 
 def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
-    """Parameters of a learner from ``NAME=VALUE`` options, with the seed.
-
-    Errors for unknown names.
-    """
+    """Parameters from ``NAME=VALUE`` options, with the seed; errors for unknown names."""
     known = signature(cls).parameters
     settable = [name for name in known if name != "random_state"]
     found: dict[str, Any] = {}

@@ -31,10 +31,7 @@ Tell = Callable[[Callable[[int], str], str, str], str]
 
 
 class PairsError(InputError):
-    """Pairs contradict each other.
-
-    ``tell`` words the message for Python or for the command line.
-    """
+    """Pairs contradict each other; ``tell`` words the message for Python or the command line."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(tell(str, "n_clusters=", "keep='soft'"))

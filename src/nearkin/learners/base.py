@@ -1069,10 +1069,7 @@ def _choose_prevalence(
 
 
 def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
-    """Gather the rows that pairs name, and random ones, from blocks that can be read only once.
-
-    Any other X is returned unchanged.
-    """
+    """Gather rows in pairs, and random ones, of blocks that can be read only once, or return X."""
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:

@@ -436,10 +436,7 @@ def _draw_orders(n: int, most: int) -> Iterator[Ints]:
 
 
 def _split_linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
-    """Split a map into the matrix of its linear start, and the map after that.
-
-    Either is None where there is no such part.
-    """
+    """Split a map into the matrix of its linear start and the map after it, None where missing."""
     whole = matrix_of(learned, n_columns)
     if whole is not None:
         return whole, None

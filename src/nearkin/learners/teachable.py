@@ -216,10 +216,7 @@ def find_space_only(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
 
 
 def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy of a metric that learned from these pairs instead, in the same space.
-
-    The metric was fitted to X, or comes from :func:`find_space_only`.
-    """
+    """Return a copy of a metric that learned from these pairs of X instead, in the same space."""
     evidence = revise_evidence(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 

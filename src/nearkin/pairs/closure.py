@@ -68,10 +68,7 @@ def find_positions(values: Ints, among: Ints) -> Ints:
 
 
 def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
-    """Return a function from numbers to their positions in ``chosen``, −1 for others.
-
-    Each number is in ``chosen`` at most once.
-    """
+    """Return a function from numbers to their positions in ``chosen`` (distinct), −1 for others."""
     largest = int(chosen.max(initial=-1))
     if len(chosen) > _FEW and largest < _TABLE * len(chosen):
         place = np.full(largest + 2, -1)

@@ -85,10 +85,7 @@ def check_count(value: object, name: str, *, least: int) -> int:
 
 
 def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> Ints:
-    """Return pairs of row numbers, or triplets with ``width=3``, as an int64 array (k, width).
-
-    Errors call one of them ``item``, for example "must_link pair".
-    """
+    """Return pairs of rows, or ``width=3`` triplets, as int64; errors call one of them ``item``."""
     right = _RIGHT[width]
     try:
         array = np.asarray(values)
@@ -178,10 +175,7 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
 
 
 def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
-    """Number of test pairs of each kind, for a ``test_size`` that is a share or a number.
-
-    ``sizes`` are how many pairs there are of each kind, must-links first.
-    """
+    """Number of test pairs of each kind, of ``sizes``, for a share or number ``test_size``."""
     n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")

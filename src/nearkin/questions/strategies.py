@@ -84,10 +84,7 @@ class Scene:
         return np.asarray(found.reshape(len(groups), len(others)))
 
     def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
-        """Draw n or more open pairs (:meth:`is_open`) of positions (k, 2), in random order.
-
-        Where they are few, all are returned.
-        """
+        """Draw n or more open pairs (k, 2) of positions in random order; all if they are few."""
         m = len(self.Z)
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):
@@ -100,10 +97,7 @@ class Scene:
 
 
 def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
-    """Draw up to ``most`` of ``positions``, with one of each group first.
-
-    ``group`` is the group number of each candidate.
-    """
+    """Draw up to ``most`` of ``positions``, one of each group first; ``group`` is of candidates."""
     if len(positions) <= most:
         return positions
     drawn = rng.permutation(positions)

@@ -65,10 +65,7 @@ def _sum_squares(centered: Any) -> Any:
 
 
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
-    """Number, mean and scatter of a block of rows, piece by piece so that they stay in cache.
-
-    ``scatter`` is a function of the centred rows.
-    """
+    """Number, mean and scatter (of centred rows) of a block, piece by piece to stay in cache."""
     if not isinstance(block, np.ndarray):  # on a device, with memory for thrice its rows
         origin = widen(block[:1, :])
         shifted = widen(block) - origin
@@ -133,10 +130,7 @@ class RemoteRows(ABC):
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """The rows after a function of blocks, which is called when they are read.
-
-        ``names`` are those of the resulting columns.
-        """
+        """The rows after a function of blocks, called when they are read, in columns ``names``."""
 
     def moments(self) -> tuple[Floats, Floats]:
         """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""

@@ -224,10 +224,7 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
 
 
 def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest values of each row in increasing order, and their positions, (n, k) each.
-
-    ``values`` (n, m) may be overwritten.
-    """
+    """The k smallest values of each row in order, and positions; ``values`` may be overwritten."""
     xp = namespace(values)
     if library(values) == "torch" and (on_host(values) or k > _MOST_PASSES):
         import torch

@@ -22,10 +22,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 class _CountedLimit:
-    """Limit of BLAS to one thread that several users hold.
-
-    The last to leave restores its threads.
-    """
+    """Limit of BLAS to one thread, held by several; the last to leave restores its threads."""
 
     def __init__(self) -> None:
         """Count from 0, also in a process that is forked."""
@@ -163,10 +160,7 @@ class _SharedBlocks:
                 return
 
     def work_with(self, helpers: int) -> None:
-        """Work with ``helpers`` threads beside the caller's.
-
-        Raise the error of the first failed block.
-        """
+        """Work with ``helpers`` threads beside the caller's; raise the first block's error."""
         pool = _thread_pool(helpers)
         started = [pool.submit(self._take_blocks) for _ in range(helpers)]
         self._take_blocks()

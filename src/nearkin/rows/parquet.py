@@ -73,10 +73,7 @@ def choose_features(
 
 
 def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
-    """Type of rows from the types of columns: float32 if all are, else float64.
-
-    Errors for words.
-    """
+    """Type of rows by types of columns: float32 if all are, else float64; an error for words."""
     vectors = [column for column, kind in types.items() if is_list(pa, kind)]
     if vectors:
         raise InputTypeError(

@@ -349,10 +349,7 @@ def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
 
 
 def divide_columns(X: Any, scale: Floats | None) -> Any:
-    """Divide columns by ``scale`` (d,), in the type of X; sparse rows stay sparse.
-
-    None divides nothing.
-    """
+    """Divide columns by ``scale`` (d,), if any, in the type of X; sparse rows stay sparse."""
     if scale is None:
         return X
     if backends.is_remote(X):

@@ -194,10 +194,7 @@ def lay_out_points(
 
 
 def _find_candidates(X: torch.Tensor, points: Points, size: int) -> Nearest:
-    """The ``size`` nearest points of each row, as far as the product tells, with exact distances.
-
-    Memory: a copy of the rows, with columns filled up to a power of two.
-    """
+    """The ``size`` nearest points of each row by the product, with exact distances; copies rows."""
     n, d = X.shape
     plan, device = points.plan, X.device
     found = torch.empty((n, size), dtype=torch.int32, device=device)

@@ -254,10 +254,7 @@ def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
 
 
 def _may_be_numbers(column: nw.Series[Any]) -> bool:
-    """Whether a column has only numbers or missing cells.
-
-    For objects, if NumPy reads them as numbers.
-    """
+    """Whether a column has only numbers, as NumPy reads objects, or missing cells."""
     if (
         column.dtype.is_numeric()
         or column.dtype == nw.Boolean
@@ -486,10 +483,7 @@ def rows_per_read(n_columns: int, dtype: np.dtype[Any]) -> int:
 
 
 def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
-    """Type to read numbers in: float32 for float32, else float64.
-
-    An error for words and float16.
-    """
+    """Type to read in: float32 for float32, else float64; an error for words and float16."""
     if dtype == np.float16:
         raise InputTypeError(
             f"{where} is of type float16, which is too coarse for distances: give float32."

@@ -312,10 +312,7 @@ def rank_auc(rank: Floats, same: Mask) -> float:
 
 
 def average_precision(rank: Floats, same: Mask) -> float:
-    """Average precision of finding must-links by rank; random pairs stand for a missing kind.
-
-    It depends most on the nearest pairs, where :func:`rank_auc` weighs all alike.
-    """
+    """Average precision of finding must-links by rank; random pairs stand for a missing kind."""
     kinds, (ranked,) = add_missing_kind(same, rank)
     must, cannot = np.sort(ranked[kinds]), np.sort(ranked[~kinds])
     up_to = np.searchsorted(must, must, side="right")

@@ -303,10 +303,7 @@ def _choose_pooled_shares(
     scatters: Floats,
     identity: Floats,
 ) -> Floats:
-    """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1.
-
-    See :func:`fit_class_models`.
-    """
+    """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1."""
     free = np.flatnonzero(fixed == 0)
     counts = groups.n.reshape(-1, _FOLDS).sum(axis=1)
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]

@@ -109,10 +109,7 @@ def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 @one_blas_thread()
 def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
-    """Each row's nearest others of its class (n, n_neighbors), −1 where there are fewer.
-
-    X may be sparse.
-    """
+    """Each row's nearest others of its class (n, n_neighbors), −1 for none; X may be sparse."""
     targets = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
     order = np.argsort(number, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):

@@ -782,10 +782,7 @@ class WeightRule(Protocol):
 def diffusion(
     eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
 ) -> Floats:
-    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads along the graph.
-
-    Ignores classes.
-    """
+    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads on the graph; ignores classes."""
     return np.asarray(np.exp(-time * eigenvalues))
 
 

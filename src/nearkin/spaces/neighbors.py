@@ -121,10 +121,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
 
 
 def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
-    """Sort candidate rows (m, k) by exact distance and then by number: distances and rows.
-
-    A number of −1 stands for no row, at an infinite distance.
-    """
+    """Sort candidate rows (m, k), −1 for none, by exact distance and number: distances and rows."""
     m, k = found.shape
     if is_sparse(Z):
         exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)

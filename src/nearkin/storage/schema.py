@@ -278,10 +278,7 @@ def find_class(name: str) -> type | None:
 
 @cache
 def _register_transformers() -> None:
-    """Register the transformers of scikit-learn that a stored Chain may contain.
-
-    Importing them takes time. All of them take numbers only.
-    """
+    """Register scikit-learn's transformers, all of numbers, that a stored Chain may contain."""
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.preprocessing import (
         MaxAbsScaler,

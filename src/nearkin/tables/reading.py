@@ -204,10 +204,7 @@ def _to_texts(values: list[Any]) -> NDArray[Any]:
 
 
 def normalise_text(value: Any) -> str | None:
-    """Text of a cell in lower case with single spaces; None if it is missing.
-
-    Only the first 4000 characters count.
-    """
+    """Text of a cell, 4000 characters at most, in lower case, single-spaced; None if missing."""
     if value is None:
         return None
     if isinstance(value, bytes):
@@ -568,10 +565,7 @@ def recognise_id_name(name: str) -> str | None:
 
 
 def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
-    """Names of columns of whole numbers that grow from row to row, and why they count rows.
-
-    Empty if all columns do.
-    """
+    """Columns of whole numbers that grow from row to row, and why they count; none if all do."""
     if len(X) < _FEWEST_ROWS:
         return {}
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)

@@ -740,10 +740,7 @@ _ROWS_OF_JSON = 2**14
 
 
 def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Iterate over line number, from 1, and the JSON object in the line.
-
-    Empty lines are skipped.
-    """
+    """Iterate over line number, from 1, and the line's JSON object; empty lines are skipped."""
     try:
         with source.open() as file:
             for line, text in enumerate(file, 1):
@@ -765,10 +762,7 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 class JsonLinesFile:
-    """A file of JSON lines as a table; cells of names that a line lacks are missing.
-
-    Kinds of columns are inferred from all rows.
-    """
+    """A file of JSON lines as a table: absent cells are missing, kinds inferred from all rows."""
 
     def __init__(self, source: Input) -> None:
         self._source = source
@@ -850,10 +844,7 @@ def _common_form(forms: set[str]) -> str:
 
 
 class NpzArrays:
-    """Arrays of an NPZ file, each unpacked when asked for, and their shapes by name.
-
-    Claimed sizes are checked before anything is unpacked.
-    """
+    """Arrays of an NPZ file, unpacked when asked for, and their shapes by name, checked before."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name

@@ -434,10 +434,7 @@ class NamedRows(ABC):
         ]
 
     def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """Names of columns to carry into an output.
-
-        An error if one clashes with names ``beside``.
-        """
+        """Names of columns to carry into an output; an error if one clashes with ``beside``."""
         names = match_columns(patterns, self._source.kinds, "--carry", self.file)
         refuse_clash(names, [self.id_name, *beside])
         return names
