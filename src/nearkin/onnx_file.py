@@ -217,32 +217,17 @@ class Graph:
 
 def _make_method(operator: str) -> Callable[..., Tensor]:
     """Make a method of tensors that applies an operator to the tensor and its arguments."""
-
-    def apply(tensor: Tensor, *others: Operand) -> Tensor:
-        """Apply the operator."""
-        return tensor.graph.apply(operator, tensor, *others)
-
-    return apply
+    return lambda tensor, *others: tensor.graph.apply(operator, tensor, *others)
 
 
 def _make_reflected_method(operator: str) -> Callable[[Tensor, Operand], Tensor]:
     """Make a method of tensors for an operator with the tensor on the right-hand side."""
-
-    def apply(tensor: Tensor, other: Operand) -> Tensor:
-        """Apply the operator, the other operand first."""
-        return tensor.graph.apply(operator, other, tensor)
-
-    return apply
+    return lambda tensor, other: tensor.graph.apply(operator, other, tensor)
 
 
 def _make_reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
     """Make a method of tensors that reduces along an axis, which stays with length one."""
-
-    def apply(tensor: Tensor, axis: int) -> Tensor:
-        """Reduce along the axis."""
-        return tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
-
-    return apply
+    return lambda tensor, axis: tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
 
 
 @dataclass(frozen=True, eq=False)

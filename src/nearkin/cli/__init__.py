@@ -137,11 +137,8 @@ def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
 
 
 def _signal_ourselves(number: int) -> None:
-    """Send a signal to this process, as Ctrl-C does.
-
-    On Windows ``os.kill`` would end the process instead.
-    """
-    if sys.platform == "win32":
+    """Send a signal to this process, as Ctrl-C does."""
+    if sys.platform == "win32":  # where ``os.kill`` would end the process
         signal.raise_signal(number)
     else:  # it wakes a main thread that waits, too
         os.kill(os.getpid(), number)

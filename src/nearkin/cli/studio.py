@@ -603,10 +603,7 @@ def _replace_by_vectors(records: StudioRecords, path: Path) -> StudioRecords:
 def _make_identity(
     table: tables.Table, numbers: NDArray[np.integer], id_column: str | None
 ) -> RecordIdentity | None:
-    """Identity of rows of a file, by the cells of its columns.
-
-    None for a file that is an array. Numbers are the same in files of every form.
-    """
+    """Identity of a file's rows by cells of its columns, whatever its form; None for an array."""
     kinds = table.kinds
     if not kinds or table.is_array:
         return None

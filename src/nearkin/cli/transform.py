@@ -32,7 +32,7 @@ from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from nearkin._types import Floats, Ints
+    from nearkin._types import Ints
     from nearkin.rows.streams import RowStream
 
 # Rows that a picture shows at most.
@@ -139,12 +139,10 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
     total = float(variances.sum())
     if total > 0:
         say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
-
-    def project(block: Floats) -> Floats:
-        """Coordinates of a block of rows."""
-        return np.asarray((block - mean) @ axes, dtype=block.dtype)
-
-    return rows.mapped(project, [f"axis{j}" for j in range(n)])
+    return rows.mapped(
+        lambda block: np.asarray((block - mean) @ axes, dtype=block.dtype),
+        [f"axis{j}" for j in range(n)],
+    )
 
 
 def refuse_without_room(

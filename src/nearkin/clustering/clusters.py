@@ -163,10 +163,7 @@ class HeldOutRates:
 
 
 def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
-    """Adjusted Rand index of a grouping, from the shares of same and of different pairs it joins.
-
-    ``prevalence`` is the share of all pairs of rows that are the same.
-    """
+    """Adjusted Rand index of a grouping, from the shares of same and different pairs it joins."""
     q = prevalence * together + (1 - prevalence) * mistaken
     most = (prevalence + q) / 2 - prevalence * q
     return np.asarray(prevalence * (together - q) / np.maximum(most, 1e-12))

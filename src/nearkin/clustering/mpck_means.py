@@ -73,12 +73,11 @@ def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
-
-    def work(rows: slice) -> None:
-        """Write the distances of some rows."""
-        _fill_distances(X[rows], points, weights, squared[rows])
-
-    run_in_blocks(work, len(X), rows_per_block(8 * (len(points) + X.shape[1])))
+    run_in_blocks(
+        lambda rows: _fill_distances(X[rows], points, weights, squared[rows]),
+        len(X),
+        rows_per_block(8 * (len(points) + X.shape[1])),
+    )
     return squared
 
 

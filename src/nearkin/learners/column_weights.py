@@ -200,10 +200,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, metric, together.attributes(weights))
 
     def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Return the groups of columns that share a weight.
-
-        ``usual`` is the mean squared difference of random pairs in each coordinate.
-        """
+        """Return the groups of columns that share a weight; ``usual`` is of random pairs."""
         assert isinstance(space, Columns)  # since there is no kernel
         groups = find_column_groups(self, len(space.mean))
         if groups is None:

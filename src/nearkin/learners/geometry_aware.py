@@ -204,13 +204,9 @@ def count_gaining_rounds(
             break
         best, accepted = after, accepted + 1
         members = [m.nearest_to(B) for m, B in zip(members, metrics, strict=True)]
-    return accepted if accepted and _exceeds_error(best - before) else 0
-
-
-def _exceeds_error(gains: Floats) -> bool:
-    """Whether the mean gain over folds is above its standard error; one fold has no error."""
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return bool(gains.mean() > error)
+    gains = best - before
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0  # one fold has none
+    return accepted if accepted and gains.mean() > error else 0
 
 
 def _precision(

@@ -74,10 +74,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
-    """Pairs of each row and its nearest others, each once, as row numbers of shape (e, 2).
-
-    The search, by ``random_state``, is approximate where there are many rows.
-    """
+    """Pairs (e, 2) of each row and its nearest others, each once; approximate for many rows."""
     n = len(F)
     if n_neighbors >= n - 1:
         return np.column_stack(np.triu_indices(n, 1))

@@ -208,10 +208,7 @@ class PairGroups:
         return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
 
     def differ(self, links: Ints) -> Mask:
-        """Mask of the pairs between whose groups there is a cannot-link.
-
-        A pair may also be alike: anything follows from a contradiction.
-        """
+        """Mask of the pairs between whose groups there is a cannot-link; they may also be alike."""
         ends = self.of(links)
         return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
 

@@ -84,9 +84,7 @@ def reduce_rows(
     """Apply ``function`` to each block of rows of X, and combine the results in order.
 
     ``aligned`` are arrays with an entry for each row, of which the function gets those of its
-    block.
-
-    It gives a tuple of arrays; ``combine``, associative, makes one of two of these.
+    block. It gives a tuple of arrays; ``combine``, associative, makes one of two of these.
     """
     if is_remote(X):
         parts: Parts = X.reduced(function, *aligned, combine=combine)

@@ -91,10 +91,7 @@ def find_marked(marks: Any, like: Any) -> Any:
 
 
 def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
-    """Call ``work``, which runs Triton kernels on X's device; None if they do not compile.
-
-    Failure is noted once, and kernels are not tried again in this process.
-    """
+    """Call ``work``, which runs Triton kernels; None if they do not compile, now or once before."""
     from triton.compiler.errors import CompilationError
     from triton.runtime.errors import OutOfResources, PTXASError
 

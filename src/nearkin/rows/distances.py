@@ -98,10 +98,7 @@ def _compute_medians(rows: Floats, if_far: bool) -> Doubles:
 
 
 def centre(X: Any, middle: Floats) -> Any:
-    """Subtract ``middle`` (d,) from rows, in their own type; sparse rows stay sparse.
-
-    A sparse matrix gets an entry in each row for columns whose middle is not 0.
-    """
+    """Subtract ``middle`` (d,) from rows, in their own type; sparse rows stay sparse."""
     if not middle.any():
         return X
     if backends.is_foreign(X):

@@ -82,10 +82,7 @@ _blas_limit = _CountedLimit()
 
 @contextmanager
 def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Limit BLAS to one thread, in the whole process, during a ``with`` block.
-
-    No limit if not ``wanted``, for products so large that they gain by threads.
-    """
+    """Limit BLAS to one thread, in the whole process, during a ``with`` block, if ``wanted``."""
     if not wanted:
         yield
         return

@@ -46,10 +46,7 @@ SAMPLE_ROWS = 50_000
 
 
 class GatheredRows(RemoteRows):
-    """A sample of a stream's rows and the moments of all, which one pass has gathered.
-
-    ``numbers`` (k,) are the row numbers of the sample.
-    """
+    """A sample of a stream's rows, ``numbers``, and the moments of all, gathered in one pass."""
 
     def __init__(
         self,

@@ -344,10 +344,7 @@ def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class OrderedSprings:
-    """Springs, and beside them triplets (t, 3): a is to be nearer to b than to c by the margin.
-
-    ``strength`` (t,) is w of each.
-    """
+    """Springs, and triplets (t, 3) with ``strength``: a is nearer to b than c by the margin."""
 
     springs: AnySprings
     triplets: NDArray[np.integer]
@@ -598,10 +595,7 @@ def _number_components(laplacian: Floats) -> NDArray[np.integer]:
 
 
 def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
-    """Correct displacements so that the centre of every connected component stays.
-
-    Inertia alone would do so but for rounding, which it is too weak to withstand.
-    """
+    """Correct displacements so that the centre of every component stays, in spite of rounding."""
     if component.max() == 0:
         return np.asarray(moved - moved.mean(axis=0))
     gather = sp.csr_array((np.ones(len(moved)), (component, np.arange(len(moved)))))

@@ -206,10 +206,7 @@ class LocalExtension:
 
 @stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
 class NystroemExtension:
-    """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
-
-    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
-    """
+    """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors."""
 
     def __init__(
         self, landmarks: KernelLandmarks, eigenvalues: Floats, eigenvectors: Floats
@@ -232,10 +229,7 @@ class NystroemExtension:
 
 @stored(landmarks=a("KernelLandmarks"))
 class KernelExpansion:
-    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
-
-    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
-    """
+    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``."""
 
     def __init__(self, landmarks: KernelLandmarks) -> None:
         self.landmarks = landmarks
@@ -329,11 +323,6 @@ def _get_prepared(
     return found
 
 
-def _item_bytes(X: Any) -> int:
-    """Bytes of a number of a foreign array."""
-    return np.dtype(backends.dtype_name(X)).itemsize
-
-
 _made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -349,7 +338,7 @@ class _EuclideanOnDevice:
         self.points = self._prepare(self.rows)
         self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
         self.is_single = backends.dtype_name(X) == "float32"
-        k, size = local.n_neighbors, _item_bytes(X)
+        k, size = local.n_neighbors, np.dtype(backends.dtype_name(X)).itemsize
         columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
         self.bytes_per_row = size * columns + _DEVICE_ARRAYS * DOUBLE_BYTES * k * k
 
@@ -457,10 +446,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:
-    """Solve for local weights (K, n) from half squared distances to and among neighbours.
-
-    ``e`` is (K, n) and ``gram`` (K, K, n), on any device.
-    """
+    """Solve for local weights (K, n) from half squared distances to and among neighbours."""
     xp = backends.namespace(e)
     k = e.shape[0]
     root = xp.sqrt(e)

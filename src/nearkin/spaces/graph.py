@@ -95,10 +95,9 @@ def ball_graph(
 ) -> sp.csr_array:
     """Weights (n, n) of the graph of all rows no further apart than ``radius``.
 
-    Weights are those of :func:`neighbor_graph`.
-
-    With ``metric="cosine"`` an angle φ is a distance of ``2 sin(φ/2)``. Warns of rows without any
-    other in their ball. O(n² d) time, and some 50 bytes of memory for each edge.
+    Weights are those of :func:`neighbor_graph`. With ``metric="cosine"`` an angle φ is a distance
+    of ``2 sin(φ/2)``. Warns of rows without any other in their ball. O(n² d) time, and some 50
+    bytes of memory for each edge.
     """
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius!r}.")
@@ -204,10 +203,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
-    """Weights (n, n) of the graph whose edges are the pairs ``(first[t], second[t])`` of rows.
-
-    With ``both`` only of pairs that occur in both directions.
-    """
+    """Weights (n, n) of the graph of edges ``(first[t], second[t])``, mutual ones if ``both``."""
     n = X.shape[0]
     low, high, named = deduplicate_pairs(first, second, n)
     if both:
@@ -356,10 +352,7 @@ class Grid(NamedTuple):
 
 
 def coarsen(L: Any, null: Any) -> Grid:
-    """Build the levels of multigrid for a Laplacian L, whose null space has the basis ``null``.
-
-    By aggregation, down to a matrix small enough to be decomposed.
-    """
+    """Build multigrid levels by aggregation for a Laplacian L with the null space ``null``."""
     A = L
     # What must be exact on every level: the null vectors of all components in one.
     smooth = np.asarray(null.sum(axis=1)).ravel()
@@ -690,13 +683,10 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     """Roughness (r,) and coordinates (n, r) of Isomap, the constant vector first.
 
     The coordinates are orthonormal columns: the directions in which rows differ most, by distances
-    along the graph of neighbours.
-
-    Orthonormal columns (n, r), the constant vector first; times the root of their variances they
-    are Isomap's own. Roughness increases as a Laplacian's
-    eigenvalues: 0 for the constant vector, then the largest variance over that of each direction.
-    Fewer than ``n_vectors`` if fewer have any variance. Warns if the graph falls into parts, which
-    are linked where they are closest.
+    along the graph of neighbours; times the root of their variances they are Isomap's own.
+    Roughness increases as a Laplacian's eigenvalues: 0 for the constant vector, then the largest
+    variance over that of each direction. Fewer than ``n_vectors`` if fewer have any variance. Warns
+    if the graph falls into parts, which are linked where they are closest.
 
     Dense: O(n² (log n + r)) time and 4 n² numbers, for some thousands of rows at most.
     """

@@ -216,10 +216,7 @@ def _largest_of_tridiagonal(
 
 
 def _estimate_rank(leading: Floats, rank_tol: float) -> float:
-    """Estimate how many eigenvalues exceed ``rank_tol`` of the largest, by a power law.
-
-    An upper estimate for smooth kernels, whose spectra fall faster in the end.
-    """
+    """Upper estimate of how many eigenvalues exceed ``rank_tol`` of the largest, by a power law."""
     half, last = np.sort(leading)[[len(leading) // 2, 0]] / leading.max()
     steepness = max(float(np.log2(half / last)), _NUMERICAL_RANK)
     return float(len(leading) * np.exp(min(np.log(last / rank_tol) / steepness, _MOST_LOG_GROWTH)))

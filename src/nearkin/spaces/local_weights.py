@@ -305,8 +305,6 @@ def _find_all_nearest(
     """Write the positions of the K nearest landmarks of every row to ``neighbors``, sorted.
 
     ``ranking`` (n, m) are approximate squared distances; they decide where they leave no doubt.
-
-    Where the ranking leaves no doubt it is taken at its word.
     """
     n, m = ranking.shape
     k = neighbors.shape[1]

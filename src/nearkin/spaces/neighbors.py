@@ -169,8 +169,6 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
     """Distances and numbers, lists of m arrays, of all rows of Z within ``radius`` of each of Q.
 
     The nearest come first. O(m n q) time; memory for what is found.
-
-    Distances and row numbers as lists of m arrays. O(m n q) time; memory for what is found.
     """
     near_Z, near_Q = _move_near_zero(Z, Q)
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
@@ -226,10 +224,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
 
 
 def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
-    """Rows and columns of a tile to compare, in one or two parts.
-
-    A group that has most of the tile's rows is not compared with itself.
-    """
+    """Rows and columns of a tile to compare, but no group of most of its rows with itself."""
     some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
     groups, counts = np.unique(labels[rows], return_counts=True)
     if 2 * counts.max() <= len(some):
@@ -353,12 +348,11 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     """
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)
-
-    def scan_block(some: slice) -> None:
-        """Write the rows found for some queries."""
-        _scan(*cells, Z, Q[some], probes[some], rows[some])
-
-    run_in_blocks(scan_block, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
+    run_in_blocks(
+        lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]),
+        len(Q),
+        max(_CODE_QUERIES, len(Q) // _CODE_PARTS),
+    )
     return rows
 
 
@@ -661,11 +655,8 @@ class CellIndex:
         later = assign_to_means(self.Z[earlier.n_rows :], earlier._origin, means)
         if np.bincount(later).max() > _CROWDED * n / len(means):
             return None
-        self._n_means_rows, self._origin, self._means = (
-            earlier._n_means_rows,
-            earlier._origin,
-            means,
-        )
+        self._n_means_rows, self._origin = earlier._n_means_rows, earlier._origin
+        self._means = means
         return np.concatenate([earlier._cell_of_rows(), later])
 
     def _cell_of_rows(self) -> Ints:

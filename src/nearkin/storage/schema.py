@@ -381,10 +381,7 @@ def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
 
 
 def unpack(packed: Packed) -> Any:
-    """Build a value from JSON and arrays; only objects of stored classes can result.
-
-    StorageError if parts are missing, or are not valid for the classes.
-    """
+    """Build a value of stored classes from JSON and arrays; StorageError if these are not valid."""
     unpacker = _Unpacker(packed.arrays)
     value = unpacker.unpack(packed.node, "", 0)
     if unpacker.used != set(packed.arrays):
@@ -413,9 +410,13 @@ class _Packer:
         if isinstance(value, np.generic) and value.dtype.name in DTYPES.values():
             return {"number": self.pack(value.item(), path), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray):
-            return self._pack_array(value, path)
+            if id(value) not in self._met:
+                self._met[id(value)] = (value, self._pack_new_array(value, path))
+            return self._met[id(value)][1]
         if isinstance(value, SPARSE_TYPES):
-            return self._pack_sparse(value, path)
+            parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+            node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
+            return node | self._pack_named(parts, path)
         if type(value) is list:
             return self._pack_items(value, path)
         if type(value) is tuple:
@@ -452,12 +453,6 @@ class _Packer:
         """JSON of values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
-    def _pack_array(self, value: Array, path: str) -> Json:
-        """JSON that refers to an array, which is stored once."""
-        if id(value) not in self._met:
-            self._met[id(value)] = (value, self._pack_new_array(value, path))
-        return self._met[id(value)][1]
-
     def _pack_new_array(self, value: Array, path: str) -> Json:
         """JSON that refers to an array not met before; texts are in the JSON itself."""
         if value.ndim == 1 and value.dtype.kind in "OU":
@@ -476,12 +471,6 @@ class _Packer:
         )
         self.arrays[name] = value.T if reverse else value
         return {"array": name, "order": "F"} if reverse else {"array": name}
-
-    def _pack_sparse(self, value: Any, path: str) -> Json:
-        """JSON of a sparse matrix, which refers to its three arrays."""
-        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
-        node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
-        return node | self._pack_named(parts, path)
 
 
 class _Unpacker:

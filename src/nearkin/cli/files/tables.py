@@ -111,10 +111,7 @@ def count_missing(
 
 
 def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
-    """Median (d,) of each feature's values, NaN where there are none.
-
-    Of many values a random sample is taken, of at least a thousand in each column.
-    """
+    """Median (d,) of each feature's values, of many a sample of 1000 at least; NaN for none."""
     most = max(_FEWEST_VALUES, _MOST_VALUES // len(columns))
     rng = np.random.default_rng(0)
     drawn: list[list[Floats]] = [[] for _ in columns]
@@ -494,10 +491,7 @@ class Table(NamedRows):
         return len(self.rows)
 
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
-        """Columns beside features, ids and vectors, of some rows, as a table of pyarrow.
-
-        ``numbers`` increase. The file is read once; only these rows are kept.
-        """
+        """Columns beside features, ids and vectors, of rows ``numbers`` (increasing), read once."""
         used = {*(self.names or ()), self._id_column}
         names = [c for c, kind in self._source.kinds.items() if c not in used and kind != "vector"]
         parts = list(self.batches_of(numbers, names)) if names else []
