@@ -88,8 +88,7 @@ _MOST_NEIGHBORS = 20
 _ROWS_PER_NEIGHBOR, _LEAST_NEIGHBORS = 4, 10
 # Pairs by chance are counted so many times: the power law can be as much too low. Chosen by hand.
 _CAUTION = 2.0
-# A row's neighbours can grow this many times as slowly with the distance as those of most rows.
-# Chosen by hand.
+# How many times as slowly as those of most rows a row's neighbours can grow. Chosen by hand.
 _MOST_UNEVEN = 3.0
 # Pairs that the distances of all pairs are judged by: a quantile of 1e-4 then has an error of 10 %.
 _SAMPLE = 1_000_000

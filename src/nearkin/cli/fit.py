@@ -1,8 +1,5 @@
 """``nearkin fit``: learn a metric and write it to a model file."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import threading

@@ -1,8 +1,5 @@
 """Options that commands share, and groups of them that become one argument."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import ast

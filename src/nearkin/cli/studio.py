@@ -1,8 +1,5 @@
 """``nearkin studio``: records of a file, and a session in the browser about them."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import os

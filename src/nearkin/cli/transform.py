@@ -1,8 +1,5 @@
 """``nearkin transform`` and ``plot``: rows in the learned space, as a table or a picture."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import shutil
@@ -127,8 +124,7 @@ def write_embedding(
 def _project_on_axes(rows: RowStream, n: int) -> RowStream:
     """Stream of rows along their first n principal axes.
 
-    Rows are read once to find the axes, and again for output. Memory for q × q numbers, where rows
-    have q columns.
+    Rows are read once to find the axes, and again for output. Memory for q × q numbers.
     """
     q = rows.n_columns
     if n > q:

@@ -183,8 +183,7 @@ def _assign_greedily(
 ) -> None:
     """Write the cheapest group for each block in turn that no block kept apart from it has.
 
-    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
-    none even so keep -1.
+    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Others keep -1.
     """
     k = summed.shape[1]
     n_groups = k

@@ -155,8 +155,7 @@ def draw_apart(
 ) -> Floats:
     """Add ``count`` points to those chosen, each drawn by size times squared distance to them.
 
-    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot start
-    from given points.
+    The best of a few draws each, as in scikit-learn's k-means++, which starts from no given points.
     """
     n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
     if len(chosen):

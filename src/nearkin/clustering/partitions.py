@@ -415,8 +415,7 @@ def fit_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> A
 def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
     """Learn the metric anew from fewer pairs, to hold out the others.
 
-    The fitted metric itself where it is frozen, or these pairs are too few. ``given`` is the user's
-    parameter.
+    The fitted metric itself where the user's parameter ``given`` is frozen, or pairs are too few.
     """
     if isinstance(given, FrozenEstimator):
         return metric

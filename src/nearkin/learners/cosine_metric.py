@@ -21,8 +21,7 @@ from nearkin.spaces.kernels import KernelFunction
 
 # The log-odds of being the same are so many times the cosine at the start. Chosen by hand.
 _USUAL_SLOPE = 4.0
-# How strongly that is held small, so that pairs which are told apart do not make it infinite.
-# Chosen by hand.
+# How strongly that is held small, lest pairs told apart make it infinite. Chosen by hand.
 _PULL_OF_SLOPE = 1e-3
 # Steps of L-BFGS, and earlier ones that each looks back at. Few steps stop near the identity, and
 # keep the fit to milliseconds. Chosen by hand.

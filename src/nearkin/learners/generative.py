@@ -41,8 +41,7 @@ from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
-# Share of the identity in the metric at a point, where that metric itself finds neighbours. Chosen
-# by hand.
+# Share of the identity in the metric at a point, where that finds neighbours. Chosen by hand.
 _LOCAL_INTERPOLATION = 0.7
 # Principal axes that an error proposes in place of very many columns.
 _AXES_TO_TRY = 100

@@ -51,12 +51,10 @@ _COMPLETE_ROWS = 2000
 _WINDOW_NEIGHBORS = 30
 # Window weights below this cannot be told from zero beside a weight of one, in float64.
 _NEGLIGIBLE = 1e-13
-# In convergence mode: the share of the objective below which a step is the last, and most steps.
-# Chosen by hand.
+# To convergence: share of the objective below which a step is the last, and most. Chosen by hand.
 _TOLERANCE = 1e-4
 _MOST_STEPS = 500
-# How much farther the farther point of a triplet is to be, in root mean squared distances. Chosen
-# by hand.
+# How much farther a triplet's farther point is to be, in RMS distances. Chosen by hand.
 _TRIPLET_MARGIN = 0.3
 # KernelA: eigenvalues of the kernel below this share of the largest are dropped. Chosen by hand.
 _RANK_TOL = 0.03

@@ -44,14 +44,12 @@ _MOST_CERTAIN = 1 - 1e-6
 # counts this much, and of a pair no more than so many are looked at. Chosen by hand.
 _FROM_TRIANGLES = 0.5
 _MOST_TRIANGLES = 50
-# If more answers than this share are wrong by triangles, chains of wrong ones have led astray.
-# Chosen by hand.
+# If more answers are wrong by triangles, chains of wrong ones have led astray. Chosen by hand.
 _MOST_WRONG = 1 / 3
 # Rates are at rest when none changes by more, or after so many rounds. Not tuned.
 _ROUNDS, _AT_REST = 100, 1e-4
 # Likelihoods are followed in steps of so many standard errors of a rate whose truth is known, each
-# larger than the one before, down to exp(-_FAR) of the highest: fine enough for intervals to show
-# no step. Not tuned.
+# larger than the one before, down to exp(-_FAR) of the highest, so that intervals show no step.
 _STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
 # Places between which a likelihood is summed up. Not tuned.
 _FINE = 500
@@ -330,8 +328,7 @@ def _find_triangles(links: Ints) -> Ints:
 def _combine_triangles(odds: Floats) -> Floats:
     """Log-odds of each pair of a triangle by those of the two others, of shape (t, 3).
 
-    If both others are the same, so is the pair; if one is, it is not; if neither is, nothing is
-    said.
+    If both others are the same, so is the pair; if one is, it is not; neither says nothing.
     """
     chance = np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
     p, q = np.roll(chance, 1, axis=1), np.roll(chance, 2, axis=1)

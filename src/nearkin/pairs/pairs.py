@@ -363,8 +363,7 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
 def _refuse_unscorable_cut() -> None:
     """Raise if scikit-learn would fit on a part of the pairs, and score without any.
 
-    Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
-    into NaN.
+    Without metadata routing it hands pairs to ``fit`` alone, and makes errors of ``score`` NaN.
     """
     if get_config()["enable_metadata_routing"]:
         return

@@ -38,8 +38,7 @@ SKEW = 0.3
 DECLINE = -WEIGHTS[1]
 # A usual pair AUC, and how many answers it counts as: chosen by hand.
 USUAL_AUC = (0.75, 20)
-# Distances that moved less than this, or AUC nearer to ½ or 1, are beyond what can be told. Not
-# tuned.
+# Distances that moved less, or AUC nearer to ½ or 1, are beyond what can be told. Not tuned.
 _LEAST_MOVED = 1e-3
 _LEAST_AUC, _MOST_AUC = 0.51, 0.999
 # Fewer answers than this are no evidence, not even of what further ones would be worth: the

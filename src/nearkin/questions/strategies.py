@@ -46,11 +46,9 @@ _NEIGHBOURS = 5
 _CANDIDATES = 2000
 # Groups that a question shows at most: each has a key of its own.
 MOST_SHOWN = 9
-# The row nearest to its group is looked for among so many, so that it is not always an obvious one.
-# Chosen by hand.
+# Rows among which that nearest to its group is looked for, lest it be obvious. Chosen by hand.
 _DRAWN = 20
-# Pairs of each kind that a fit is told, of all that follow from the answers: a bound on time, not
-# tuned.
+# Pairs of each kind, of all that follow from answers, that a fit is told: a bound on time.
 MOST_TOLD = 10_000
 # Which rows come up in questions beside groups.
 Choice = Literal["random", "far", "near", "clusters"]
@@ -171,8 +169,7 @@ def estimate_memberships(
     """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
     ``known_rows`` are the candidates whose groups are considered. The chance is 0 for the group
-    that a row is in, and for groups that are ruled out: that makes all others, and a new one,
-    likelier.
+    that a row is in, and for groups that are ruled out: so others, and a new one, are likelier.
     """
     known_rows = known_rows[np.argsort(scene.group[known_rows], kind="stable")]
     groups, first = np.unique(scene.group[known_rows], return_index=True)
@@ -210,8 +207,7 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
     """Choose n pairs of high score that are not alike, as positions (n, 2), the highest first.
 
     Of the best pairs, no two of which share a row where possible, three times n make a shortlist.
-    The best of it is taken, then always the one farthest from those taken, by its midpoint and its
-    difference.
+    The best of it is taken, then always the farthest from those taken, by midpoint and difference.
     """
     order = np.argsort(-score, kind="stable")
     shortlist, used = [], set()

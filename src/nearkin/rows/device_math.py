@@ -128,8 +128,7 @@ def _use_stream_of(X: Any) -> Iterator[None]:
 
 
 Array = Any  # an array of NumPy, torch or CuPy
-# Squared distances from a product are off by so many units of rounding of squared lengths at most;
-# chosen by hand.
+# Most roundings of squared lengths that squared distances from a product are off; set by hand.
 UNITS_OFF = 8
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16

@@ -28,8 +28,7 @@ from nearkin.rows.backends import (
 )
 from nearkin.rows.sparse import is_sparse
 
-# So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
-# at at a time.
+# So many rows tell how wide columns are, fewer their units; so many numbers are looked at at once.
 MOST_ROWS = 10_000
 _BLOCK_NUMBERS = 2**22
 # What follows is chosen by hand.
@@ -50,8 +49,7 @@ _WITHIN_UNIT = 0.9
 _FEWEST_ENTRIES = 5
 # A column with a smaller part of the median spread holds what rounding left of a constant.
 _DEAD = 1e-12
-# Principal components grow narrower by their nature: so many columns, in so strict an order, are
-# no accident.
+# Principal components grow narrower by nature: so many columns in strict order are no accident.
 _FEWEST_COMPONENTS = 8
 _ORDER = -0.9
 

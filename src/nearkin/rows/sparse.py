@@ -128,8 +128,7 @@ def squared_norms(X: Any) -> Floats:
 def sparse_distances(A: Any, B: Any) -> Floats:
     """Euclidean distances (n_a, n_b) between all rows of A and all rows of B, in float64.
 
-    By products, and by differences for near rows, whose digits products would lose: rows that are
-    equal have distance 0.
+    By products, and for near rows by differences, which lose no digits: equal rows have distance 0.
     """
     A, B = A.astype(np.float64), B.astype(np.float64)
     lengths = squared_norms(A)[:, None] + squared_norms(B)

@@ -27,17 +27,13 @@ from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 # What learning usually gains in pair AUC over the distance at hand: mean and deviation. Chosen by
 # hand, in the range of benchmarks/few_pairs.
 USUAL_GAIN = (0.1, 0.06)
-# Differences of a pair's placements are imagined to have this variance, with the weight of one.
-# Chosen by hand.
+# Variance that differences of placements are imagined to have, as one more. Chosen by hand.
 _IMAGINED_VARIANCE = 0.03
-# Ranks of random pairs, which stand for a kind of pair that is missing: so many that they add no
-# noise.
+# Ranks of random pairs, which stand for a missing kind of pair: so many that they add no noise.
 _ANY_PAIRS = (np.arange(100) + 0.5) / 100
-# The share of wrong answers is thought to be Beta(a, b) before any is seen: a tenth or so. Chosen
-# by hand.
+# The share of wrong answers is Beta(a, b) before any is seen: a tenth or so. Chosen by hand.
 _IMAGINED_ANSWERS = (2.0, 10.0)
-# Pull of the curve's slope towards 0, by its square: a few pairs in perfect order show no cliff.
-# Chosen by hand.
+# Pull of the squared slope: a few pairs in perfect order show no cliff. Chosen by hand.
 _SLOPE_PULL = 0.02
 # A pair is listed if the opposite of what was said has this probability by a metric that was told
 # it, and gives way to it a little. Where a fifth of 200 pairs were wrong, nearly two thirds of them

@@ -21,8 +21,7 @@ from nearkin.rows.distances import linked_distances
 
 # No verdict is sharper: chances are 0 or 1 in float64 long before.
 _MOST_SHARP = 1e4
-# Pairs on one side of the threshold that tell as much of its curve as all those on the other.
-# Chosen by hand.
+# Pairs on one side of the threshold that tell as much as all on the other. Chosen by hand.
 _FEW_PAIRS = 1
 # A prevalence that is estimated from distances.
 ESTIMATED = "estimated"
@@ -46,8 +45,7 @@ MOST_EXAMPLES = 5000
 # What is found of known pairs, in the order of Verdicts.
 VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
-# A share of pairs that are the same, the one that is kept (None), or one that is estimated from
-# distances.
+# A share of pairs that are the same, that which is kept (None), or one estimated from distances.
 Prevalence = float | Literal["estimated"] | None
 
 

@@ -358,8 +358,7 @@ def _choose_pooled_shares(
 def _sum_scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
     """For each of some classes, the sum of the scatters of all other classes.
 
-    Added up from both sides: the sum of all less the class's own would leave rounding where a row
-    is far out.
+    Added up from both sides: the sum of all less the class's own would leave rounding of far rows.
     """
     found = {c: np.zeros_like(scatters[0]) for c in classes}
     for order in (range(len(scatters)), range(len(scatters) - 1, -1, -1)):

@@ -233,8 +233,7 @@ class Members:
     """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c.
 
     ``nearest`` (n, k + 1) are the nearest other rows of the class, −1 where there are none, one
-    more than is needed, so that any of them can be left out; ``squared`` are their squared
-    distances.
+    more than is needed, so that any can be left out; ``squared`` are squared distances.
     """
 
     Z: Any
@@ -500,8 +499,7 @@ def choose_margin(
     With :math:`\gamma` the median over rows of the squared distance to the nearest row of another
     class, less that to the nearest of the same, candidates are βγ for the β in ``FACTORS``. Of
     equally good ones the first is taken. Where classes are so mixed that the median is negative, γ
-    is the median of the absolute differences. Returns the margin, and each candidate's share of
-    errors.
+    is the median of the absolute differences. Returns it, and each candidate's share of errors.
     """
     n = members.Z.shape[0]
     judged: Integers = np.arange(n)

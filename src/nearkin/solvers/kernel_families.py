@@ -42,8 +42,7 @@ from nearkin.solvers.logdet import (
     project,
 )
 
-# Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
-# Chosen by hand.
+# Weights of a spectral kernel exceed this share of the largest, lest M be singular. By hand.
 _LEAST_WEIGHT = 1e-12
 # Roughness up to this share of all is rounding. With penalties up to this many times the kernel's
 # own precision, what rounding leaves below zero cannot show.

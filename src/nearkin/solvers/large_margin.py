@@ -62,8 +62,7 @@ _SHORTER_WAYS, _LEAST_WAY, _LESSER_COST = 10, 1e-2, 0.1
 _NEVER_ZERO = 1e-300
 # The margin is at least this share of the rows' mean squared distance from their mean.
 _LEAST_MARGIN = 1e-3
-# Rounding of squared distances from products, in units in the last place: for each column, and
-# more.
+# Rounding of squared distances from products, in last places: for each column, and more.
 _MORE_ROUNDINGS = 4
 
 
@@ -469,8 +468,7 @@ def learn_large_margin_metric(
         return Solution(L, [0.0], 0, True), margin
     X = X / np.sqrt(margin)  # so that the scale of X does not matter
     solution = Solution(L, [], 0, True)
-    # Products in between are small: several threads would gain little, and lose much where cores
-    # are shared.
+    # Products are small: threads would gain little, and lose much where cores are shared.
     with one_blas_thread():
         for turn in range(n_passes):
             if turn > 0:

@@ -474,11 +474,9 @@ def relax_along(
 ) -> Relaxed:
     """Minimise the stress over configurations ``Y = X + basis @ B``, by steps as in :func:`relax`.
 
-    Column j of the basis (n, m) says how far each point moves with coefficient j; B is returned
-    too.
+    Column j of the basis (n, m) says how far points move with coefficient j; B is returned too.
 
-    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and m²
-    numbers.
+    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory as of ``basis``, and m².
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     basis = np.ascontiguousarray(basis, dtype=np.float64)
@@ -545,8 +543,7 @@ def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """Return ``displacement(force, Y)``, which solves by preconditioned conjugate gradients.
 
     Groups of points that are joined well among themselves and badly to others slow gradients down.
-    So the preconditioner adds to the diagonal a small dense system in which each group moves as
-    one.
+    So the preconditioner adds to the diagonal a small dense system where each group is one.
     """
     weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)

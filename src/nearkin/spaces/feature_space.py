@@ -78,8 +78,7 @@ _EQUAL_ENTRIES = 1e-10
 # Rounding of entries of a kernel matrix, in units in the last place of its largest.
 _KERNEL_ROUNDING = 8
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
-# that a list holds, and landmarks whose table of distances takes half a gigabyte. Chosen by hand on
-# an H200.
+# that a list holds, landmarks whose table takes half a gigabyte. Chosen by hand on an H200.
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192

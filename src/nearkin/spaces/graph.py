@@ -55,8 +55,7 @@ _LEAST_WEIGHT = 1e-10
 _SYMMETRIC = 1e-10
 # Bytes of an entry of a sparse row: its number, its column and what a product makes of them.
 _ENTRY_BYTES = 24
-# Digits to which directions of rows must agree to be equal under the cosine metric: what rounding
-# leaves of float64.
+# Digits in which directions agree that are equal under the cosine: what rounding leaves.
 _EQUAL_DIGITS = 12
 
 
@@ -295,21 +294,18 @@ def _number_equal_rows(X: Any) -> NDArray[np.integer]:
 ROUNDING = 1e-13
 # Eigenvalues below this share of the largest are zero.
 NUMERICAL_RANK = 1e-10
-# Multigrid ends with a matrix of this size. Chosen by hand: it is decomposed in a fraction of a
-# second.
+# Multigrid ends with a matrix of this size, decomposed in a fraction of a second. Chosen by hand.
 _COARSEST_ROWS = 500
 # Aggregates may overlap, which helps, unless a row would belong to more than this many. Chosen by
 # hand: levels would no longer grow much smaller.
 _MOST_OVERLAP = 5
-# How far aggregates are smoothed, relative to the largest eigenvalue: Vanek, Mandel, Brezina
-# (1996).
+# Smoothing of aggregates, relative to the largest eigenvalue: Vanek, Mandel, Brezina (1996).
 _SMOOTHING = 4 / 3
 # Aggregates that do not overlap correct too little: Braess (1995).
 _OVERCORRECTION = 1.5
 # Steps of the power method, and the margin on the eigenvalue that they find. Chosen by hand.
 _POWER_STEPS, _POWER_MARGIN = 12, 1.1
-# Relaxation works on eigenvalues between the largest and this share of it, with so many products.
-# Chosen by hand.
+# Relaxation is of eigenvalues from this share of the largest, by so many products. Set by hand.
 _RELAXED_SHARE = 0.125
 _RELAXATIONS = 2
 # Rows that a thread multiplies, and rows whose weights it solves for, at a time.
@@ -660,8 +656,7 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
               \min_W \|X - W X\|^2 \ \text{row by row}.
 
     Returns :math:`\|v - W v\|^2` of each (r,), increasing, and V (n, r). Warns if the graph of
-    neighbours falls into parts. Neighbours are drawn a little towards equal weights, as in
-    scikit-learn.
+    neighbours falls into parts. Weights are drawn a little towards equal ones, as in scikit-learn.
 
     Dense: O(n³) time and 3 n² numbers, for some thousands of rows at most.
     """

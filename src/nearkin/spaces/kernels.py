@@ -431,8 +431,7 @@ def center_coefficients(
     """Coefficients (n, q), and a constant (q), that centre the kernel values they multiply.
 
     New rows' values times these, plus the constant, are values centred by the training rows' mean
-    times the coefficients. ``column_means`` (n,) are those of the training rows' kernel matrix, not
-    centred.
+    times the coefficients. ``column_means`` (n,) are those of the training rows' own matrix.
     """
     centered = coefficients - coefficients.mean(axis=0, dtype=np.float64)
     return centered, -(column_means - column_means.mean()) @ centered

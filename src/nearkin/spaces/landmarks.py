@@ -238,8 +238,7 @@ class KernelLandmarks:
 
         That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
         differences of feature vectors are the same, and keep their digits far from zero. Found by
-        one thread: a metric from a file, which finds it again, has the same numbers to the last
-        bit.
+        one thread: a metric from a file, which finds it again, has the very same numbers.
         """
         rows = self._precise_rows
         with ignore_overflow(), one_blas_thread():
@@ -532,8 +531,7 @@ class KernelSums:
         """What is made of rows, and what that is multiplied by.
 
         Kernel values and coefficients; or, for a kernel that is an inner product, these vectors and
-        one matrix of all landmarks, unless that would be larger than the coefficients of sparse
-        ones.
+        one matrix of all landmarks, unless that is larger than coefficients of sparse ones.
         """
         landmarks = self.landmarks
         if landmarks.is_inner_product:

@@ -28,8 +28,7 @@ _FEW_OF_ALL = 0.25
 _APART = 1e-15
 # Columns of the blocks by which LAPACK works on matrices of any size: what it needs room for.
 _LAPACK_BLOCK = 64
-# Eigenvectors that Lanczos is asked for first, and at most, as a share of all; most columns of a
-# low-rank factor.
+# Eigenvectors that Lanczos finds first, and at most, as a share; most columns of a factor.
 _FEW, _FEW_OF_LANCZOS = 64, 1 / 8
 _LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.

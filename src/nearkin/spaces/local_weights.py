@@ -45,13 +45,11 @@ EPSILON = 1e-3
 NEARER = 1e12
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
-# The least positive number of single precision with all its digits, and numbers whose squares stay
-# within it.
+# The least positive float32 with all its digits, and numbers whose squares stay within it.
 _TINY, _LARGE = 2.0**-126, 1e30
 # Distances that differ by less, as a share, may count as equal: some times the rounding of float32.
 _TIES = 1e-6
-# By how much ranks from a product may be wrong, in units in the last place for each column and for
-# so many more.
+# Errors of ranks from a product, in units in the last place for each column and for so many more.
 _RANK_ROUNDING, _MORE_ROUNDINGS = 4, 4
 # Radii are divided by this at least.
 _NEVER_ZERO = 1e-300
@@ -230,8 +228,7 @@ def prepare_rows(
 ) -> None:
     """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``far``.
 
-    Written: ``coarse`` (n, d + 1), the same in another type with a column of ones, and squared
-    ``lengths``.
+    Written: ``coarse`` (n, d + 1), the same in another type beside ones, and squared ``lengths``.
     """
     for i in range(rows.shape[0]):
         row, rounded = rows[i], coarse[i]

@@ -53,8 +53,7 @@ _DIFFERENCES, _PRODUCTS = 3, 4
 _BLOCK_SIZE = 2**20
 _TILE_ROWS, _TILE_COLUMNS = 1024, 2048
 _QUERIES = 256
-# Cells that are coded, and queries that are answered, at a time: at least so many of these, or this
-# share of all.
+# Cells coded and queries answered at a time: of these at least so many, or this share of all.
 _CELLS, _CODE_QUERIES, _CODE_PARTS = 32, 32, 64
 # Codes are whole numbers of one byte.
 _LARGEST_CODE = 127.0
@@ -68,8 +67,7 @@ _FAR = 1e30
 _TILE = 128
 # Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
 _WAITING = 64
-# Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
-# looked into.
+# Rows that k-means sees for each cell, and its rounds: more would not spare cells.
 _TRAINING, _ROUNDS = 16, 5
 # Rows that a thread takes at a time.
 _ROWS = 4096
@@ -343,8 +341,7 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     """Numbers (m, k) of the nearest rows among those of each query's cells; −1 for none.
 
     Z and Q are C-contiguous. ``probes`` (m, p) are each query's cells, the nearest first; queries
-    with the same cells should follow one another. Of rows equally far, the lower number comes
-    first.
+    with the same cells should follow one another. Of equally far rows the first comes first.
     """
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)

@@ -39,8 +39,7 @@ def end_tidily() -> Iterator[None]:
     """Let SIGTERM and SIGHUP unwind a block before they end the process, so that it can clean up.
 
     In the block they raise :class:`Ended`. Signals that are ignored or handled by others stay as
-    they are, and so do all of them outside of the main thread, the only one that Python tells of
-    signals.
+    they are, and so do all outside of the main thread, the only one that Python tells of them.
     """
     taken: list[int] = []
     came: list[int] = []

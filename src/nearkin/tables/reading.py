@@ -90,8 +90,7 @@ def first_cell_text(cells: RawColumn) -> str:
 def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]:
     """Columns of a table in its order, only the ``wanted`` ones if given.
 
-    X is a data frame, a dict of lists, or an array, whose columns are called ``names``, or x0, x1
-    and so on.
+    X is a data frame, a dict of lists, or an array, with columns ``names``, or x0, x1 and so on.
     """
     if is_sparse(X):
         raise InputTypeError(

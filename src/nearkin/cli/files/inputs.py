@@ -127,8 +127,7 @@ def find_input(
 ) -> Input:
     """The input at a path, with its format; an error unless that is one of ``forms``.
 
-    ``role`` is the option that names it, such as ``--pairs``; ``form`` the format that the user
-    states.
+    ``role`` is the option that names it, such as ``--pairs``; ``form`` what the user states.
     """
     name, kept = keep_on_disk(path, role)
     if kept.is_dir():
@@ -611,8 +610,7 @@ class DelimitedFile:
     def _blocks(self) -> list[tuple[int, bool]]:
         """Block sizes to try, each with whether it is the last.
 
-        A row must fit into two blocks, and some rows have megabytes: if one cannot be read, larger
-        blocks are tried.
+        A row must fit into two blocks: if one cannot be read, larger ones are tried.
         """
         size = self._source.path.stat().st_size
         sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]

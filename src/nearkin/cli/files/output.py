@@ -71,8 +71,7 @@ class Output:
 
     Without a path it is written to standard output as CSV or JSON lines, or as a short table if
     that is a terminal; "-" is for CSV in any case. Whether it can be written is checked at once.
-    ``force`` replaces files, ``quote`` puts a mark before texts that spreadsheets take for
-    formulas.
+    ``force`` replaces files, ``quote`` marks texts that spreadsheets take for formulas.
     """
 
     def __init__(

@@ -674,9 +674,8 @@ class RecordTable(NamedRows):
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each group: the most frequent cell of each column.
 
-        Columns by name: the id of the group's first record, the number of its records, and all
-        columns of the file but vectors. ``labels`` (n,) number groups in the order of first
-        records.
+        Columns by name: the id of the group's first record, how many it has, and all of the file
+        but vectors. ``labels`` (n,) number groups in the order of first records.
         """
         first = np.unique(labels, return_index=True)[1]
         found = {
