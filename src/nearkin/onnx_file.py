@@ -282,13 +282,9 @@ class Tensor:
         bounds = (np.array([number]) for number in (position, position + 1, axis))
         return self.graph.apply("Slice", self, *bounds)
 
-    def concatenate(self, *others: Tensor, axis: int) -> Tensor:
+    def concatenate(self, *others: Operand, axis: int) -> Tensor:
         """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
-
-    def append_rows(self, rows: NDArray[Any]) -> Tensor:
-        """The tensor with constant rows appended."""
-        return self.graph.apply("Concat", self, rows, axis=0)
 
     def drop_last_row(self) -> Tensor:
         """The tensor without its last row."""
@@ -430,7 +426,7 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
     """Coordinates of rows from those of their nearest landmarks."""
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
-    X = X.append_rows(np.zeros((1, extension.landmarks.rows.shape[1])))
+    X = X.concatenate(np.zeros((1, extension.landmarks.rows.shape[1])), axis=0)
     if extension.landmarks.kernel.is_euclidean:
         neighbors, e, gram = _find_near_by_rows(extension, X)
     else:

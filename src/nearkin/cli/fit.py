@@ -205,10 +205,7 @@ def learn_metric(
     components: int | None = None,
     encoder: Any = None,
 ) -> Any:
-    """Fit a learner to rows; returns the metric, or a chain with its preparing steps.
-
-    Rows are read block by block, as often as the learner needs, if it can and they are many.
-    """
+    """Fit a learner to rows, by blocks if they are many; returns the metric, or a chain."""
     n, d = rows.shape
     if encoder is not None:
         known = {"groups": encoder.groups_.tolist(), "scale": False}

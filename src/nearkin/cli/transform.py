@@ -144,10 +144,7 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
 def refuse_without_room(
     rows: RowStream, embedded: RowStream, array: Path | None, *, by_axes: bool
 ) -> None:
-    """Raise if memory cannot hold a block of embedded rows, or the disk the whole array.
-
-    ``array`` is the array file to write, if any; ``by_axes`` says that principal axes are wanted.
-    """
+    """Raise if memory cannot hold a block of embedded rows, or the disk the whole ``array``."""
     n, q = embedded.shape
     size = embedded.dtype.itemsize
     free = estimates.available_memory()

@@ -1057,10 +1057,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 def _choose_prevalence(
     prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]
 ) -> float:
-    """Return the prevalence as given; by default that of the verdicts; or one estimated.
-
-    ``distances`` is called for learned distances only where the prevalence is ``"estimated"``.
-    """
+    """Return the prevalence given, that of the verdicts, or one estimated from ``distances()``."""
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:

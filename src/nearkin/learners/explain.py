@@ -497,10 +497,7 @@ class TaughtPart:
     numbers: Ints | None = None
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
-        """By how much an answer raises the squared distance of the two rows, beside all others.
-
-        ``link`` are the answer's row numbers, ``fewer`` the other pairs, if the caller has them.
-        """
+        """By how much the answer ``link`` raises their squared distance; ``fewer`` are others."""
         taught = self.taught
         known = taught.left_out
         if link not in known:
@@ -637,10 +634,7 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
 def _squared_distances(
     table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]
 ) -> Any:
-    """Squared distances, of shape (n,), between rows given as encoded cells of each column.
-
-    A column that has one cell has it in all rows.
-    """
+    """Squared distances (n,) of rows as encoded cells by column; a single cell is of all rows."""
     n = max(len(cells) for cells in [*left.values(), *right.values()])
 
     def embed(side: dict[str, Any]) -> Any:

@@ -212,10 +212,7 @@ def count_gaining_rounds(
 def _precision(
     F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
 ) -> float:
-    """Average precision of pairs under the metric B, of shape (r, r), on the coordinates F.
-
-    Pairs are ranked among the random pairs ``ends``, of shape (2, k).
-    """
+    """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
 
     def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
         """Distances under B between rows."""
@@ -295,8 +292,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest training rows that a new row is composed of (spectral family).
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes

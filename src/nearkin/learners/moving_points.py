@@ -218,8 +218,7 @@ class KernelA(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest landmarks that a new point is composed of.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -397,8 +396,7 @@ class LLMA(MetricMixin, BaseEstimator):
     window_neighbors : int, None or "auto", default="auto"
         As in :class:`KernelA`.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
         and random pairs for ``threshold_``.

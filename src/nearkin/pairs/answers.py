@@ -222,15 +222,15 @@ def _converge(known: _Known) -> _Belief:
 
 
 def _iterate(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
-    """Update chances and rates in turn until both converge; no rate exceeds ``most``.
-
-    The rate of the answerer number ``held`` stays as it is.
-    """
+    """Update chances and rates, up to ``most``, that of ``held`` fixed, in turn to convergence."""
     wrong, chance, told = belief
     rate = None if held is None else wrong[held]
     for _ in range(_ROUNDS):
         chance, told = _update_chances(known, wrong, told)
-        previous, wrong = wrong, np.clip(_update_rates(known, chance), 1 - _MOST_CERTAIN, most)
+        # The most likely rate of each answerer, given chances of the pairs.
+        a, b = _IMAGINED_ANSWERS
+        likeliest = (_count_mistakes(known, chance) + a - 1) / (known.n_answers + a + b - 2)
+        previous, wrong = wrong, np.clip(likeliest, 1 - _MOST_CERTAIN, most)
         if held is not None:
             wrong[held] = rate
         if np.abs(wrong - previous).max() < _AT_REST:
@@ -257,13 +257,6 @@ def _count_mistakes(known: _Known, chance: Floats) -> Floats:
     return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
 
 
-def _update_rates(known: _Known, chance: Floats) -> Floats:
-    """Most likely error rate of each answerer, given chances of the pairs."""
-    wrong, right = _IMAGINED_ANSWERS
-    most = _count_mistakes(known, chance) + wrong - 1
-    return np.asarray(most / (known.n_answers + wrong + right - 2))
-
-
 def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     r"""Estimate the error rate of answerer ``who`` with its interval, by profile likelihood.
 
@@ -285,10 +278,7 @@ def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate
 
 
 def _follow_likelihood(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
-    """Trace the profile log-likelihood of an error rate from its maximum to one side.
-
-    Returns rows of log-odds of the rate, log-likelihood, and its slope.
-    """
+    """Trace log-odds of a rate, profile log-likelihood and slope from its maximum to one side."""
     wrong, right = _IMAGINED_ANSWERS
     place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
     passed: list[tuple[float, float, float]] = []

@@ -228,10 +228,7 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
 
 
 def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
-    """Row numbers that must-links or a shared class tie to others, and the group of each.
-
-    All labelled rows of a class are in one group; class −1 is unknown.
-    """
+    """Row numbers that must-links or a class (not −1) tie to others, and the group of each."""
     links = [must_link]
     if classes is not None:
         known = np.flatnonzero(classes >= 0)
@@ -331,10 +328,7 @@ def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) 
 def normalise_pairs(
     pairs: Ints, weights: Doubles, *, keep_first: bool = False
 ) -> tuple[Ints, Doubles]:
-    """Put the smaller row of each pair first, sort, and drop duplicates; return pairs and weights.
-
-    Of several weights of a pair the largest stays, or with ``keep_first`` the first.
-    """
+    """Sort pairs, smaller rows first, without duplicates; the largest or first weight stays."""
     if len(pairs) and pairs.max() > LARGEST_END:
         links = np.sort(pairs, axis=1)  # two row numbers do not fit in one key
         order = np.lexsort(links.T[::-1])

@@ -190,10 +190,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
 def predict_outlook(
     X: Any, pairs: Pairs, before_each_fit: Callable[[], object], *, random_state: Any = 0
 ) -> Outlook:
-    """Do the same as :func:`outlook`, with a call of ``before_each_fit`` before each fit.
-
-    The studio waits there for work that is more urgent.
-    """
+    """As :func:`outlook`, calling ``before_each_fit``, where the studio waits for urgent work."""
     n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _explain_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)

@@ -226,10 +226,7 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
 
 
 def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
-    """Pick n rows of Z, always the one farthest from those picked, as positions.
-
-    ``nearest`` are distances from rows that count as picked already.
-    """
+    """Pick n rows of Z, each the farthest from those picked, by distances ``nearest`` so far."""
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
     for _ in range(min(n, len(Z))):

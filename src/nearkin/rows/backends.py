@@ -123,10 +123,7 @@ class RemoteRows(ABC):
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """Apply ``function`` to each block of rows and aligned entries; combine results in order.
-
-        ``function`` gives a tuple of arrays; ``combine``, associative, makes one of two of these.
-        """
+        """Apply ``function`` to blocks of rows and aligned entries; combine results in order."""
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
@@ -307,10 +304,7 @@ def _copy_to_host(X: Any) -> NDArray[Any]:
 
 
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
-    """Copy a small NumPy array to the library and device of ``like``.
-
-    By default floats get the type of ``like``, and integers int64.
-    """
+    """Copy a small NumPy array to ``like``'s library and device; floats get its type, too."""
     xp = namespace(like)
     values = np.asarray(values)
     if dtype is None:

@@ -46,12 +46,8 @@ def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
         return False
     if backends.library(X) not in ("torch", "cupy") or not _has_triton():
         return False
-    return is_interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
-
-
-def is_interpreted() -> bool:
-    """Whether Triton interprets kernels on the host, as tests do without a device."""
-    return os.environ.get("TRITON_INTERPRET") == "1"
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"  # as tests do without a device
+    return interpreted or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
 
 @cache
@@ -177,10 +173,7 @@ def rowwise_products(A: Array, B: Array) -> Array:
 
 
 def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
-    """Distances (n_A, n_B) from differences, without cancellation, Euclidean or city block.
-
-    In float64 on the host, where rows may be sparse.
-    """
+    """Distances (n_A, n_B) from differences, in float64 on the host: Euclidean or city block."""
     if not is_foreign(A):
         if city_block:
             return manhattan_distances(A, B)

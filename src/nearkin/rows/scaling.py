@@ -66,7 +66,7 @@ def column_spreads(X: Any) -> Doubles:
     """
     X = _sample_rows(X, MOST_ROWS)
     if backends.is_foreign(X):
-        return drop_rounding(_to_doubles(_foreign_spreads(X)))
+        return drop_rounding(backends.to_numpy(_foreign_spreads(X)).astype(np.float64))
     if not is_sparse(X):
         return drop_rounding(_apply_by_blocks(X, _spreads))
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
@@ -167,7 +167,7 @@ def column_units(X: Any) -> Doubles:
     """
     X = _sample_rows(X, ROWS_FOR_UNITS)
     if backends.is_foreign(X):
-        return _to_doubles(_foreign_units(X))
+        return backends.to_numpy(_foreign_units(X)).astype(np.float64)
     if not is_sparse(X):
         return _apply_by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
@@ -269,11 +269,6 @@ def _units(columns: NDArray[Any]) -> Doubles:
 def _place_of_unit(differing: Any) -> Any:
     """Position, among ``differing`` sorted distances, of the one within which nine tenths lie."""
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
-
-
-def _to_doubles(found: Any) -> Doubles:
-    """Copy a device array to the host in float64."""
-    return backends.to_numpy(found).astype(np.float64)
 
 
 def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:

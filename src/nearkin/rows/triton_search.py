@@ -87,10 +87,7 @@ class Points(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Numbers (n, size) of the points on each row's list, in no order, and their squared distances.
-
-    No other point is as near as the row's ``limit``.
-    """
+    """Numbers, squared distances (n, size) of listed points; no other is as near as ``limit``."""
 
     points: torch.Tensor
     squared: torch.Tensor

@@ -496,10 +496,7 @@ def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
 def require_finite_block(
     rows: Floats, start: int, where: str, names: Sequence[str] | None = None
 ) -> Floats:
-    """A block of rows; an error that names row and column if a number is missing or infinite.
-
-    ``start`` is the number of the first row.
-    """
+    """A block of rows from ``start`` on; an error names row and column of a number not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(rows.sum())
     if suspicious and not np.isfinite(rows).all():

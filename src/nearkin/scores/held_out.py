@@ -291,10 +291,7 @@ class AucComparison:
 
 
 def add_missing_kind(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
-    """Append ranks of random pairs, where all pairs are must-links or all are cannot-links.
-
-    Returns the kinds (True for must-links) and each of the ``judged`` rank arrays, extended.
-    """
+    """Append random pairs' ranks where a kind is missing; return kinds and all ``judged`` ranks."""
     if same.any() and not same.all():
         return same, judged
     added = np.full(len(_ANY_PAIRS), not same.all())

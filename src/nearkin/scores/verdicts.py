@@ -135,10 +135,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
 
 
 def check_share(share: Any, name: str, *, ends: bool = False) -> float:
-    """Return a prevalence or precision as a float; refuse values outside (0, 1).
-
-    ``name`` is that of the parameter, ``ends`` allows 0 and 1 as well.
-    """
+    """Return the prevalence or precision ``name`` as a float in (0, 1), with ``ends`` in [0, 1]."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise InputTypeError(f"{name} must be a number, not {share!r}.")
     value = float(share)

@@ -600,10 +600,7 @@ def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
 
 
 def _group_points(weights: Any) -> NDArray[np.integer]:
-    """Group number of each point: the nearest of some random points along strong springs.
-
-    Points that reach none of these make one more group.
-    """
+    """Group number of each point by nearest random point along strong springs; the rest are one."""
     n = weights.shape[0]
     n_groups = max(1, min(n // _POINTS_PER_GROUP, _MOST_GROUPS))
     chosen = np.sort(np.random.default_rng(0).choice(n, n_groups, replace=False))

@@ -635,10 +635,7 @@ def choose_landmark_rows(
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Choose the rows that are landmarks: those of pairs, and others by the learner's strategy.
-
-    ``points``, the rows named in pairs, are landmarks up to 2000 or ``n_landmarks``.
-    """
+    """Choose landmarks: up to 2000 or ``n_landmarks`` rows of pairs, others by the strategy."""
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):
         n_landmarks = default_n_landmarks(n)

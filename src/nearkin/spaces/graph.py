@@ -181,7 +181,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
     X = normalize_rows(X)
-    kept = np.flatnonzero(_squared_norms(X) > 0)
+    kept = np.flatnonzero(_row_sums(X * X) > 0)
     n_zero = X.shape[0] - len(kept)
     if n_zero:
         notice(
@@ -237,16 +237,12 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
         if weight == "cosine":
             values[part] = _row_sums(here * there)
         else:
-            values[part] = _squared_norms(here.astype(np.float64) - there)
+            apart = here.astype(np.float64) - there
+            values[part] = _row_sums(apart * apart)
     if weight == "heat":
         mean = values.mean()
         values = np.exp(-values / mean) if mean > 0 else np.ones(len(values))
     return np.maximum(values, _LEAST_WEIGHT)
-
-
-def _squared_norms(X: Rows) -> Floats:
-    """Squared lengths of dense or sparse rows."""
-    return _row_sums(X * X)
 
 
 def _row_sums(X: Rows) -> Floats:

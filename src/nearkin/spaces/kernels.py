@@ -189,10 +189,7 @@ class _BetweenArrays:
 
 
 def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
-    """Half squared feature-space distances between the rows of A and of B (n_A, n_B).
-
-    Beside them the size (n_A,) below which an entry of that row cannot be told from zero.
-    """
+    """Half squared feature-space distances (n_A, n_B), and the rounding (n_A,) of a row's."""
     found, rounding = unsaturated_distances(kernel, A, B)
     return saturate(found) if kernel.saturates else found, rounding
 

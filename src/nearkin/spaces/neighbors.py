@@ -319,10 +319,7 @@ class CellCodes(NamedTuple):
 
 
 def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
-    """Encode the rows of Z (C-contiguous) in one byte a number, around their cells' centres.
-
-    O(n q) time; memory of the result: n (q + 12) bytes.
-    """
+    """Encode C-contiguous rows in one byte a number, around their cells' centres, in O(n q)."""
     n_cells, q = centers.shape
     order = np.argsort(cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])

@@ -668,8 +668,8 @@ def bytes_to_embed(model: Any) -> int:
             if spec.training_rows and value is not None:
                 m, d = value.shape
                 # Of sparse rows that come first a sparse row is tried, which makes nothing dense.
-                numbers += _PER_COLUMN * d if sp.issparse(value) and is_alone else 0
-                numbers += _PER_ENTRY * m * d if not (sp.issparse(value) and is_alone) else 0
+                is_first = sp.issparse(value) and is_alone
+                numbers += _PER_COLUMN * d if is_first else _PER_ENTRY * m * d
                 numbers += _PER_PAIR * m * m
     return 8 * numbers + named
 

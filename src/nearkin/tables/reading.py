@@ -644,11 +644,7 @@ def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
 
 
 def _may_be_category(texts: list[str]) -> bool:
-    """Whether texts that a library declares categorical are few enough, or numbers.
-
-    With more values than have a coordinate each, they are names: many people store names as
-    categories because that takes less memory.
-    """
+    """Whether texts declared categorical are few enough, or numbers; others are names."""
     values = set(texts)
     return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 

@@ -310,10 +310,7 @@ def grid_search(
 def _route_pairs(
     X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
 ) -> dict[str, Any]:
-    """Return ``params`` with the pairs, which know the number of rows, for metadata routing.
-
-    ``where`` is the name of the calling function, for errors.
-    """
+    """Return ``params`` with pairs for metadata routing; ``where`` names the caller in errors."""
     check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")

@@ -108,10 +108,7 @@ class Output:
     def write(
         self, batches: Iterable[Any], n_rows: int | None = None, *, verbose: bool = True
     ) -> None:
-        """Write record batches; to a file whole or not at all.
-
-        ``n_rows`` is their number of rows, for the progress bar that is shown if ``verbose``.
-        """
+        """Write record batches, to a file whole or not at all; ``n_rows`` is for a progress bar."""
         if self.path is None:
             self._print_batches(iter(batches))
             return
