@@ -548,10 +548,7 @@ def measure_pulls(parts: Sequence[TaughtPart], links: Ints) -> Floats:
 
 
 def choose_answers_to_try(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
-    """Choose the answers to leave out one by one, as links of shape (k, 2).
-
-    All, or of very many those whose difference lies most along that of the two rows.
-    """
+    """Choose answers to leave out (k, 2): all, or those that differ most along the two rows."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     along = np.zeros(len(links))
     most = max(MOST_TRIED // len(parts), _LEAST_TRIED)

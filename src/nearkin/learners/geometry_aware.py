@@ -88,10 +88,7 @@ class FewRowsWarning(UserWarning):
 def find_smooth_functions(
     learner: Any, X: Rows, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """Find functions of the rows that are smooth along the data.
-
-    Returns roughness values of shape (r,), increasing, and the functions, of shape (n, r).
-    """
+    """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data."""
     if learner.coordinates == "lle":
         found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":

@@ -56,10 +56,7 @@ Choice = Literal["random", "far", "near", "clusters"]
 
 @dataclass(frozen=True)
 class Scene:
-    """Candidate rows as a metric sees them, and what is known of them.
-
-    Closed pairs are of positions in ``Z``; keys are those of :func:`keys_of`.
-    """
+    """Candidate rows as a metric sees them; closed pairs are :func:`keys_of` positions in ``Z``."""
 
     Z: Doubles  # embedding of the m candidates, around its middle
     threshold: float  # distance at which same and different are equally likely

@@ -145,10 +145,7 @@ def _work_or_halve(work: Callable[[slice], None], rows: slice, X: Any) -> None:
 
 
 def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
-    """Consecutive slices of rows, as many at a time as X's device should hold at once.
-
-    ``most`` bytes on an accelerator, if it has room: a gigabyte by default.
-    """
+    """Consecutive slices of rows, as many as X's device should hold: ``most`` bytes, if it can."""
     if on_host(X):
         budget = _BLOCK_BYTES["cpu"]
     else:

@@ -145,10 +145,7 @@ def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
 
 
 def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
-    """Squared distances (n_A, n_B) by products around ``origin``, and their rounding (n_A,).
-
-    Distances of a row of A that are no larger than its rounding error may be 0.
-    """
+    """Squared distances (n_A, n_B) by products around ``origin``, and their rounding (n_A,)."""
     xp = namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
     origin = widen(origin)

@@ -338,10 +338,7 @@ def _add_pulls(Z: Any, targets: Any, weight: Any, force: Any) -> None:
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of :func:`minimize_margin_objective`: L (q, d), and the iterations in all rounds.
-
-    The objective is before the first round and after each; it never rises.
-    """
+    """Result of :func:`minimize_margin_objective`; the objective is at first and after rounds."""
 
     L: Floats
     objective: list[float]

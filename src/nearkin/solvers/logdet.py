@@ -374,10 +374,7 @@ class _Problem:
 def _solve(
     problem: _Problem, max_sweeps: int, tol: float
 ) -> tuple[Floats, Floats, Floats, Floats, list[float], float, bool]:
-    """Sweep over the pairs to convergence: B, λ, 1/ξ, μ, objectives, gap, and whether it converged.
-
-    The objectives are before the first sweep and after each.
-    """
+    """Sweep to convergence: B, λ, 1/ξ, μ, objectives at first and after sweeps, gap, converged."""
     k, r = problem.Z.shape
     triplets = problem.triplets
     of_triplets = np.zeros(len(triplets.cap))

@@ -421,10 +421,7 @@ class _AnyKernelOnDevice:
 
 
 def _break_ties_by_position(xp: Any, distances: Any) -> Any:
-    """Change distances (n, m) so little that sorting breaks ties as compiled loops do.
-
-    What is equal in single precision is equal; of these, the first comes first.
-    """
+    """Change distances so little that sorting breaks ties, in float32, as compiled loops do."""
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
     later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)

@@ -154,10 +154,7 @@ class PairScorer:
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """Pair AUC, and share of triplets kept, of rows embedded by ``learner.transform``.
-
-    Like ``learner.score``, but pipelines and searches can be scored too.
-    """
+    """Pair AUC, and share of triplets kept, of ``learner.transform``, also of a pipeline's."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)

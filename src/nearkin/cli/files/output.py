@@ -264,10 +264,7 @@ _ROWS = 2**15
 
 
 def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
-    """Record batches of the carried columns of a stream, then its rows.
-
-    Rows are one column of vectors called ``vector``, or a column for each number if that is None.
-    """
+    """Carried columns of a stream, then rows: as one column ``vector``, or a column a number."""
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
         fields = _carried_columns(block)
