@@ -94,8 +94,7 @@ _MOST_UNEVEN = 3.0
 _SAMPLE = 1_000_000
 # Rows of a group that nobody wonders about, even where there are few in all. Chosen by hand.
 _MOST_PLAUSIBLE = 5
-# Rows are identical up to rounding if they are no farther apart, as a share of their length: some
-# times the rounding of float32.
+# Rows no farther apart, as a share of their length, are identical: some roundings of float32.
 _IDENTICAL = 1e-6
 # Rounding of means and of their squared distances, as a share of squared lengths.
 _ROUNDING = 64 * np.finfo(np.float64).eps

@@ -65,8 +65,7 @@ _TURNS = 6
 _CHOSEN_ANEW = 3
 # How much a row counts that is in no pair. Chosen by hand.
 _UNNAMED = 0.1
-# Rows whose kernel values are the features of the regression, which bounds time, and random pairs
-# by which the kernel's width is measured.
+# Rows whose kernel values are features, which bounds time; random pairs for the kernel's width.
 _N_LANDMARKS = 200
 _N_DISTANCES = 10_000
 # What the penalty of the regression is chosen from.

@@ -22,8 +22,7 @@ from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, Linear
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
-# Weight of a column before pairs are seen: the log-odds of being the same fall by so much with each
-# mean squared distance. Chosen by hand.
+# Weight of a column before pairs: the fall of log-odds by mean squared distance. Chosen by hand.
 USUAL = 2.0
 # A column that tells nothing keeps this share of its usual weight: distances stay distances.
 _LEAST_WEIGHT = 1e-6

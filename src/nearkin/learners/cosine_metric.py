@@ -23,8 +23,7 @@ from nearkin.spaces.kernels import KernelFunction
 _USUAL_SLOPE = 4.0
 # How strongly that is held small, lest pairs told apart make it infinite. Chosen by hand.
 _PULL_OF_SLOPE = 1e-3
-# Steps of L-BFGS, and earlier ones that each looks back at. Few steps stop near the identity, and
-# keep the fit to milliseconds. Chosen by hand.
+# Steps of L-BFGS and its memory: few stop near the identity, in milliseconds. Chosen by hand.
 _MOST_STEPS, _REMEMBERED = 25, 5
 # What an answer is likely at least, so that its logarithm is finite.
 _LEAST_LIKELY = 1e-300

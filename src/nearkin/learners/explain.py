@@ -33,8 +33,7 @@ _MOST_WORDS = 6
 _MOST_ANSWERS = 3
 _LONGEST = 24
 _WIDTH = 20
-# Columns without names, from so many on, are the numbers of a vector, which nobody reads: then the
-# three largest are printed. Both chosen by hand.
+# So many columns without names are a vector: the three largest are printed. Chosen by hand.
 _A_VECTOR = 50
 _OF_A_VECTOR = 3
 

@@ -64,8 +64,7 @@ from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
-# Rows whose kernel matrix the learned width is judged by, at most, where none are asked for: it
-# bounds memory and time, and was not tuned.
+# Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
 _WIDTH_POINTS = 200
 # Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
 # where those that are not smooth count as rougher. Chosen by hand on USPS (benchmarks/papers).

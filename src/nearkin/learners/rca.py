@@ -23,8 +23,7 @@ from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
 
-# Variances below this share of the largest are zero by rounding: without shrinkage, their
-# directions are dropped.
+# Variances below this share of the largest are zero by rounding: dropped without shrinkage.
 _NO_VARIANCE = 1e-10
 
 

@@ -37,8 +37,7 @@ from nearkin.rows.validation import list_values, refuse_non_tables
 
 __all__ = ["Conflict", "Pairs", "TripletCircle"]
 
-# What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
-# Chosen by hand: it says less than either.
+# What a triplet weighs as a must-link and a cannot-link: less than either. Chosen by hand.
 WEAK = 0.5
 # Answers as people and programs write them, in lower case.
 ANSWERS: dict[str, bool | None] = {

@@ -27,8 +27,7 @@ from nearkin.rows.distances import centre, linked_distances, middle
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import refuse_non_tables
 
-# Pairs that are drawn at a time, or eight times as many as are asked for where that is more: a
-# bound on time, not tuned.
+# Pairs drawn at a time, or eight times as many as asked for: a bound on time, not tuned.
 _POOL = 20_000
 # Known rows that others are compared with: a bound on time, not tuned.
 _KNOWN = 500
@@ -41,8 +40,7 @@ _SHARPNESS = 4.0
 _SHORTLIST = 3
 # Neighbours among which likely pairs are looked for. Not tuned.
 _NEIGHBOURS = 5
-# Rows that are looked at, or twice as many as pairs are asked for where that is more: a bound on
-# time and memory, not tuned.
+# Rows looked at, or twice the pairs asked for: a bound on time and memory, not tuned.
 _CANDIDATES = 2000
 # Groups that a question shows at most: each has a key of its own.
 MOST_SHOWN = 9

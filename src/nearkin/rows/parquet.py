@@ -374,8 +374,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
     if first is None:
         raise InputError("there are no rows to write.")
     carried = [name for name in first.schema.names if name not in set(names)]
-    # Numbers that differ from row to row: neither a dictionary nor packing helps, and who reads
-    # them never skips pages by their range.
+    # Numbers that differ from row to row: dictionaries, packing and ranges of pages do not help.
     with pa.parquet.ParquetWriter(
         path,
         first.schema,

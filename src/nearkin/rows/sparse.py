@@ -23,8 +23,7 @@ MOST_AXES = 300
 # Rows that these are found from, at most; axes with less than this share of the first are noise.
 _MOST_ROWS = 20_000
 _LEAST_SHARE = 1e-8
-# Squared distances below this share of the squared lengths are those of differences: a difference
-# of products would have lost their digits.
+# Squared distances below this share of squared lengths are of differences, to keep digits.
 _CLOSE = 1e-4
 _ROUNDING = 1e-13
 # Pairs whose differences are held at a time.

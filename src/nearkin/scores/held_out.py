@@ -24,8 +24,7 @@ from nearkin.pairs.closure import build_graph
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
-# What learning usually gains in pair AUC over the distance at hand: mean and deviation. Chosen by
-# hand, in the range of benchmarks/few_pairs.
+# Usual gain in pair AUC, mean and deviation: by hand, in the range of benchmarks/few_pairs.
 USUAL_GAIN = (0.1, 0.06)
 # Variance that differences of placements are imagined to have, as one more. Chosen by hand.
 _IMAGINED_VARIANCE = 0.03
@@ -45,8 +44,7 @@ LEAST_CHANCE = 0.48
 _HALF_TOLD = 20
 # No pair is quite without weight.
 _LEAST_TRUST = 1e-3
-# Fewer pairs do not say what same and different ones are like, nor fewer rows how well groups can
-# be told apart. Chosen by hand.
+# Fewer pairs do not tell same from different, nor fewer rows groups apart. Chosen by hand.
 _FEWEST = 10
 # The share of wrong answers is thought to be Beta(a, b) before any is seen, and so is that of rows
 # whose distances say nothing. Chosen by hand.

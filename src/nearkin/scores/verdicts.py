@@ -25,8 +25,7 @@ _MOST_SHARP = 1e4
 _FEW_PAIRS = 1
 # A prevalence that is estimated from distances.
 ESTIMATED = "estimated"
-# Pairs that others whose answers are unknown count as, however many there are: what verdicts say of
-# them is not known better. Chosen by hand.
+# Pairs that any number without answers counts as: no more is known of them. Chosen by hand.
 _COUNTED = 100
 # Likelihood ratio, as twice its logarithm, at which half of what verdicts say is believed. Chosen
 # by hand, near the p of J. C. van Houwelingen and S. le Cessie, see shrink_verdicts.

@@ -23,8 +23,7 @@ from nearkin.storage.schema import floats, ints, stored
 # many parts decide. Chosen by hand.
 POOLED_SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)
 _FOLDS = 5
-# Classes that find their own share of it, the largest first; others take the median of these.
-# Chosen by hand: each takes about 30 d³ operations.
+# Classes that find their own, for 30 d³ operations; others take the median. Chosen by hand.
 _MOST_TRIALS = 500
 # A class of n rows is held to say as much about d columns as n / (n + 0.1 d). Chosen by hand.
 _COLUMNS_PER_ROW = 0.1

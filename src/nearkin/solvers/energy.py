@@ -25,8 +25,7 @@ _BLOCK_BYTES, _BLOCK_POINTS = 32 * 2**20, 256
 # Four and eight are for overlapping classes, which asked for them in
 # benchmarks/papers/shi2011_generative.
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
-# Training rows, at most, by which the margin is chosen. Chosen by hand: shares of errors are then
-# known to half a percent.
+# Training rows by which the margin is chosen: errors are known to half a percent. By hand.
 _MOST_JUDGED = 5000
 
 

@@ -73,8 +73,7 @@ _MOST = 1e6
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
 _ROUNDED, _COINCIDE = 1e-13, 1e-6
-# Distances beyond this many times what cannot-links are to be leave the range of numbers when
-# they are brought there.
+# Distances beyond this many times those of cannot-links leave the range of numbers.
 _BEYOND = 1e60
 # Eigenvalues of a prior up to this share of the largest are zero; those far below are refused.
 _NULL, _NEGATIVE = 1e-14, -1e-8

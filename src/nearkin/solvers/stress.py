@@ -20,8 +20,7 @@ from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 _BLOCK, _PRODUCT_BLOCK = 512, 2048
 # A squared length taken from inner products keeps ten digits above this share of them.
 _CANCELLED = 1e-6
-# Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
-# Chosen by hand, by time.
+# Up to so many points P is factored; beyond, conjugate gradients are faster. Chosen by hand.
 _FACTORED_POINTS = 3000
 # Inertia of a point, relative to the mean weight of the springs at a point: P is singular without,
 # by little enough that the stress falls to ten digits where it would.
@@ -29,8 +28,7 @@ _INERTIA = 1e-10
 # Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
 # Chosen by hand, above rounding where Gaussians overlap.
 _INERTIA_ALONG = 1e-6
-# Conjugate gradients end at this share of Q(Y) Y, or after so many steps. Chosen by hand: a rough
-# solution lowers the stress too.
+# Conjugate gradients, roughly, end at this share of Q(Y) Y or so many steps. Chosen by hand.
 _RESIDUAL = 1e-4
 _MOST_GRADIENTS = 1000
 # Groups of points that the preconditioner moves as one: one for so many points, up to a number of

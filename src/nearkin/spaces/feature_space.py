@@ -67,8 +67,7 @@ EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 # O(n³) time; beyond, there are so many landmarks. Chosen by hand, by time and memory.
 EXACT_ROWS = 5000
 USUAL_LANDMARKS = 1000
-# Points of pairs are landmarks up to this number, or n_landmarks where that is more. Chosen by
-# hand: fitting takes O(m³) time.
+# Points of pairs that are landmarks, or n_landmarks if more. By hand: a fit takes O(m³) time.
 _PAIR_LANDMARKS = 2000
 # A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
 # Chosen by hand, above the rounding of a matrix in single precision.
@@ -82,8 +81,7 @@ _KERNEL_ROUNDING = 8
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192
-# Arrays in float64 of a row's neighbours with each other, and of its landmarks, that finding its
-# weights takes on a device.
+# Float64 arrays of a row's neighbours, and of landmarks, that its weights take on a device.
 _DEVICE_ARRAYS = 4
 # How much larger a distance counts for its place, as a share: less than rounding of float32 makes.
 _TIE_BREAK = 2.0**-26

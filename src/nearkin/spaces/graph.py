@@ -48,8 +48,7 @@ Weight: TypeAlias = Literal["binary", "heat", "cosine"]
 
 METRICS = ("euclidean", "cosine")
 WEIGHTS = ("binary", "heat", "cosine")
-# The least weight of an edge: joined rows stay joined, however far apart or unlike they are. Chosen
-# by hand, above the rounding of a Laplacian.
+# The least weight of an edge: joined rows stay joined. By hand, above a Laplacian's rounding.
 _LEAST_WEIGHT = 1e-10
 # Rounding of symmetric computations, relative to the largest weight.
 _SYMMETRIC = 1e-10
@@ -314,8 +313,7 @@ ROWS_PER_VECTOR = 8
 # is the number of iterations, of which 5 to 40 are needed as a rule.
 _GUARD_VECTORS = 5
 _MOST_ITERATIONS = 300
-# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace: that of
-# scikit-learn's locally linear embedding.
+# Pull towards equal weights, as share of the local Gram matrix's trace: as in scikit-learn.
 _WEIGHT_RIDGE = 1e-3
 # Steps of non-negative least squares for each coefficient: ten times SciPy's own limit.
 _STEPS_EACH = 30

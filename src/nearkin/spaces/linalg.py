@@ -35,8 +35,7 @@ _LOW_RANK = 256
 _NUMERICAL_RANK = 1e-10
 # An estimated rank is no larger than the number of vectors found times e to this.
 _MOST_LOG_GROWTH = 100.0
-# Axes along which rows vary less than this share of the largest deviation are left out: those that
-# exist by rounding of single precision.
+# Axes of less than this share of the largest deviation, rounding of float32, are left out.
 _LEAST_DEVIATION = 1e-6
 
 

@@ -63,8 +63,7 @@ _GROUPS_EACH = 3
 # their numbers would lie in the same few places of the cache.
 PART_ROWS = 248
 _CACHE_STEP = 16
-# Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
-# more rows nothing is faster.
+# Distances of so many bytes stay in a core's own cache: fewer are slow, more no faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 504
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at

@@ -38,15 +38,13 @@ from nearkin.rows.sparse import is_sparse, to_dense
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256
-# Rows that are looked at beyond those asked for; so many times as many where these do not settle
-# the matter. Chosen by hand.
+# Rows looked at beyond those asked for; times as many where these do not do. Chosen by hand.
 _SPARE, _WIDER = 8, 8
 # Rounding of a product of rows, in units in the last position for each column and some more, and of
 # distances; of the step between rows of a group; and columns more of sums in float32.
 _PRODUCT_ROUNDING, _MORE_ROUNDINGS, _DISTANCE_ROUNDING = 8, 4, 8
 _STEP_ROUNDING, _MORE_COLUMNS = 4, 8
-# Arrays in the size of what they are computed from that a block of differences, and of products of
-# rows with means, takes.
+# Arrays of their input's size that blocks of differences, and products with means, take.
 _DIFFERENCES, _PRODUCTS = 3, 4
 # Sizes of blocks were chosen by hand, by time and memory on a few cores.
 # Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.
@@ -60,8 +58,7 @@ _LARGEST_CODE = 127.0
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
-# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
-# would not be finite in float32.
+# From so far a query, in squared units of a cell, all rows are looked at: float32 overflows.
 _FAR = 1e30
 # Rows of a tile; the last of a cell has fewer.
 _TILE = 128

@@ -532,8 +532,7 @@ _MOST_LOOKED_AT = 20_000
 # Shares of cells that must be of a kind: others are mistakes, and count as missing.
 _MOST_ARE = 0.9
 _MOST_CODES = 0.8
-# Values that are recognised as a category, at most, and how many cells there must be for each. More
-# are names, which are compared letter by letter.
+# Values of a category, at most, and cells for each; more are names, compared letter by letter.
 _MOST_CATEGORIES = 30
 _CELLS_OF_A_CATEGORY = 4
 # Whole numbers between these may be dates, such as 19720812.
