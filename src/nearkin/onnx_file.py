@@ -145,10 +145,7 @@ def export(
 
 @dataclass
 class Graph:
-    """An ONNX graph that is being built: operators in order, and constants.
-
-    ``dtype`` is that of all numbers between input and output, which are float32.
-    """
+    """An ONNX graph being built, of numbers of ``dtype``: operators in order, and constants."""
 
     dtype: DTypeLike
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)

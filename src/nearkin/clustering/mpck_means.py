@@ -283,8 +283,7 @@ class PairwiseObjective:
 
     :math:`D_A^2 = \sum_d a_d r_d^2`, with r the ranges of columns, is the squared diagonal of the
     data's bounding box: no penalty is negative, and all are linear in a. The term with h, a LogDet
-    divergence, holds weights where they start; without it columns in which clusters happen to be
-    tight soon decide alone.
+    divergence, holds weights where they start; without it columns with tight clusters decide alone.
 
     ``scale`` is what columns are divided by where weights do not start from variances, ``origin``
     what rows were moved by, since numbers were rounded as large as that is.

@@ -824,8 +824,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def _encode_table(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame with words as numbers, by ``table_``; other rows as they are.
 
-        ``fit`` (``reset``) makes ``table_`` if a column has words or there is a parameter
-        ``table``.
+        ``fit`` (``reset``) makes ``table_`` for words or a parameter ``table``.
         """
         if reset:
             given = getattr(self, "table", None)

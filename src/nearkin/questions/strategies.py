@@ -145,10 +145,7 @@ def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 
 def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
-    """Split rows into k-means cells: the cell of each row, and the row in the middle of each cell.
-
-    There are ``count`` cells, at most 300 and half as many as rows.
-    """
+    """Split rows into ``count`` k-means cells, at most 300: each row's cell, each cell's middle."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
         found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)

@@ -202,13 +202,9 @@ def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
     iterator, context = iter(items), copy_context()
     with ThreadPoolExecutor(1) as thread:
 
-        def made() -> Item:
-            """The next item, or the end mark."""
-            return next(iterator, _END)
-
         def another() -> Future[Item]:
-            """Submit the making of the next item."""
-            return thread.submit(context.run, made)
+            """Submit the making of the next item, or of the end mark."""
+            return thread.submit(context.run, lambda: next(iterator, _END))
 
         waiting = deque(another() for _ in range(most))
         try:

@@ -575,10 +575,7 @@ Ids = NDArray[Any]  # int64, or object with str in it
 
 
 def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
-    """Check ids (n,) of new rows: all int64, or all str as objects, like ``earlier`` ones.
-
-    None stands for row numbers, which go on from ``n_before``.
-    """
+    """Check ids (n,), int64 or str, like ``earlier`` ones; None numbers rows from ``n_before``."""
     strings = earlier is not None and earlier.dtype.kind == "O"
     if ids is None:
         if strings:

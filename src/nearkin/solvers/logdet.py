@@ -37,13 +37,8 @@ A projection maximises g along one :math:`\lambda_c`, in closed form: with
     B \leftarrow B + \frac{\delta_c \alpha}{1 - \delta_c \alpha p} B z_c z_c^\top B .
 
 This γ is that of the authors' own program and of other implementations. The pseudo-code printed in
-the paper has :math:`\frac{\delta}{2} (1/p - \gamma/\xi)` instead. For γ = 1 both are the same; for
-others the printed one brings p to ξ/γ, which amounts to bounds u/γ and l/γ with a slack of 1.
-
-References
-----------
-J. V. Davis, B. Kulis, P. Jain, S. Sra, I. S. Dhillon. Information-theoretic metric learning.
-ICML 2007.
+the paper (:class:`nearkin.ITML`) has :math:`\frac{\delta}{2} (1/p - \gamma/\xi)` instead. For γ = 1
+both are the same; for others the printed one brings p to ξ/γ: bounds u/γ and l/γ, a slack of 1.
 """
 
 from __future__ import annotations

@@ -202,10 +202,7 @@ class CompleteSprings:
 def join_springs(
     n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
 ) -> Springs:
-    """Build springs from their ends (e, 2), weights and rest lengths.
-
-    ``strut`` marks those that only push. Two between the same points stay two.
-    """
+    """Build springs from ends (e, 2), weights and rest lengths; ``strut`` marks those that push."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
     order = np.argsort(first, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])

@@ -77,8 +77,7 @@ def neighbor_graph(
     search compares rows of near cells, which finds 99 of 100 neighbours; ``"auto"`` takes it for
     dense rows from 50 000 on.
 
-    Exact: O(n² d) time; memory for a copy of the rows, and blocks that stay below 1 GB, and far
-    below if the rows are dense.
+    Exact: O(n² d) time; memory for a copy of the rows, and blocks below 1 GB, far below if dense.
     """
     _check_choice("search", search, SEARCH_MODES)
     X, kept = _check_points(X, metric, weight)

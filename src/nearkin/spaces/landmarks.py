@@ -390,8 +390,7 @@ class KernelSums:
     def at(self, X: Any) -> Any:
         """The sums (n, q) at all rows, where they are and in their type.
 
-        O(m d + m q) time a row; a few megabytes on each core, or a block of kernel values where
-        these need another way.
+        O(m d + m q) time a row; a few megabytes on each core, or else a block of kernel values.
         """
         if backends.is_foreign(X):
             found = self.sum_by_triton(X)

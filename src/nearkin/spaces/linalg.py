@@ -194,8 +194,7 @@ def _largest_of_tridiagonal(
     """Eigenpairs of a tridiagonal matrix above ``rank_tol`` of the largest, if that is positive.
 
     All values are found at once. Few vectors follow from them by inverse iteration, many with all
-    others by relatively robust representations; so do those of a matrix in parts, of which inverse
-    iteration would have to know.
+    others by relatively robust representations; so do those of a matrix in parts.
     """
     n = len(diagonal)
     values = eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")

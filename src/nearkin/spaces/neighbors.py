@@ -729,8 +729,7 @@ def find_nearest_others(
     approximate search compares rows of near cells only, and finds 99 of 100.
 
     O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
-    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a byte
-    for each number of X.
+    rows against rows below 1 GB, far below if dense; for cells, a byte for each number of X.
     """
     n = X.shape[0]
     wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)

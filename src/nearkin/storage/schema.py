@@ -644,10 +644,7 @@ def _explain_refusal(value: Any, path: str) -> str:
 
 
 def count_claimed_columns(model: Any) -> int:
-    """Sum over a model's learners of input or output columns, whichever are more.
-
-    A file of a few bytes can claim any number.
-    """
+    """Sum over learners of the more of input and output columns, which tiny files can claim."""
     return sum(
         max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
     )
