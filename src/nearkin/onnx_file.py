@@ -145,10 +145,7 @@ def export(
 
 @dataclass
 class Graph:
-    """An ONNX graph that is being built: operators in order, and constants.
-
-    ``dtype`` is that of all numbers between input and output, which are float32.
-    """
+    """An ONNX graph being built, of numbers of ``dtype``: operators in order, and constants."""
 
     dtype: DTypeLike
     constants: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -217,32 +214,17 @@ class Graph:
 
 def _make_method(operator: str) -> Callable[..., Tensor]:
     """Make a method of tensors that applies an operator to the tensor and its arguments."""
-
-    def apply(tensor: Tensor, *others: Operand) -> Tensor:
-        """Apply the operator."""
-        return tensor.graph.apply(operator, tensor, *others)
-
-    return apply
+    return lambda tensor, *others: tensor.graph.apply(operator, tensor, *others)
 
 
 def _make_reflected_method(operator: str) -> Callable[[Tensor, Operand], Tensor]:
     """Make a method of tensors for an operator with the tensor on the right-hand side."""
-
-    def apply(tensor: Tensor, other: Operand) -> Tensor:
-        """Apply the operator, the other operand first."""
-        return tensor.graph.apply(operator, other, tensor)
-
-    return apply
+    return lambda tensor, other: tensor.graph.apply(operator, other, tensor)
 
 
 def _make_reduction(operator: str) -> Callable[[Tensor, int], Tensor]:
     """Make a method of tensors that reduces along an axis, which stays with length one."""
-
-    def apply(tensor: Tensor, axis: int) -> Tensor:
-        """Reduce along the axis."""
-        return tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
-
-    return apply
+    return lambda tensor, axis: tensor.graph.apply(operator, tensor, np.array([axis]), keepdims=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,10 +262,7 @@ class Tensor:
         return self.graph.apply("Clip", self, least, most)
 
     def one_minus_exp(self) -> Tensor:
-        """``1 − exp(−x)`` without cancellation: ``2 t / (1 + t)`` with t = tanh(x / 2).
-
-        ONNX has no ``expm1``.
-        """
+        """``1 − exp(−x)`` without cancellation, by tanh of x / 2: ONNX has no ``expm1``."""
         t = self.graph.apply("Tanh", 0.5 * self)
         return 2.0 * t / (1.0 + t)
 
@@ -300,13 +279,9 @@ class Tensor:
         bounds = (np.array([number]) for number in (position, position + 1, axis))
         return self.graph.apply("Slice", self, *bounds)
 
-    def concatenate(self, *others: Tensor, axis: int) -> Tensor:
+    def concatenate(self, *others: Operand, axis: int) -> Tensor:
         """The tensor and others concatenated along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
-
-    def append_rows(self, rows: NDArray[Any]) -> Tensor:
-        """The tensor with constant rows appended."""
-        return self.graph.apply("Concat", self, rows, axis=0)
 
     def drop_last_row(self) -> Tensor:
         """The tensor without its last row."""
@@ -448,7 +423,7 @@ def _extend_locally(extension: LocalExtension, X: Tensor, coordinates: Floats) -
     """Coordinates of rows from those of their nearest landmarks."""
     extension = LocalExtension(_check_exportable(extension.landmarks), extension.n_neighbors)
     # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
-    X = X.append_rows(np.zeros((1, extension.landmarks.rows.shape[1])))
+    X = X.concatenate(np.zeros((1, extension.landmarks.rows.shape[1])), axis=0)
     if extension.landmarks.kernel.is_euclidean:
         neighbors, e, gram = _find_near_by_rows(extension, X)
     else:

@@ -725,10 +725,7 @@ def explanation(
 
 
 def _draw_shares(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
-    """Draw a bar for each share, the first on top.
-
-    Negative ones blue, positive in colour ``above``.
-    """
+    """Draw bars of shares, the first on top: negative ones blue, positive in colour ``above``."""
     values = [100 * share for share in list(shares.values())[::-1]]
     ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
     ax.set_yticks(range(len(shares)), list(shares)[::-1], fontsize=8)

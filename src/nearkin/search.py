@@ -88,15 +88,13 @@ _MOST_NEIGHBORS = 20
 _ROWS_PER_NEIGHBOR, _LEAST_NEIGHBORS = 4, 10
 # Pairs by chance are counted so many times: the power law can be as much too low. Chosen by hand.
 _CAUTION = 2.0
-# A row's neighbours can grow this many times as slowly with the distance as those of most rows.
-# Chosen by hand.
+# How many times as slowly as those of most rows a row's neighbours can grow. Chosen by hand.
 _MOST_UNEVEN = 3.0
 # Pairs that the distances of all pairs are judged by: a quantile of 1e-4 then has an error of 10 %.
 _SAMPLE = 1_000_000
 # Rows of a group that nobody wonders about, even where there are few in all. Chosen by hand.
 _MOST_PLAUSIBLE = 5
-# Rows are identical up to rounding if they are no farther apart, as a share of their length: some
-# times the rounding of float32.
+# Rows no farther apart, as a share of their length, are identical: some roundings of float32.
 _IDENTICAL = 1e-6
 # Rounding of means and of their squared distances, as a share of squared lengths.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -723,10 +721,7 @@ class NeighborIndex(WholeState, BaseEstimator):
                     np.save(file, self.vectors, allow_pickle=False)
 
     def _hold(self, vectors: Floats, ids: Ids, known: set[Any] | range | None) -> None:
-        """Set vectors and ids of the index.
-
-        ``known`` are the ids as a set, or a range of row numbers.
-        """
+        """Set vectors and ids; ``known`` are the ids as a set, or a range of row numbers."""
         self._vectors, self._ids = [_set_read_only(vectors)], [_set_read_only(ids)]
         self._known = known
         self._cells = self._witnesses = self._seen_by = self._there = None

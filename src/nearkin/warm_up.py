@@ -109,9 +109,8 @@ def _make_pairs(group: Ints) -> Pairs:
 def _fit_many_rows(dtype: DTypeLike) -> None:
     """Fit a kernel to many rows, with landmarks found by pivots."""
     X, group = _make_rows(_MANY, dtype)
-    KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0).fit(
-        X, pairs=_make_pairs(group)
-    ).transform(X)
+    learner = KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0)
+    learner.fit(X, pairs=_make_pairs(group)).transform(X)
 
 
 def _fit_kernels(dtype: DTypeLike) -> None:

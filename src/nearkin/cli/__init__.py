@@ -92,10 +92,7 @@ def forget(stream: Any) -> None:
 
 @contextmanager
 def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt in a block, also inside callbacks, where it would be lost.
-
-    Signals are appended to ``came``.
-    """
+    """Let Ctrl-C raise KeyboardInterrupt in a block, in callbacks, too; signals go to ``came``."""
     is_ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -137,11 +134,8 @@ def _raise_on_interrupt(came: list[int], *, is_all: bool) -> Iterator[None]:
 
 
 def _signal_ourselves(number: int) -> None:
-    """Send a signal to this process, as Ctrl-C does.
-
-    On Windows ``os.kill`` would end the process instead.
-    """
-    if sys.platform == "win32":
+    """Send a signal to this process, as Ctrl-C does."""
+    if sys.platform == "win32":  # where ``os.kill`` would end the process
         signal.raise_signal(number)
     else:  # it wakes a main thread that waits, too
         os.kill(os.getpid(), number)
@@ -154,10 +148,7 @@ def _end_at_once(number: int, frame: Any) -> None:
 
 
 def _occupy_closed_streams() -> None:
-    """Open /dev/null for standard streams that are closed, whose numbers other files would get.
-
-    Whatever prints to standard output would print into that file.
-    """
+    """Open /dev/null for closed standard streams, whose numbers other files would get."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)

@@ -4,9 +4,6 @@ A command is a function whose signature typer reads, in the module that does its
 there at once, so these modules have what is large from :mod:`nearkin.cli.common`, imported late.
 """
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import sys

@@ -1,8 +1,5 @@
 """``nearkin cluster``: a column with the cluster of each row."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -240,10 +240,7 @@ def _replace_by_option(match: re.Match[str]) -> str:
 
 
 def _remove_code(message: str) -> str:
-    """The message without clauses that contain Python.
-
-    If none is left, the first one's beginning.
-    """
+    """The message less clauses that contain Python; if none is left, the first one's beginning."""
     prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
     clauses = re.split(r"(?<=[.;:])\s+", prose)
     kept = [clause for clause in clauses if not PYTHON.search(clause)]

@@ -1,8 +1,5 @@
 """``nearkin fit``: learn a metric and write it to a model file."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import threading
@@ -208,10 +205,7 @@ def learn_metric(
     components: int | None = None,
     encoder: Any = None,
 ) -> Any:
-    """Fit a learner to rows; returns the metric, or a chain with its preparing steps.
-
-    Rows are read block by block, as often as the learner needs, if it can and they are many.
-    """
+    """Fit a learner to rows, by blocks if they are many; returns the metric, or a chain."""
     n, d = rows.shape
     if encoder is not None:
         known = {"groups": encoder.groups_.tolist(), "scale": False}
@@ -400,10 +394,7 @@ def _take_rows(rows: streams.RowStream, numbers: NDArray[np.int64]) -> streams.R
 
 @contextmanager
 def read_ahead(rows: streams.RowStream) -> Iterator[None]:
-    """Read the rows that learners look at first in a thread, while the block imports modules.
-
-    Reading a file hardly needs Python's lock.
-    """
+    """Read the rows that learners look at first in a thread, while the block imports modules."""
     n, d = rows.shape
 
     def read() -> None:

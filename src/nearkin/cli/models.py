@@ -123,10 +123,7 @@ class Model:
         return np.asarray(self.metric.transform(rows))
 
     def distances(self, rows: RowStream, ends: Ints) -> Floats:
-        """Learned distances (k,) of pairs of row numbers (k, 2).
-
-        Only their rows are held in memory.
-        """
+        """Learned distances (k,) of pairs of row numbers (k, 2); only their rows are in memory."""
         if not len(ends):
             return np.empty(0)
         numbers, places = np.unique(ends, return_inverse=True)

@@ -1,8 +1,5 @@
 """``nearkin neighbors``: the nearest rows."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,8 +1,5 @@
 """Options that commands share, and groups of them that become one argument."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import ast
@@ -257,10 +254,7 @@ def find_learner(name: str) -> Any:
 
 
 def read_settings(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
-    """Parameters of a learner from ``NAME=VALUE`` options, with the seed.
-
-    Errors for unknown names.
-    """
+    """Parameters from ``NAME=VALUE`` options, with the seed; errors for unknown names."""
     known = signature(cls).parameters
     settable = [name for name in known if name != "random_state"]
     found: dict[str, Any] = {}

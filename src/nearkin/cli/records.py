@@ -1,8 +1,5 @@
 """``nearkin duplicates`` and ``link``: rows and records that are the same thing."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

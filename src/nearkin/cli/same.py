@@ -1,8 +1,5 @@
 """``nearkin same``: whether two rows are the same thing, how sure that is, and why."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 from copy import copy

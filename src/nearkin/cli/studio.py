@@ -1,8 +1,5 @@
 """``nearkin studio``: records of a file, and a session in the browser about them."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import os
@@ -603,10 +600,7 @@ def _replace_by_vectors(records: StudioRecords, path: Path) -> StudioRecords:
 def _make_identity(
     table: tables.Table, numbers: NDArray[np.integer], id_column: str | None
 ) -> RecordIdentity | None:
-    """Identity of rows of a file, by the cells of its columns.
-
-    None for a file that is an array. Numbers are the same in files of every form.
-    """
+    """Identity of a file's rows by cells of its columns, whatever its form; None for an array."""
     kinds = table.kinds
     if not kinds or table.is_array:
         return None

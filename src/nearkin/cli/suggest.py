@@ -1,8 +1,5 @@
 """``nearkin suggest``: what to ask next; or ask it in the terminal, and keep answers at once."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import csv

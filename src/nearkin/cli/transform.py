@@ -1,8 +1,5 @@
 """``nearkin transform`` and ``plot``: rows in the learned space, as a table or a picture."""
 
-# Options are defaults, as typer reads them.
-# ruff: noqa: B008
-
 from __future__ import annotations
 
 import shutil
@@ -32,7 +29,7 @@ from nearkin.errors import explain_missing_package
 from nearkin.storage.files import whole_file
 
 if TYPE_CHECKING:
-    from nearkin._types import Floats, Ints
+    from nearkin._types import Ints
     from nearkin.rows.streams import RowStream
 
 # Rows that a picture shows at most.
@@ -127,8 +124,7 @@ def write_embedding(
 def _project_on_axes(rows: RowStream, n: int) -> RowStream:
     """Stream of rows along their first n principal axes.
 
-    Rows are read once to find the axes, and again for output. Memory for q × q numbers, where rows
-    have q columns.
+    Rows are read once to find the axes, and again for output. Memory for q × q numbers.
     """
     q = rows.n_columns
     if n > q:
@@ -139,21 +135,16 @@ def _project_on_axes(rows: RowStream, n: int) -> RowStream:
     total = float(variances.sum())
     if total > 0:
         say(f"{n} of {q} columns have {variances[::-1][:n].sum() / total:.0%} of the variance")
-
-    def project(block: Floats) -> Floats:
-        """Coordinates of a block of rows."""
-        return np.asarray((block - mean) @ axes, dtype=block.dtype)
-
-    return rows.mapped(project, [f"axis{j}" for j in range(n)])
+    return rows.mapped(
+        lambda block: np.asarray((block - mean) @ axes, dtype=block.dtype),
+        [f"axis{j}" for j in range(n)],
+    )
 
 
 def refuse_without_room(
     rows: RowStream, embedded: RowStream, array: Path | None, *, by_axes: bool
 ) -> None:
-    """Raise if memory cannot hold a block of embedded rows, or the disk the whole array.
-
-    ``array`` is the array file to write, if any; ``by_axes`` says that principal axes are wanted.
-    """
+    """Raise if memory cannot hold a block of embedded rows, or the disk the whole ``array``."""
     n, q = embedded.shape
     size = embedded.dtype.itemsize
     free = estimates.available_memory()

@@ -79,8 +79,7 @@ _PRICE_OF_MORE = 0.1
 _PRICE_OF_UNEVEN = 0.2
 # A candidate must have this share of the groups that it was asked for.
 _LEAST_FOUND = 0.6
-# Times that judged pairs are drawn anew for the interval of the number, and its share of them: by
-# convention.
+# Times that judged pairs are drawn anew for the number's interval, and its share: by convention.
 _N_DRAWS = 200
 _CONFIDENCE = 0.9
 # Parts of the pairs, of which each is held out once; or of the rows, with their share in each.
@@ -163,10 +162,7 @@ class HeldOutRates:
 
 
 def expected_index(together: Floats, mistaken: Floats, prevalence: float) -> Floats:
-    """Adjusted Rand index of a grouping, from the shares of same and of different pairs it joins.
-
-    ``prevalence`` is the share of all pairs of rows that are the same.
-    """
+    """Adjusted Rand index of a grouping, from the shares of same and different pairs it joins."""
     q = prevalence * together + (1 - prevalence) * mistaken
     most = (prevalence + q) / 2 - prevalence * q
     return np.asarray(prevalence * (together - q) / np.maximum(most, 1e-12))
@@ -298,8 +294,7 @@ class CandidateSearch:
     ) -> JudgedCandidate | None:
         """Best candidate with ``least`` to ``most`` groups, searched coarse to fine.
 
-        None if no family finds groups, as where all rows are equal. ``show`` wraps numbers in a
-        progress bar.
+        None if no family finds groups, as of equal rows. ``show`` wraps numbers in a progress bar.
         """
         first = sorted({least, *(k for k in _FIRST_NUMBERS if least <= k <= most)})
         if first[-1] < min(most, 2 * least):

@@ -31,10 +31,7 @@ Tell = Callable[[Callable[[int], str], str, str], str]
 
 
 class PairsError(InputError):
-    """Pairs contradict each other.
-
-    ``tell`` words the message for Python or for the command line.
-    """
+    """Pairs contradict each other; ``tell`` words the message for Python or the command line."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(tell(str, "n_clusters=", "keep='soft'"))
@@ -186,8 +183,7 @@ def _assign_greedily(
 ) -> None:
     """Write the cheapest group for each block in turn that no block kept apart from it has.
 
-    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Blocks that find
-    none even so keep -1.
+    Groups beyond the k of ``summed``, (n_blocks, k), are opened up to ``limit``. Others keep -1.
     """
     k = summed.shape[1]
     n_groups = k

@@ -73,12 +73,11 @@ def weighted_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     if is_sparse(X):
         return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
-
-    def work(rows: slice) -> None:
-        """Write the distances of some rows."""
-        _fill_distances(X[rows], points, weights, squared[rows])
-
-    run_in_blocks(work, len(X), rows_per_block(8 * (len(points) + X.shape[1])))
+    run_in_blocks(
+        lambda rows: _fill_distances(X[rows], points, weights, squared[rows]),
+        len(X),
+        rows_per_block(8 * (len(points) + X.shape[1])),
+    )
     return squared
 
 
@@ -156,8 +155,7 @@ def draw_apart(
 ) -> Floats:
     """Add ``count`` points to those chosen, each drawn by size times squared distance to them.
 
-    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot start
-    from given points.
+    The best of a few draws each, as in scikit-learn's k-means++, which starts from no given points.
     """
     n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
     if len(chosen):
@@ -285,8 +283,7 @@ class PairwiseObjective:
 
     :math:`D_A^2 = \sum_d a_d r_d^2`, with r the ranges of columns, is the squared diagonal of the
     data's bounding box: no penalty is negative, and all are linear in a. The term with h, a LogDet
-    divergence, holds weights where they start; without it columns in which clusters happen to be
-    tight soon decide alone.
+    divergence, holds weights where they start; without it columns with tight clusters decide alone.
 
     ``scale`` is what columns are divided by where weights do not start from variances, ``origin``
     what rows were moved by, since numbers were rounded as large as that is.

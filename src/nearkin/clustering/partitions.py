@@ -65,8 +65,7 @@ _TURNS = 6
 _CHOSEN_ANEW = 3
 # How much a row counts that is in no pair. Chosen by hand.
 _UNNAMED = 0.1
-# Rows whose kernel values are the features of the regression, which bounds time, and random pairs
-# by which the kernel's width is measured.
+# Rows whose kernel values are features, which bounds time; random pairs for the kernel's width.
 _N_LANDMARKS = 200
 _N_DISTANCES = 10_000
 # What the penalty of the regression is chosen from.
@@ -415,8 +414,7 @@ def fit_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) -> A
 def fit_metric_again(metric: Any, given: Any, X: Any, pairs: Pairs) -> Any:
     """Learn the metric anew from fewer pairs, to hold out the others.
 
-    The fitted metric itself where it is frozen, or these pairs are too few. ``given`` is the user's
-    parameter.
+    The fitted metric itself where the user's parameter ``given`` is frozen, or pairs are too few.
     """
     if isinstance(given, FrozenEstimator):
         return metric

@@ -825,8 +825,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     def _encode_table(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame with words as numbers, by ``table_``; other rows as they are.
 
-        ``fit`` (``reset``) makes ``table_`` if a column has words or there is a parameter
-        ``table``.
+        ``fit`` (``reset``) makes ``table_`` for words or a parameter ``table``.
         """
         if reset:
             given = getattr(self, "table", None)
@@ -1058,10 +1057,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 def _choose_prevalence(
     prevalence: Prevalence, verdicts: Verdicts, distances: Callable[[], Floats]
 ) -> float:
-    """Return the prevalence as given; by default that of the verdicts; or one estimated.
-
-    ``distances`` is called for learned distances only where the prevalence is ``"estimated"``.
-    """
+    """Return the prevalence given, that of the verdicts, or one estimated from ``distances()``."""
     if prevalence is None:
         return verdicts.prevalence
     if isinstance(prevalence, str) and prevalence == ESTIMATED:
@@ -1070,10 +1066,7 @@ def _choose_prevalence(
 
 
 def gather_read_once(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
-    """Gather the rows that pairs name, and random ones, from blocks that can be read only once.
-
-    Any other X is returned unchanged.
-    """
+    """Gather rows in pairs, and random ones, of blocks that can be read only once, or return X."""
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:

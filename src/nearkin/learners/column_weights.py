@@ -22,8 +22,7 @@ from nearkin.learners.teachable import KEPT, Columns, LinearInSpaceMixin, Linear
 from nearkin.pairs.supervision import Evidence, draw_example_pairs
 from nearkin.storage.schema import dict_of, floats, maybe, real
 
-# Weight of a column before pairs are seen: the log-odds of being the same fall by so much with each
-# mean squared distance. Chosen by hand.
+# Weight of a column before pairs: the fall of log-odds by mean squared distance. Chosen by hand.
 USUAL = 2.0
 # A column that tells nothing keeps this share of its usual weight: distances stay distances.
 _LEAST_WEIGHT = 1e-6
@@ -97,8 +96,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws pairs of labelled rows, and random pairs for ``threshold_``.
 
@@ -200,10 +198,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         return map_by_metric(self, taught, metric, together.attributes(weights))
 
     def _group_columns(self, space: LinearSpace, usual: Doubles) -> _Groups:
-        """Return the groups of columns that share a weight.
-
-        ``usual`` is the mean squared difference of random pairs in each coordinate.
-        """
+        """Return the groups of columns that share a weight; ``usual`` is of random pairs."""
         assert isinstance(space, Columns)  # since there is no kernel
         groups = find_column_groups(self, len(space.mean))
         if groups is None:

@@ -21,11 +21,9 @@ from nearkin.spaces.kernels import KernelFunction
 
 # The log-odds of being the same are so many times the cosine at the start. Chosen by hand.
 _USUAL_SLOPE = 4.0
-# How strongly that is held small, so that pairs which are told apart do not make it infinite.
-# Chosen by hand.
+# How strongly that is held small, lest pairs told apart make it infinite. Chosen by hand.
 _PULL_OF_SLOPE = 1e-3
-# Steps of L-BFGS, and earlier ones that each looks back at. Few steps stop near the identity, and
-# keep the fit to milliseconds. Chosen by hand.
+# Steps of L-BFGS and its memory: few stop near the identity, in milliseconds. Chosen by hand.
 _MOST_STEPS, _REMEMBERED = 25, 5
 # What an answer is likely at least, so that its logarithm is finite.
 _LEAST_LIKELY = 1e-300
@@ -143,8 +141,7 @@ class CosineMetric(LinearInSpaceMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws landmarks, and random pairs for ``threshold_``.
 

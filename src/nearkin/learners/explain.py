@@ -33,8 +33,7 @@ _MOST_WORDS = 6
 _MOST_ANSWERS = 3
 _LONGEST = 24
 _WIDTH = 20
-# Columns without names, from so many on, are the numbers of a vector, which nobody reads: then the
-# three largest are printed. Both chosen by hand.
+# So many columns without names are a vector: the three largest are printed. Chosen by hand.
 _A_VECTOR = 50
 _OF_A_VECTOR = 3
 
@@ -436,10 +435,7 @@ def _draw_orders(n: int, most: int) -> Iterator[Ints]:
 
 
 def _split_linear_part(learned: Map, n_columns: int) -> tuple[Any, Map | None]:
-    """Split a map into the matrix of its linear start, and the map after that.
-
-    Either is None where there is no such part.
-    """
+    """Split a map into the matrix of its linear start and the map after it, None where missing."""
     whole = matrix_of(learned, n_columns)
     if whole is not None:
         return whole, None
@@ -500,10 +496,7 @@ class TaughtPart:
     numbers: Ints | None = None
 
     def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
-        """By how much an answer raises the squared distance of the two rows, beside all others.
-
-        ``link`` are the answer's row numbers, ``fewer`` the other pairs, if the caller has them.
-        """
+        """By how much the answer ``link`` raises their squared distance; ``fewer`` are others."""
         taught = self.taught
         known = taught.left_out
         if link not in known:
@@ -554,10 +547,7 @@ def measure_pulls(parts: Sequence[TaughtPart], links: Ints) -> Floats:
 
 
 def choose_answers_to_try(parts: Sequence[TaughtPart], pairs: Pairs) -> Ints:
-    """Choose the answers to leave out one by one, as links of shape (k, 2).
-
-    All, or of very many those whose difference lies most along that of the two rows.
-    """
+    """Choose answers to leave out (k, 2): all, or those that differ most along the two rows."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     along = np.zeros(len(links))
     most = max(MOST_TRIED // len(parts), _LEAST_TRIED)
@@ -640,10 +630,7 @@ def word_effects(table: Any, learned: Map, a: Any, b: Any) -> dict[str, list[Wor
 def _squared_distances(
     table: Any, learned: Map, left: dict[str, Any], right: dict[str, Any]
 ) -> Any:
-    """Squared distances, of shape (n,), between rows given as encoded cells of each column.
-
-    A column that has one cell has it in all rows.
-    """
+    """Squared distances (n,) of rows as encoded cells by column; a single cell is of all rows."""
     n = max(len(cells) for cells in [*left.values(), *right.values()])
 
     def embed(side: dict[str, Any]) -> Any:

@@ -160,8 +160,7 @@ def learn_in_space(
 
     With ``judges`` its threshold is found too. ``taught`` comes from the first step or an earlier
     second one, ``evidence`` has the labels that the first step had, and ``read(rows)`` returns
-    coordinates of rows of X that are not known yet. ``rng`` is by default as the first step left
-    it.
+    coordinates of unknown rows of X. ``rng`` is by default as the first step left it.
 
     Returns what was learned, and ``taught`` with the image and the coordinates read meanwhile.
     """
@@ -190,8 +189,7 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
     """Embed rows X by a metric learned from pairs of them, in the space of the evidence ``named``.
 
     The result, of shape (n, q), is that of ``fit`` and ``transform``. Rows need no check and no
-    scale, and no threshold is found. The space does not depend on ``pairs``, so that folds share
-    it.
+    scale, and no threshold is found. Folds share the space, whatever ``pairs``.
     """
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)

@@ -41,8 +41,7 @@ from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
-# Share of the identity in the metric at a point, where that metric itself finds neighbours. Chosen
-# by hand.
+# Share of the identity in the metric at a point, where that finds neighbours. Chosen by hand.
 _LOCAL_INTERPOLATION = 0.7
 # Principal axes that an error proposes in place of very many columns.
 _AXES_TO_TRY = 100
@@ -118,8 +117,7 @@ class Generative(MetricMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
 
@@ -393,10 +391,7 @@ class Generative(MetricMixin, BaseEstimator):
     def _choose_density(
         self, X: Floats, classes: Integers, rng: np.random.RandomState
     ) -> Callable[[Floats], Floats]:
-        """Return a function from mapped rows to weights, of shape (n,), in proportion to density.
-
-        The density is a mixture of the classes' Gaussians ("gmm") or a kernel estimate ("kde").
-        """
+        """Return a function from mapped rows to weights (n,): the density by "gmm" or "kde"."""
         if self.combine == "kde":
             rank = max(1, int(np.linalg.matrix_rank(X - X[0])))
             seed = rng.randint(2**31)

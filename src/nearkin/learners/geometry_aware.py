@@ -64,8 +64,7 @@ from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbors import SEARCH_MODES, SearchMode
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
-# Rows whose kernel matrix the learned width is judged by, at most, where none are asked for: it
-# bounds memory and time, and was not tuned.
+# Rows that the learned width is judged by as a rule: bounds memory and time, not tuned.
 _WIDTH_POINTS = 200
 # Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
 # where those that are not smooth count as rougher. Chosen by hand on USPS (benchmarks/papers).
@@ -88,10 +87,7 @@ class FewRowsWarning(UserWarning):
 def find_smooth_functions(
     learner: Any, X: Rows, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """Find functions of the rows that are smooth along the data.
-
-    Returns roughness values of shape (r,), increasing, and the functions, of shape (n, r).
-    """
+    """Roughness (r,), increasing, and functions (n, r) of rows that are smooth along the data."""
     if learner.coordinates == "lle":
         found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
     elif learner.coordinates == "isomap":
@@ -204,22 +200,15 @@ def count_gaining_rounds(
             break
         best, accepted = after, accepted + 1
         members = [m.nearest_to(B) for m, B in zip(members, metrics, strict=True)]
-    return accepted if accepted and _exceeds_error(best - before) else 0
-
-
-def _exceeds_error(gains: Floats) -> bool:
-    """Whether the mean gain over folds is above its standard error; one fold has no error."""
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return bool(gains.mean() > error)
+    gains = best - before
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0  # one fold has none
+    return accepted if accepted and gains.mean() > error else 0
 
 
 def _precision(
     F: Floats, B: Floats, pairs: NDArray[np.integer], same: Mask, ends: NDArray[np.integer]
 ) -> float:
-    """Average precision of pairs under the metric B, of shape (r, r), on the coordinates F.
-
-    Pairs are ranked among the random pairs ``ends``, of shape (2, k).
-    """
+    """Average precision of pairs among random ones, ``ends`` (2, k), under the metric B on F."""
 
     def distances(left: NDArray[np.integer], right: NDArray[np.integer]) -> Floats:
         """Distances under B between rows."""
@@ -299,8 +288,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest training rows that a new row is composed of (spectral family).
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes

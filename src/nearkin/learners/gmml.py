@@ -147,8 +147,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws landmarks, and random pairs for ``threshold_``.
 

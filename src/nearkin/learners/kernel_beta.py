@@ -190,8 +190,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws landmarks, rows for a bandwidth rule, and random pairs for ``threshold_``.
 

@@ -69,8 +69,7 @@ class LMNN(MetricMixin, BaseEstimator):
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws the example pairs for ``threshold_``; the metric does not depend on it.
 

@@ -51,12 +51,10 @@ _COMPLETE_ROWS = 2000
 _WINDOW_NEIGHBORS = 30
 # Window weights below this cannot be told from zero beside a weight of one, in float64.
 _NEGLIGIBLE = 1e-13
-# In convergence mode: the share of the objective below which a step is the last, and most steps.
-# Chosen by hand.
+# To convergence: share of the objective below which a step is the last, and most. Chosen by hand.
 _TOLERANCE = 1e-4
 _MOST_STEPS = 500
-# How much farther the farther point of a triplet is to be, in root mean squared distances. Chosen
-# by hand.
+# How much farther a triplet's farther point is to be, in RMS distances. Chosen by hand.
 _TRIPLET_MARGIN = 0.3
 # KernelA: eigenvalues of the kernel below this share of the largest are dropped. Chosen by hand.
 _RANK_TOL = 0.03
@@ -74,10 +72,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
-    """Pairs of each row and its nearest others, each once, as row numbers of shape (e, 2).
-
-    The search, by ``random_state``, is approximate where there are many rows.
-    """
+    """Pairs (e, 2) of each row and its nearest others, each once; approximate for many rows."""
     n = len(F)
     if n_neighbors >= n - 1:
         return np.column_stack(np.triu_indices(n, 1))
@@ -223,8 +218,7 @@ class KernelA(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest landmarks that a new point is composed of.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -402,8 +396,7 @@ class LLMA(MetricMixin, BaseEstimator):
     window_neighbors : int, None or "auto", default="auto"
         As in :class:`KernelA`.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
         and random pairs for ``threshold_``.

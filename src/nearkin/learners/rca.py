@@ -23,8 +23,7 @@ from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
 
-# Variances below this share of the largest are zero by rounding: without shrinkage, their
-# directions are dropped.
+# Variances below this share of the largest are zero by rounding: dropped without shrinkage.
 _NO_VARIANCE = 1e-10
 
 
@@ -101,8 +100,7 @@ class RCA(MetricMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first: standard deviations that outliers sway little.
-        Without it a :class:`ScaleWarning` tells of units that differ by more than 100.
+        Divide columns by their spreads first, as in :class:`Euclidean`.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.

@@ -74,8 +74,7 @@ _BLOCK = 65536
 class TeachableMixin(MetricMixin):
     """``fit`` and ``partial_fit`` of a learner that finds a space and learns there.
 
-    Both call the two steps of :mod:`nearkin.learners.fit_steps`, which say what a learner has for
-    them.
+    Both call the two steps of :mod:`nearkin.learners.fit_steps`, which says what a learner has.
     """
 
     def _learn_from(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> None:
@@ -216,10 +215,7 @@ def find_space_only(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
 
 
 def learn_again(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
-    """Return a copy of a metric that learned from these pairs instead, in the same space.
-
-    The metric was fitted to X, or comes from :func:`find_space_only`.
-    """
+    """Return a copy of a metric that learned from these pairs of X instead, in the same space."""
     evidence = revise_evidence(Evidence(Pairs(), None), count_rows(X), pairs, None)
     return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
@@ -323,8 +319,7 @@ LinearSpace = Columns | Directions
 def find_columns(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """Return the columns of X as the space to learn in, or axes in place of very many columns.
 
-    See :func:`find_axes`. O(n d²) time, and d² numbers beside some rows at a time. ``rng`` is left
-    as it was.
+    By :func:`find_axes`, in O(n d²) time and d² numbers beside some rows. ``rng`` stays as it was.
     """
     if backends.is_foreign(X) or backends.is_remote(X):
         return Columns(*access.moments(X))

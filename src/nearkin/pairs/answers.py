@@ -44,14 +44,12 @@ _MOST_CERTAIN = 1 - 1e-6
 # counts this much, and of a pair no more than so many are looked at. Chosen by hand.
 _FROM_TRIANGLES = 0.5
 _MOST_TRIANGLES = 50
-# If more answers than this share are wrong by triangles, chains of wrong ones have led astray.
-# Chosen by hand.
+# If more answers are wrong by triangles, chains of wrong ones have led astray. Chosen by hand.
 _MOST_WRONG = 1 / 3
 # Rates are at rest when none changes by more, or after so many rounds. Not tuned.
 _ROUNDS, _AT_REST = 100, 1e-4
 # Likelihoods are followed in steps of so many standard errors of a rate whose truth is known, each
-# larger than the one before, down to exp(-_FAR) of the highest: fine enough for intervals to show
-# no step. Not tuned.
+# larger than the one before, down to exp(-_FAR) of the highest, so that intervals show no step.
 _STEP, _GROWTH, _FAR = 0.5, 1.3, 5.0
 # Places between which a likelihood is summed up. Not tuned.
 _FINE = 500
@@ -224,15 +222,15 @@ def _converge(known: _Known) -> _Belief:
 
 
 def _iterate(known: _Known, belief: _Belief, most: float, held: int | None = None) -> _Belief:
-    """Update chances and rates in turn until both converge; no rate exceeds ``most``.
-
-    The rate of the answerer number ``held`` stays as it is.
-    """
+    """Update chances and rates, up to ``most``, that of ``held`` fixed, in turn to convergence."""
     wrong, chance, told = belief
     rate = None if held is None else wrong[held]
     for _ in range(_ROUNDS):
         chance, told = _update_chances(known, wrong, told)
-        previous, wrong = wrong, np.clip(_update_rates(known, chance), 1 - _MOST_CERTAIN, most)
+        # The most likely rate of each answerer, given chances of the pairs.
+        a, b = _IMAGINED_ANSWERS
+        likeliest = (_count_mistakes(known, chance) + a - 1) / (known.n_answers + a + b - 2)
+        previous, wrong = wrong, np.clip(likeliest, 1 - _MOST_CERTAIN, most)
         if held is not None:
             wrong[held] = rate
         if np.abs(wrong - previous).max() < _AT_REST:
@@ -259,13 +257,6 @@ def _count_mistakes(known: _Known, chance: Floats) -> Floats:
     return np.asarray(np.bincount(known.who, mistaken), dtype=np.float64)
 
 
-def _update_rates(known: _Known, chance: Floats) -> Floats:
-    """Most likely error rate of each answerer, given chances of the pairs."""
-    wrong, right = _IMAGINED_ANSWERS
-    most = _count_mistakes(known, chance) + wrong - 1
-    return np.asarray(most / (known.n_answers + wrong + right - 2))
-
-
 def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate:
     r"""Estimate the error rate of answerer ``who`` with its interval, by profile likelihood.
 
@@ -287,10 +278,7 @@ def _estimate_rate(known: _Known, belief: _Belief, who: int) -> IntervalEstimate
 
 
 def _follow_likelihood(known: _Known, belief: _Belief, who: int, step: float) -> Floats:
-    """Trace the profile log-likelihood of an error rate from its maximum to one side.
-
-    Returns rows of log-odds of the rate, log-likelihood, and its slope.
-    """
+    """Trace log-odds of a rate, profile log-likelihood and slope from its maximum to one side."""
     wrong, right = _IMAGINED_ANSWERS
     place, height, slope = float(logit(belief.wrong[who])), 0.0, 0.0
     passed: list[tuple[float, float, float]] = []
@@ -330,8 +318,7 @@ def _find_triangles(links: Ints) -> Ints:
 def _combine_triangles(odds: Floats) -> Floats:
     """Log-odds of each pair of a triangle by those of the two others, of shape (t, 3).
 
-    If both others are the same, so is the pair; if one is, it is not; if neither is, nothing is
-    said.
+    If both others are the same, so is the pair; if one is, it is not; neither says nothing.
     """
     chance = np.clip(expit(odds), 1 - _MOST_CERTAIN, _MOST_CERTAIN)
     p, q = np.roll(chance, 1, axis=1), np.roll(chance, 2, axis=1)

@@ -68,10 +68,7 @@ def find_positions(values: Ints, among: Ints) -> Ints:
 
 
 def index_places(chosen: Ints) -> Callable[[Ints], Ints]:
-    """Return a function from numbers to their positions in ``chosen``, −1 for others.
-
-    Each number is in ``chosen`` at most once.
-    """
+    """Return a function from numbers to their positions in ``chosen`` (distinct), −1 for others."""
     largest = int(chosen.max(initial=-1))
     if len(chosen) > _FEW and largest < _TABLE * len(chosen):
         place = np.full(largest + 2, -1)
@@ -211,10 +208,7 @@ class PairGroups:
         return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
 
     def differ(self, links: Ints) -> Mask:
-        """Mask of the pairs between whose groups there is a cannot-link.
-
-        A pair may also be alike: anything follows from a contradiction.
-        """
+        """Mask of the pairs between whose groups there is a cannot-link; they may also be alike."""
         ends = self.of(links)
         return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
 
@@ -234,10 +228,7 @@ def find_groups(points: Ints, must_link: Ints, cannot_link: Ints) -> PairGroups:
 
 
 def find_chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
-    """Row numbers that must-links or a shared class tie to others, and the group of each.
-
-    All labelled rows of a class are in one group; class −1 is unknown.
-    """
+    """Row numbers that must-links or a class (not −1) tie to others, and the group of each."""
     links = [must_link]
     if classes is not None:
         known = np.flatnonzero(classes >= 0)
@@ -337,10 +328,7 @@ def find_contradictions(groups: PairGroups, must_link: Ints, cannot_link: Ints) 
 def normalise_pairs(
     pairs: Ints, weights: Doubles, *, keep_first: bool = False
 ) -> tuple[Ints, Doubles]:
-    """Put the smaller row of each pair first, sort, and drop duplicates; return pairs and weights.
-
-    Of several weights of a pair the largest stays, or with ``keep_first`` the first.
-    """
+    """Sort pairs, smaller rows first, without duplicates; the largest or first weight stays."""
     if len(pairs) and pairs.max() > LARGEST_END:
         links = np.sort(pairs, axis=1)  # two row numbers do not fit in one key
         order = np.lexsort(links.T[::-1])

@@ -179,10 +179,7 @@ def draw_class_pairs(
 
 
 def check_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the names of a classifier's classes, sorted, and each row's class, −1 if unknown.
-
-    Fewer than two classes are refused.
-    """
+    """Return a classifier's classes, sorted, and each row's, −1 if unknown; at least two."""
     if y is None:
         raise InputError("a classifier requires y to be passed, but the target y is None.")
     labels = as_labels(y)

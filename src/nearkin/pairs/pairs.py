@@ -37,8 +37,7 @@ from nearkin.rows.validation import list_values, refuse_non_tables
 
 __all__ = ["Conflict", "Pairs", "TripletCircle"]
 
-# What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
-# Chosen by hand: it says less than either.
+# What a triplet weighs as a must-link and a cannot-link: less than either. Chosen by hand.
 WEAK = 0.5
 # Answers as people and programs write them, in lower case.
 ANSWERS: dict[str, bool | None] = {
@@ -85,10 +84,7 @@ def check_count(value: object, name: str, *, least: int) -> int:
 
 
 def check_pairs(values: Any, item: str, n_rows: int | None, width: int = 2) -> Ints:
-    """Return pairs of row numbers, or triplets with ``width=3``, as an int64 array (k, width).
-
-    Errors call one of them ``item``, for example "must_link pair".
-    """
+    """Return pairs of rows, or ``width=3`` triplets, as int64; errors call one of them ``item``."""
     right = _RIGHT[width]
     try:
         array = np.asarray(values)
@@ -178,10 +174,7 @@ def refuse_repeated_points(triplets: Ints, item: str) -> None:
 
 
 def _count_test_pairs(test_size: float, *sizes: int) -> list[int]:
-    """Number of test pairs of each kind, for a ``test_size`` that is a share or a number.
-
-    ``sizes`` are how many pairs there are of each kind, must-links first.
-    """
+    """Number of test pairs of each kind, of ``sizes``, for a share or number ``test_size``."""
     n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
@@ -369,8 +362,7 @@ def _look_up_rows(columns: dict[str, list[Hashable]], position: dict[Hashable, i
 def _refuse_unscorable_cut() -> None:
     """Raise if scikit-learn would fit on a part of the pairs, and score without any.
 
-    Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
-    into NaN.
+    Without metadata routing it hands pairs to ``fit`` alone, and makes errors of ``score`` NaN.
     """
     if get_config()["enable_metadata_routing"]:
         return

@@ -24,8 +24,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows import backends
 from nearkin.rows.distances import class_sums
 
-# Pairs of each kind that stand for those that labels imply: so many for each label, and this number
-# at least. Chosen by hand.
+# Pairs of a kind that stand for those of labels: for each label, and at least. Chosen by hand.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
 # What knowledge there is, as messages name it, and where Pairs keep it.

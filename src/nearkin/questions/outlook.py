@@ -38,8 +38,7 @@ SKEW = 0.3
 DECLINE = -WEIGHTS[1]
 # A usual pair AUC, and how many answers it counts as: chosen by hand.
 USUAL_AUC = (0.75, 20)
-# Distances that moved less than this, or AUC nearer to ½ or 1, are beyond what can be told. Not
-# tuned.
+# Distances that moved less, or AUC nearer to ½ or 1, are beyond what can be told. Not tuned.
 _LEAST_MOVED = 1e-3
 _LEAST_AUC, _MOST_AUC = 0.51, 0.999
 # Fewer answers than this are no evidence, not even of what further ones would be worth: the
@@ -191,10 +190,7 @@ def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
 def predict_outlook(
     X: Any, pairs: Pairs, before_each_fit: Callable[[], object], *, random_state: Any = 0
 ) -> Outlook:
-    """Do the same as :func:`outlook`, with a call of ``before_each_fit`` before each fit.
-
-    The studio waits there for work that is more urgent.
-    """
+    """As :func:`outlook`, calling ``before_each_fit``, where the studio waits for urgent work."""
     n_rows, known, _ = check_knowledge(None, X, pairs)
     if (too_early := _explain_too_early(known)) is not None:
         return Outlook(len(known), None, too_early)

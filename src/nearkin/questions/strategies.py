@@ -27,8 +27,7 @@ from nearkin.rows.distances import centre, linked_distances, middle
 from nearkin.rows.sparse import project_if_wide
 from nearkin.rows.validation import refuse_non_tables
 
-# Pairs that are drawn at a time, or eight times as many as are asked for where that is more: a
-# bound on time, not tuned.
+# Pairs drawn at a time, or eight times as many as asked for: a bound on time, not tuned.
 _POOL = 20_000
 # Known rows that others are compared with: a bound on time, not tuned.
 _KNOWN = 500
@@ -41,16 +40,13 @@ _SHARPNESS = 4.0
 _SHORTLIST = 3
 # Neighbours among which likely pairs are looked for. Not tuned.
 _NEIGHBOURS = 5
-# Rows that are looked at, or twice as many as pairs are asked for where that is more: a bound on
-# time and memory, not tuned.
+# Rows looked at, or twice the pairs asked for: a bound on time and memory, not tuned.
 _CANDIDATES = 2000
 # Groups that a question shows at most: each has a key of its own.
 MOST_SHOWN = 9
-# The row nearest to its group is looked for among so many, so that it is not always an obvious one.
-# Chosen by hand.
+# Rows among which that nearest to its group is looked for, lest it be obvious. Chosen by hand.
 _DRAWN = 20
-# Pairs of each kind that a fit is told, of all that follow from the answers: a bound on time, not
-# tuned.
+# Pairs of each kind, of all that follow from answers, that a fit is told: a bound on time.
 MOST_TOLD = 10_000
 # Which rows come up in questions beside groups.
 Choice = Literal["random", "far", "near", "clusters"]
@@ -58,10 +54,7 @@ Choice = Literal["random", "far", "near", "clusters"]
 
 @dataclass(frozen=True)
 class Scene:
-    """Candidate rows as a metric sees them, and what is known of them.
-
-    Closed pairs are of positions in ``Z``; keys are those of :func:`keys_of`.
-    """
+    """Candidate rows as a metric sees them; closed pairs are :func:`keys_of` positions in ``Z``."""
 
     Z: Doubles  # embedding of the m candidates, around its middle
     threshold: float  # distance at which same and different are equally likely
@@ -84,10 +77,7 @@ class Scene:
         return np.asarray(found.reshape(len(groups), len(others)))
 
     def draw_open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
-        """Draw n or more open pairs (:meth:`is_open`) of positions (k, 2), in random order.
-
-        Where they are few, all are returned.
-        """
+        """Draw n or more open pairs (k, 2) of positions in random order; all if they are few."""
         m = len(self.Z)
         total = m * (m - 1) // 2
         for size in (min(max(_POOL, 8 * n), total), total):
@@ -100,10 +90,7 @@ class Scene:
 
 
 def draw_of_each_group(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
-    """Draw up to ``most`` of ``positions``, with one of each group first.
-
-    ``group`` is the group number of each candidate.
-    """
+    """Draw up to ``most`` of ``positions``, one of each group first; ``group`` is of candidates."""
     if len(positions) <= most:
         return positions
     drawn = rng.permutation(positions)
@@ -158,10 +145,7 @@ def pick_by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 
 def assign_cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
-    """Split rows into k-means cells: the cell of each row, and the row in the middle of each cell.
-
-    There are ``count`` cells, at most 300 and half as many as rows.
-    """
+    """Split rows into ``count`` k-means cells, at most 300: each row's cell, each cell's middle."""
     count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
     with mute_third_party():  # there may be fewer different rows than cells
         found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)
@@ -177,8 +161,7 @@ def estimate_memberships(
     """Nearest known row of each group, and the chance of being in that group, each (m, n_groups).
 
     ``known_rows`` are the candidates whose groups are considered. The chance is 0 for the group
-    that a row is in, and for groups that are ruled out: that makes all others, and a new one,
-    likelier.
+    that a row is in, and for groups that are ruled out: so others, and a new one, are likelier.
     """
     known_rows = known_rows[np.argsort(scene.group[known_rows], kind="stable")]
     groups, first = np.unique(scene.group[known_rows], return_index=True)
@@ -216,8 +199,7 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
     """Choose n pairs of high score that are not alike, as positions (n, 2), the highest first.
 
     Of the best pairs, no two of which share a row where possible, three times n make a shortlist.
-    The best of it is taken, then always the one farthest from those taken, by its midpoint and its
-    difference.
+    The best of it is taken, then always the farthest from those taken, by midpoint and difference.
     """
     order = np.argsort(-score, kind="stable")
     shortlist, used = [], set()
@@ -236,10 +218,7 @@ def pick_spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
 
 
 def pick_farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
-    """Pick n rows of Z, always the one farthest from those picked, as positions.
-
-    ``nearest`` are distances from rows that count as picked already.
-    """
+    """Pick n rows of Z, each the farthest from those picked, by distances ``nearest`` so far."""
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
     for _ in range(min(n, len(Z))):

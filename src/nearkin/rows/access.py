@@ -84,9 +84,7 @@ def reduce_rows(
     """Apply ``function`` to each block of rows of X, and combine the results in order.
 
     ``aligned`` are arrays with an entry for each row, of which the function gets those of its
-    block.
-
-    It gives a tuple of arrays; ``combine``, associative, makes one of two of these.
+    block. It gives a tuple of arrays; ``combine``, associative, makes one of two of these.
     """
     if is_remote(X):
         parts: Parts = X.reduced(function, *aligned, combine=combine)
@@ -147,10 +145,7 @@ def _work_or_halve(work: Callable[[slice], None], rows: slice, X: Any) -> None:
 
 
 def split_by_memory(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
-    """Consecutive slices of rows, as many at a time as X's device should hold at once.
-
-    ``most`` bytes on an accelerator, if it has room: a gigabyte by default.
-    """
+    """Consecutive slices of rows, as many as X's device should hold: ``most`` bytes, if it can."""
     if on_host(X):
         budget = _BLOCK_BYTES["cpu"]
     else:

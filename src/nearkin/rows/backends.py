@@ -65,10 +65,7 @@ def _sum_squares(centered: Any) -> Any:
 
 
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
-    """Number, mean and scatter of a block of rows, piece by piece so that they stay in cache.
-
-    ``scatter`` is a function of the centred rows.
-    """
+    """Number, mean and scatter (of centred rows) of a block, piece by piece to stay in cache."""
     if not isinstance(block, np.ndarray):  # on a device, with memory for thrice its rows
         origin = widen(block[:1, :])
         shifted = widen(block) - origin
@@ -126,17 +123,11 @@ class RemoteRows(ABC):
     def reduced(
         self, function: OfBlock, *aligned: NDArray[Any], combine: Combine = add_parts
     ) -> Parts:
-        """Apply ``function`` to each block of rows and aligned entries; combine results in order.
-
-        ``function`` gives a tuple of arrays; ``combine``, associative, makes one of two of these.
-        """
+        """Apply ``function`` to blocks of rows and aligned entries; combine results in order."""
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """The rows after a function of blocks, which is called when they are read.
-
-        ``names`` are those of the resulting columns.
-        """
+        """The rows after a function of blocks, called when they are read, in columns ``names``."""
 
     def moments(self) -> tuple[Floats, Floats]:
         """Mean (d,) and covariance (d, d) of all rows; the latter is divided by n."""
@@ -313,10 +304,7 @@ def _copy_to_host(X: Any) -> NDArray[Any]:
 
 
 def move_to(values: Any, like: Any, dtype: str | None = None) -> Array:
-    """Copy a small NumPy array to the library and device of ``like``.
-
-    By default floats get the type of ``like``, and integers int64.
-    """
+    """Copy a small NumPy array to ``like``'s library and device; floats get its type, too."""
     xp = namespace(like)
     values = np.asarray(values)
     if dtype is None:

@@ -243,10 +243,7 @@ class DaskRows(RememberingRows):
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        """Numbers of each chunk's first row, and at the end the number of all rows.
-
-        Computed once.
-        """
+        """Number of each chunk's first row, and at the end that of all rows; computed once."""
         if self._work.starts is None and not isinstance(self._given, da.Array):
             lengths = self._compute(self._given.map_partitions(len, enforce_metadata=False))[0]
             self._array, self._work = _open_collection(self._given, lengths)
@@ -269,10 +266,7 @@ class DaskRows(RememberingRows):
         return f"<DaskRows of {n} × {self.n_columns} {self.dtype} in {len(self._chunks)} chunks>"
 
     def _read_rows(self, wanted: NDArray[np.int64]) -> Floats:
-        """Rows (k, d) by their numbers, which increase.
-
-        Tasks are sent in graphs of limited size.
-        """
+        """Rows (k, d) by their increasing numbers; tasks are sent in graphs of limited size."""
         ends = np.searchsorted(wanted, self._starts)
         work = _share_work(self._work, self._client)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]

@@ -46,12 +46,8 @@ def can_use_kernels(X: Any, dtype: str = "float32") -> bool:
         return False
     if backends.library(X) not in ("torch", "cupy") or not _has_triton():
         return False
-    return is_interpreted() or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
-
-
-def is_interpreted() -> bool:
-    """Whether Triton interprets kernels on the host, as tests do without a device."""
-    return os.environ.get("TRITON_INTERPRET") == "1"
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"  # as tests do without a device
+    return interpreted or (not backends.on_host(X) and X.shape[0] >= FEW_ROWS)
 
 
 @cache
@@ -91,10 +87,7 @@ def find_marked(marks: Any, like: Any) -> Any:
 
 
 def try_kernels(X: Any, work: Callable[[], Found]) -> Found | None:
-    """Call ``work``, which runs Triton kernels on X's device; None if they do not compile.
-
-    Failure is noted once, and kernels are not tried again in this process.
-    """
+    """Call ``work``, which runs Triton kernels; None if they do not compile, now or once before."""
     from triton.compiler.errors import CompilationError
     from triton.runtime.errors import OutOfResources, PTXASError
 
@@ -131,8 +124,7 @@ def _use_stream_of(X: Any) -> Iterator[None]:
 
 
 Array = Any  # an array of NumPy, torch or CuPy
-# Squared distances from a product are off by so many units of rounding of squared lengths at most;
-# chosen by hand.
+# Most roundings of squared lengths that squared distances from a product are off; set by hand.
 UNITS_OFF = 8
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
@@ -153,10 +145,7 @@ def look_up_labels(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
 
 
 def squared_distances_around(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
-    """Squared distances (n_A, n_B) by products around ``origin``, and their rounding (n_A,).
-
-    Distances of a row of A that are no larger than its rounding error may be 0.
-    """
+    """Squared distances (n_A, n_B) by products around ``origin``, and their rounding (n_A,)."""
     xp = namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
     origin = widen(origin)
@@ -181,10 +170,7 @@ def rowwise_products(A: Array, B: Array) -> Array:
 
 
 def exact_distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
-    """Distances (n_A, n_B) from differences, without cancellation, Euclidean or city block.
-
-    In float64 on the host, where rows may be sparse.
-    """
+    """Distances (n_A, n_B) from differences, in float64 on the host: Euclidean or city block."""
     if not is_foreign(A):
         if city_block:
             return manhattan_distances(A, B)
@@ -224,10 +210,7 @@ def product_plus(A: Array, B: Array, row: Array) -> Array:
 
 
 def k_smallest(values: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest values of each row in increasing order, and their positions, (n, k) each.
-
-    ``values`` (n, m) may be overwritten.
-    """
+    """The k smallest values of each row in order, and positions; ``values`` may be overwritten."""
     xp = namespace(values)
     if library(values) == "torch" and (on_host(values) or k > _MOST_PASSES):
         import torch

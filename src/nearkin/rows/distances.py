@@ -65,8 +65,7 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
 
     These are entries of X, so that differences to near rows are exact, and outliers do not move
     them, as they would a mean. With ``if_far``, and for sparse rows always, 0 for columns whose
-    median is near 0 beside their width: there centring gains nothing, but would take a copy or fill
-    zeros.
+    median is near 0 beside their width: there centring gains nothing, but takes a copy.
     """
     n, d = X.shape
     if n == 0:
@@ -98,10 +97,7 @@ def _compute_medians(rows: Floats, if_far: bool) -> Doubles:
 
 
 def centre(X: Any, middle: Floats) -> Any:
-    """Subtract ``middle`` (d,) from rows, in their own type; sparse rows stay sparse.
-
-    A sparse matrix gets an entry in each row for columns whose middle is not 0.
-    """
+    """Subtract ``middle`` (d,) from rows, in their own type; sparse rows stay sparse."""
     if not middle.any():
         return X
     if backends.is_foreign(X):

@@ -22,10 +22,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 class _CountedLimit:
-    """Limit of BLAS to one thread that several users hold.
-
-    The last to leave restores its threads.
-    """
+    """Limit of BLAS to one thread, held by several; the last to leave restores its threads."""
 
     def __init__(self) -> None:
         """Count from 0, also in a process that is forked."""
@@ -85,10 +82,7 @@ _blas_limit = _CountedLimit()
 
 @contextmanager
 def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Limit BLAS to one thread, in the whole process, during a ``with`` block.
-
-    No limit if not ``wanted``, for products so large that they gain by threads.
-    """
+    """Limit BLAS to one thread, in the whole process, during a ``with`` block, if ``wanted``."""
     if not wanted:
         yield
         return
@@ -163,10 +157,7 @@ class _SharedBlocks:
                 return
 
     def work_with(self, helpers: int) -> None:
-        """Work with ``helpers`` threads beside the caller's.
-
-        Raise the error of the first failed block.
-        """
+        """Work with ``helpers`` threads beside the caller's; raise the first block's error."""
         pool = _thread_pool(helpers)
         started = [pool.submit(self._take_blocks) for _ in range(helpers)]
         self._take_blocks()
@@ -211,13 +202,9 @@ def prefetch(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
     iterator, context = iter(items), copy_context()
     with ThreadPoolExecutor(1) as thread:
 
-        def made() -> Item:
-            """The next item, or the end mark."""
-            return next(iterator, _END)
-
         def another() -> Future[Item]:
-            """Submit the making of the next item."""
-            return thread.submit(context.run, made)
+            """Submit the making of the next item, or of the end mark."""
+            return thread.submit(context.run, lambda: next(iterator, _END))
 
         waiting = deque(another() for _ in range(most))
         try:

@@ -73,10 +73,7 @@ def choose_features(
 
 
 def find_common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
-    """Type of rows from the types of columns: float32 if all are, else float64.
-
-    Errors for words.
-    """
+    """Type of rows by types of columns: float32 if all are, else float64; an error for words."""
     vectors = [column for column, kind in types.items() if is_list(pa, kind)]
     if vectors:
         raise InputTypeError(
@@ -377,8 +374,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
     if first is None:
         raise InputError("there are no rows to write.")
     carried = [name for name in first.schema.names if name not in set(names)]
-    # Numbers that differ from row to row: neither a dictionary nor packing helps, and who reads
-    # them never skips pages by their range.
+    # Numbers that differ from row to row: dictionaries, packing and ranges of pages do not help.
     with pa.parquet.ParquetWriter(
         path,
         first.schema,

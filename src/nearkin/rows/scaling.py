@@ -28,8 +28,7 @@ from nearkin.rows.backends import (
 )
 from nearkin.rows.sparse import is_sparse
 
-# So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
-# at at a time.
+# So many rows tell how wide columns are, fewer their units; so many numbers are looked at at once.
 MOST_ROWS = 10_000
 _BLOCK_NUMBERS = 2**22
 # What follows is chosen by hand.
@@ -50,8 +49,7 @@ _WITHIN_UNIT = 0.9
 _FEWEST_ENTRIES = 5
 # A column with a smaller part of the median spread holds what rounding left of a constant.
 _DEAD = 1e-12
-# Principal components grow narrower by their nature: so many columns, in so strict an order, are
-# no accident.
+# Principal components grow narrower by nature: so many columns in strict order are no accident.
 _FEWEST_COMPONENTS = 8
 _ORDER = -0.9
 
@@ -68,7 +66,7 @@ def column_spreads(X: Any) -> Doubles:
     """
     X = _sample_rows(X, MOST_ROWS)
     if backends.is_foreign(X):
-        return drop_rounding(_to_doubles(_foreign_spreads(X)))
+        return drop_rounding(backends.to_numpy(_foreign_spreads(X)).astype(np.float64))
     if not is_sparse(X):
         return drop_rounding(_apply_by_blocks(X, _spreads))
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
@@ -169,7 +167,7 @@ def column_units(X: Any) -> Doubles:
     """
     X = _sample_rows(X, ROWS_FOR_UNITS)
     if backends.is_foreign(X):
-        return _to_doubles(_foreign_units(X))
+        return backends.to_numpy(_foreign_units(X)).astype(np.float64)
     if not is_sparse(X):
         return _apply_by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
@@ -273,11 +271,6 @@ def _place_of_unit(differing: Any) -> Any:
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
-def _to_doubles(found: Any) -> Doubles:
-    """Copy a device array to the host in float64."""
-    return backends.to_numpy(found).astype(np.float64)
-
-
 def _centre_foreign_columns(X: Any) -> tuple[Any, Any, Any]:
     """Columns less their medians, divided by factors; the factors; and rounding errors."""
     xp = backends.namespace(X)
@@ -349,10 +342,7 @@ def scale_rows(learner: Any, X: Any, *, reset: bool) -> Any:
 
 
 def divide_columns(X: Any, scale: Floats | None) -> Any:
-    """Divide columns by ``scale`` (d,), in the type of X; sparse rows stay sparse.
-
-    None divides nothing.
-    """
+    """Divide columns by ``scale`` (d,), if any, in the type of X; sparse rows stay sparse."""
     if scale is None:
         return X
     if backends.is_remote(X):

@@ -23,8 +23,7 @@ MOST_AXES = 300
 # Rows that these are found from, at most; axes with less than this share of the first are noise.
 _MOST_ROWS = 20_000
 _LEAST_SHARE = 1e-8
-# Squared distances below this share of the squared lengths are those of differences: a difference
-# of products would have lost their digits.
+# Squared distances below this share of squared lengths are of differences, to keep digits.
 _CLOSE = 1e-4
 _ROUNDING = 1e-13
 # Pairs whose differences are held at a time.
@@ -128,8 +127,7 @@ def squared_norms(X: Any) -> Floats:
 def sparse_distances(A: Any, B: Any) -> Floats:
     """Euclidean distances (n_a, n_b) between all rows of A and all rows of B, in float64.
 
-    By products, and by differences for near rows, whose digits products would lose: rows that are
-    equal have distance 0.
+    By products, and for near rows by differences, which lose no digits: equal rows have distance 0.
     """
     A, B = A.astype(np.float64), B.astype(np.float64)
     lengths = squared_norms(A)[:, None] + squared_norms(B)

@@ -46,10 +46,7 @@ SAMPLE_ROWS = 50_000
 
 
 class GatheredRows(RemoteRows):
-    """A sample of a stream's rows and the moments of all, which one pass has gathered.
-
-    ``numbers`` (k,) are the row numbers of the sample.
-    """
+    """A sample of a stream's rows, ``numbers``, and the moments of all, gathered in one pass."""
 
     def __init__(
         self,
@@ -160,10 +157,7 @@ class Feed:
         self._is_cuda = self.device.type == "cuda"
 
     def empty(self, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> Floats:
-        """Uninitialised column-major array (n_rows, n_columns) on the host, pinned for CUDA.
-
-        Pinned memory is used again once nobody holds it any more: torch keeps it.
-        """
+        """Uninitialised column-major array on the host, pinned for CUDA: torch keeps the memory."""
         kind = getattr(self._torch, dtype.name)
         columns = self._torch.empty((n_columns, n_rows), dtype=kind, pin_memory=self._is_cuda)
         found: Floats = columns.numpy().T
@@ -350,9 +344,8 @@ class RowStream(RememberingRows):
 
     def __len__(self) -> int:
         if self._n_rows is None:
-            raise InputTypeError(
-                self._explain_unknown_length()
-            )  # which list(rows) takes for no answer
+            # Which list(rows) takes for no answer.
+            raise InputTypeError(self._explain_unknown_length())
         return self._n_rows
 
     def _explain_unknown_length(self) -> str:

@@ -87,10 +87,7 @@ class Points(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Numbers (n, size) of the points on each row's list, in no order, and their squared distances.
-
-    No other point is as near as the row's ``limit``.
-    """
+    """Numbers, squared distances (n, size) of listed points; no other is as near as ``limit``."""
 
     points: torch.Tensor
     squared: torch.Tensor
@@ -194,10 +191,7 @@ def lay_out_points(
 
 
 def _find_candidates(X: torch.Tensor, points: Points, size: int) -> Nearest:
-    """The ``size`` nearest points of each row, as far as the product tells, with exact distances.
-
-    Memory: a copy of the rows, with columns filled up to a power of two.
-    """
+    """The ``size`` nearest points of each row by the product, with exact distances; copies rows."""
     n, d = X.shape
     plan, device = points.plan, X.device
     found = torch.empty((n, size), dtype=torch.int32, device=device)

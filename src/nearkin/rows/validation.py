@@ -254,10 +254,7 @@ def _describe_non_table(X: Any, name: str) -> tuple[str, str]:
 
 
 def _may_be_numbers(column: nw.Series[Any]) -> bool:
-    """Whether a column has only numbers or missing cells.
-
-    For objects, if NumPy reads them as numbers.
-    """
+    """Whether a column has only numbers, as NumPy reads objects, or missing cells."""
     if (
         column.dtype.is_numeric()
         or column.dtype == nw.Boolean
@@ -486,10 +483,7 @@ def rows_per_read(n_columns: int, dtype: np.dtype[Any]) -> int:
 
 
 def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
-    """Type to read numbers in: float32 for float32, else float64.
-
-    An error for words and float16.
-    """
+    """Type to read in: float32 for float32, else float64; an error for words and float16."""
     if dtype == np.float16:
         raise InputTypeError(
             f"{where} is of type float16, which is too coarse for distances: give float32."
@@ -502,10 +496,7 @@ def check_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
 def require_finite_block(
     rows: Floats, start: int, where: str, names: Sequence[str] | None = None
 ) -> Floats:
-    """A block of rows; an error that names row and column if a number is missing or infinite.
-
-    ``start`` is the number of the first row.
-    """
+    """A block of rows from ``start`` on; an error names row and column of a number not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(rows.sum())
     if suspicious and not np.isfinite(rows).all():
@@ -584,10 +575,7 @@ Ids = NDArray[Any]  # int64, or object with str in it
 
 
 def check_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
-    """Check ids (n,) of new rows: all int64, or all str as objects, like ``earlier`` ones.
-
-    None stands for row numbers, which go on from ``n_before``.
-    """
+    """Check ids (n,), int64 or str, like ``earlier`` ones; None numbers rows from ``n_before``."""
     strings = earlier is not None and earlier.dtype.kind == "O"
     if ids is None:
         if strings:

@@ -349,10 +349,7 @@ def neighbor_precision(Z: ArrayLike, y: ArrayLike, n_neighbors: int = 10) -> flo
 
 
 def nearest_rows(Z: Floats, n_neighbors: int) -> NDArray[np.int64]:
-    """Numbers of the nearest other rows of each row, in no order; all others if there are fewer.
-
-    O(n² q) time, and memory for blocks of distances.
-    """
+    """Numbers of each row's nearest others, in no order, all if fewer; O(n² q) time, in blocks."""
     n, k = len(Z), min(n_neighbors, len(Z) - 1)
     out = np.empty((n, k), dtype=np.int64)
     Z = centre(Z, middle(Z))

@@ -24,20 +24,15 @@ from nearkin.pairs.closure import build_graph
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
-# What learning usually gains in pair AUC over the distance at hand: mean and deviation. Chosen by
-# hand, in the range of benchmarks/few_pairs.
+# Usual gain in pair AUC, mean and deviation: by hand, in the range of benchmarks/few_pairs.
 USUAL_GAIN = (0.1, 0.06)
-# Differences of a pair's placements are imagined to have this variance, with the weight of one.
-# Chosen by hand.
+# Variance that differences of placements are imagined to have, as one more. Chosen by hand.
 _IMAGINED_VARIANCE = 0.03
-# Ranks of random pairs, which stand for a kind of pair that is missing: so many that they add no
-# noise.
+# Ranks of random pairs, which stand for a missing kind of pair: so many that they add no noise.
 _ANY_PAIRS = (np.arange(100) + 0.5) / 100
-# The share of wrong answers is thought to be Beta(a, b) before any is seen: a tenth or so. Chosen
-# by hand.
+# The share of wrong answers is Beta(a, b) before any is seen: a tenth or so. Chosen by hand.
 _IMAGINED_ANSWERS = (2.0, 10.0)
-# Pull of the curve's slope towards 0, by its square: a few pairs in perfect order show no cliff.
-# Chosen by hand.
+# Pull of the squared slope: a few pairs in perfect order show no cliff. Chosen by hand.
 _SLOPE_PULL = 0.02
 # A pair is listed if the opposite of what was said has this probability by a metric that was told
 # it, and gives way to it a little. Where a fifth of 200 pairs were wrong, nearly two thirds of them
@@ -49,8 +44,7 @@ LEAST_CHANCE = 0.48
 _HALF_TOLD = 20
 # No pair is quite without weight.
 _LEAST_TRUST = 1e-3
-# Fewer pairs do not say what same and different ones are like, nor fewer rows how well groups can
-# be told apart. Chosen by hand.
+# Fewer pairs do not tell same from different, nor fewer rows groups apart. Chosen by hand.
 _FEWEST = 10
 # The share of wrong answers is thought to be Beta(a, b) before any is seen, and so is that of rows
 # whose distances say nothing. Chosen by hand.
@@ -295,10 +289,7 @@ class AucComparison:
 
 
 def add_missing_kind(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
-    """Append ranks of random pairs, where all pairs are must-links or all are cannot-links.
-
-    Returns the kinds (True for must-links) and each of the ``judged`` rank arrays, extended.
-    """
+    """Append random pairs' ranks where a kind is missing; return kinds and all ``judged`` ranks."""
     if same.any() and not same.all():
         return same, judged
     added = np.full(len(_ANY_PAIRS), not same.all())
@@ -312,10 +303,7 @@ def rank_auc(rank: Floats, same: Mask) -> float:
 
 
 def average_precision(rank: Floats, same: Mask) -> float:
-    """Average precision of finding must-links by rank; random pairs stand for a missing kind.
-
-    It depends most on the nearest pairs, where :func:`rank_auc` weighs all alike.
-    """
+    """Average precision of finding must-links by rank; random pairs stand for a missing kind."""
     kinds, (ranked,) = add_missing_kind(same, rank)
     must, cannot = np.sort(ranked[kinds]), np.sort(ranked[~kinds])
     up_to = np.searchsorted(must, must, side="right")

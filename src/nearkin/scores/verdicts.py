@@ -21,13 +21,11 @@ from nearkin.rows.distances import linked_distances
 
 # No verdict is sharper: chances are 0 or 1 in float64 long before.
 _MOST_SHARP = 1e4
-# Pairs on one side of the threshold that tell as much of its curve as all those on the other.
-# Chosen by hand.
+# Pairs on one side of the threshold that tell as much as all on the other. Chosen by hand.
 _FEW_PAIRS = 1
 # A prevalence that is estimated from distances.
 ESTIMATED = "estimated"
-# Pairs that others whose answers are unknown count as, however many there are: what verdicts say of
-# them is not known better. Chosen by hand.
+# Pairs that any number without answers counts as: no more is known of them. Chosen by hand.
 _COUNTED = 100
 # Likelihood ratio, as twice its logarithm, at which half of what verdicts say is believed. Chosen
 # by hand, near the p of J. C. van Houwelingen and S. le Cessie, see shrink_verdicts.
@@ -46,8 +44,7 @@ MOST_EXAMPLES = 5000
 # What is found of known pairs, in the order of Verdicts.
 VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
-# A share of pairs that are the same, the one that is kept (None), or one that is estimated from
-# distances.
+# A share of pairs that are the same, that which is kept (None), or one estimated from distances.
 Prevalence = float | Literal["estimated"] | None
 
 
@@ -137,10 +134,7 @@ def estimate_prevalence(verdicts: Verdicts, distances: Floats) -> float:
 
 
 def check_share(share: Any, name: str, *, ends: bool = False) -> float:
-    """Return a prevalence or precision as a float; refuse values outside (0, 1).
-
-    ``name`` is that of the parameter, ``ends`` allows 0 and 1 as well.
-    """
+    """Return the prevalence or precision ``name`` as a float in (0, 1), with ``ends`` in [0, 1]."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise InputTypeError(f"{name} must be a number, not {share!r}.")
     value = float(share)

@@ -23,8 +23,7 @@ from nearkin.storage.schema import floats, ints, stored
 # many parts decide. Chosen by hand.
 POOLED_SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)
 _FOLDS = 5
-# Classes that find their own share of it, the largest first; others take the median of these.
-# Chosen by hand: each takes about 30 d³ operations.
+# Classes that find their own, for 30 d³ operations; others take the median. Chosen by hand.
 _MOST_TRIALS = 500
 # A class of n rows is held to say as much about d columns as n / (n + 0.1 d). Chosen by hand.
 _COLUMNS_PER_ROW = 0.1
@@ -303,10 +302,7 @@ def _choose_pooled_shares(
     scatters: Floats,
     identity: Floats,
 ) -> Floats:
-    """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1.
-
-    See :func:`fit_class_models`.
-    """
+    """Choose each class's share of the covariance within all classes; 1 where ``fixed`` is 1."""
     free = np.flatnonzero(fixed == 0)
     counts = groups.n.reshape(-1, _FOLDS).sum(axis=1)
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
@@ -361,8 +357,7 @@ def _choose_pooled_shares(
 def _sum_scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
     """For each of some classes, the sum of the scatters of all other classes.
 
-    Added up from both sides: the sum of all less the class's own would leave rounding where a row
-    is far out.
+    Added up from both sides: the sum of all less the class's own would leave rounding of far rows.
     """
     found = {c: np.zeros_like(scatters[0]) for c in classes}
     for order in (range(len(scatters)), range(len(scatters) - 1, -1, -1)):

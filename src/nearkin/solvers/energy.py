@@ -25,8 +25,7 @@ _BLOCK_BYTES, _BLOCK_POINTS = 32 * 2**20, 256
 # Four and eight are for overlapping classes, which asked for them in
 # benchmarks/papers/shi2011_generative.
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
-# Training rows, at most, by which the margin is chosen. Chosen by hand: shares of errors are then
-# known to half a percent.
+# Training rows by which the margin is chosen: errors are known to half a percent. By hand.
 _MOST_JUDGED = 5000
 
 
@@ -233,8 +232,7 @@ class Members:
     """Training rows (n, q) in order of their class, ``Z[starts[c]:starts[c + 1]]`` of class c.
 
     ``nearest`` (n, k + 1) are the nearest other rows of the class, −1 where there are none, one
-    more than is needed, so that any of them can be left out; ``squared`` are their squared
-    distances.
+    more than is needed, so that any can be left out; ``squared`` are squared distances.
     """
 
     Z: Any
@@ -500,8 +498,7 @@ def choose_margin(
     With :math:`\gamma` the median over rows of the squared distance to the nearest row of another
     class, less that to the nearest of the same, candidates are βγ for the β in ``FACTORS``. Of
     equally good ones the first is taken. Where classes are so mixed that the median is negative, γ
-    is the median of the absolute differences. Returns the margin, and each candidate's share of
-    errors.
+    is the median of the absolute differences. Returns it, and each candidate's share of errors.
     """
     n = members.Z.shape[0]
     judged: Integers = np.arange(n)

@@ -1,6 +1,6 @@
 r"""Families of kernels that follow the data's own shape, and the way to their nearest member.
 
-Geometry-aware metric learning looks for two kernels at once,
+Geometry-aware metric learning (:class:`nearkin.GeometryAware`) looks for two kernels at once,
 
 .. math::
 
@@ -10,10 +10,6 @@ K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.solvers.lo
 family. :func:`alternate` fixes one and finds the other. In coordinates F of the family, K = F B Fᵀ
 and M = F B₀ Fᵀ: the first step is :func:`nearkin.solvers.logdet.project` with the prior B₀, the
 second is what each family brings. Both can only lower the objective.
-
-References
-----------
-Z. Lu, P. Jain, I. S. Dhillon. Geometry-aware metric learning. ICML 2009.
 """
 
 from __future__ import annotations
@@ -42,8 +38,7 @@ from nearkin.solvers.logdet import (
     project,
 )
 
-# Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
-# Chosen by hand.
+# Weights of a spectral kernel exceed this share of the largest, lest M be singular. By hand.
 _LEAST_WEIGHT = 1e-12
 # Roughness up to this share of all is rounding. With penalties up to this many times the kernel's
 # own precision, what rounding leaves below zero cannot show.

@@ -62,8 +62,7 @@ _SHORTER_WAYS, _LEAST_WAY, _LESSER_COST = 10, 1e-2, 0.1
 _NEVER_ZERO = 1e-300
 # The margin is at least this share of the rows' mean squared distance from their mean.
 _LEAST_MARGIN = 1e-3
-# Rounding of squared distances from products, in units in the last place: for each column, and
-# more.
+# Rounding of squared distances from products, in last places: for each column, and more.
 _MORE_ROUNDINGS = 4
 
 
@@ -109,10 +108,7 @@ def find_known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 @one_blas_thread()
 def find_nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
-    """Each row's nearest others of its class (n, n_neighbors), −1 where there are fewer.
-
-    X may be sparse.
-    """
+    """Each row's nearest others of its class (n, n_neighbors), −1 for none; X may be sparse."""
     targets = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
     order = np.argsort(number, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
@@ -342,10 +338,7 @@ def _add_pulls(Z: Any, targets: Any, weight: Any, force: Any) -> None:
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of :func:`minimize_margin_objective`: L (q, d), and the iterations in all rounds.
-
-    The objective is before the first round and after each; it never rises.
-    """
+    """Result of :func:`minimize_margin_objective`; the objective is at first and after rounds."""
 
     L: Floats
     objective: list[float]
@@ -472,8 +465,7 @@ def learn_large_margin_metric(
         return Solution(L, [0.0], 0, True), margin
     X = X / np.sqrt(margin)  # so that the scale of X does not matter
     solution = Solution(L, [], 0, True)
-    # Products in between are small: several threads would gain little, and lose much where cores
-    # are shared.
+    # Products are small: threads would gain little, and lose much where cores are shared.
     with one_blas_thread():
         for turn in range(n_passes):
             if turn > 0:

@@ -544,10 +544,7 @@ def local_neighbors(
 def mean_metric_at(
     X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
-    """Mean of the local metrics at rows of known class, (d, d); models are of centred rows.
-
-    ``mean`` (d,) is subtracted from X, which may be on a device or in files.
-    """
+    """Mean (d, d) of local metrics at rows of known class less ``mean``, as models have them."""
     if not backends.is_remote(X):
         return mean_local_metric(X - backends.move_to(mean, X), models, None, interpolation)
 

@@ -37,13 +37,8 @@ A projection maximises g along one :math:`\lambda_c`, in closed form: with
     B \leftarrow B + \frac{\delta_c \alpha}{1 - \delta_c \alpha p} B z_c z_c^\top B .
 
 This γ is that of the authors' own program and of other implementations. The pseudo-code printed in
-the paper has :math:`\frac{\delta}{2} (1/p - \gamma/\xi)` instead. For γ = 1 both are the same; for
-others the printed one brings p to ξ/γ, which amounts to bounds u/γ and l/γ with a slack of 1.
-
-References
-----------
-J. V. Davis, B. Kulis, P. Jain, S. Sra, I. S. Dhillon. Information-theoretic metric learning.
-ICML 2007.
+the paper (:class:`nearkin.ITML`) has :math:`\frac{\delta}{2} (1/p - \gamma/\xi)` instead. For γ = 1
+both are the same; for others the printed one brings p to ξ/γ: bounds u/γ and l/γ, a slack of 1.
 """
 
 from __future__ import annotations
@@ -73,11 +68,9 @@ _MOST = 1e6
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
 _ROUNDED, _COINCIDE = 1e-13, 1e-6
-# Distances beyond this many times what cannot-links are to be leave the range of numbers when
-# they are brought there.
+# Distances beyond this many times those of cannot-links leave the range of numbers.
 _BEYOND = 1e60
-# Eigenvalues of a prior up to this share of the largest are zero; one further below zero is
-# refused.
+# Eigenvalues of a prior up to this share of the largest are zero; those far below are refused.
 _NULL, _NEGATIVE = 1e-14, -1e-8
 # Rounding of the objective, for each row and column and each pair.
 _ROUNDING = 1e-14
@@ -92,11 +85,9 @@ _LEAST_SHARE = 0.03
 # Random rows closer than this share of the largest distance coincide. Bounds that differ by no more
 # than the second share are equal: must-links are then to halve the distance.
 _ONE_ROW, _EQUAL_BOUNDS = 1e-12, 1e-6
-# Many triplets compete: the objective is near its minimum long before it is known to be nearer.
-# Chosen by hand.
+# Many triplets compete: the minimum is near long before it is known to be. Chosen by hand.
 _TRIPLET_TOL = 1e-4
-# A direction of a kernel that grows by more than this in rounds of learning runs away. Chosen by
-# hand.
+# A direction of a kernel that grows by more than this while learning runs away. Chosen by hand.
 _MOST_GROWTH = 1e4
 # Shares are of this at least: an objective may be 0.
 _NEVER_ZERO = 1e-300
@@ -222,8 +213,7 @@ class LogDetResult:
     (t,) μ likewise; ``slacks`` (k,) are ξ, the squared distances that the pairs were allowed in the
     end. The objective is before the first sweep and after each, with the best ξ for the B of that
     moment. It need not fall at every sweep: the sweeps raise g. ``gap`` is how far the last of them
-    is from the minimum at most, by duality. ``n_coincident`` pairs were left alone since their
-    points are one.
+    is from the minimum at most, by duality. ``n_coincident`` pairs of equal points were left alone.
     """
 
     B: Floats
@@ -275,8 +265,7 @@ def project(
     """Find the metric nearest to a prior one that obeys bounds on some distances between rows of F.
 
     B0 may be singular: B is then zero where it is. It stops when the objective is known to be
-    within the share ``tol`` of its minimum; with strict bounds, also when no pair misses its own by
-    more.
+    within the share ``tol`` of its minimum; of strict bounds, also when none is missed by more.
 
     O(k q²) time a sweep and O(k q) memory, q the smaller of r, the number of pairs and the number
     of their points less one: B differs from the prior only where differences of pairs reach.
@@ -379,10 +368,7 @@ class _Problem:
 def _solve(
     problem: _Problem, max_sweeps: int, tol: float
 ) -> tuple[Floats, Floats, Floats, Floats, list[float], float, bool]:
-    """Sweep over the pairs to convergence: B, λ, 1/ξ, μ, objectives, gap, and whether it converged.
-
-    The objectives are before the first sweep and after each.
-    """
+    """Sweep to convergence: B, λ, 1/ξ, μ, objectives at first and after sweeps, gap, converged."""
     k, r = problem.Z.shape
     triplets = problem.triplets
     of_triplets = np.zeros(len(triplets.cap))

@@ -20,8 +20,7 @@ from nearkin.rows.parallel import REORDER, compiled, run_in_blocks
 _BLOCK, _PRODUCT_BLOCK = 512, 2048
 # A squared length taken from inner products keeps ten digits above this share of them.
 _CANCELLED = 1e-6
-# Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
-# Chosen by hand, by time.
+# Up to so many points P is factored; beyond, conjugate gradients are faster. Chosen by hand.
 _FACTORED_POINTS = 3000
 # Inertia of a point, relative to the mean weight of the springs at a point: P is singular without,
 # by little enough that the stress falls to ten digits where it would.
@@ -29,8 +28,7 @@ _INERTIA = 1e-10
 # Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
 # Chosen by hand, above rounding where Gaussians overlap.
 _INERTIA_ALONG = 1e-6
-# Conjugate gradients end at this share of Q(Y) Y, or after so many steps. Chosen by hand: a rough
-# solution lowers the stress too.
+# Conjugate gradients, roughly, end at this share of Q(Y) Y or so many steps. Chosen by hand.
 _RESIDUAL = 1e-4
 _MOST_GRADIENTS = 1000
 # Groups of points that the preconditioner moves as one: one for so many points, up to a number of
@@ -204,10 +202,7 @@ class CompleteSprings:
 def join_springs(
     n_points: int, ends: NDArray[np.integer], weight: Floats, rest: Floats, strut: NDArray[np.bool_]
 ) -> Springs:
-    """Build springs from their ends (e, 2), weights and rest lengths.
-
-    ``strut`` marks those that only push. Two between the same points stay two.
-    """
+    """Build springs from ends (e, 2), weights and rest lengths; ``strut`` marks those that push."""
     first = np.concatenate([ends[:, 0], ends[:, 1]])
     order = np.argsort(first, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
@@ -344,10 +339,7 @@ def ordered_lengths(near: Floats, far: Floats, margin: float) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class OrderedSprings:
-    """Springs, and beside them triplets (t, 3): a is to be nearer to b than to c by the margin.
-
-    ``strength`` (t,) is w of each.
-    """
+    """Springs, and triplets (t, 3) with ``strength``: a is nearer to b than c by the margin."""
 
     springs: AnySprings
     triplets: NDArray[np.integer]
@@ -477,11 +469,9 @@ def relax_along(
 ) -> Relaxed:
     """Minimise the stress over configurations ``Y = X + basis @ B``, by steps as in :func:`relax`.
 
-    Column j of the basis (n, m) says how far each point moves with coefficient j; B is returned
-    too.
+    Column j of the basis (n, m) says how far points move with coefficient j; B is returned too.
 
-    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and m²
-    numbers.
+    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory as of ``basis``, and m².
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     basis = np.ascontiguousarray(basis, dtype=np.float64)
@@ -548,8 +538,7 @@ def _solve_by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """Return ``displacement(force, Y)``, which solves by preconditioned conjugate gradients.
 
     Groups of points that are joined well among themselves and badly to others slow gradients down.
-    So the preconditioner adds to the diagonal a small dense system in which each group moves as
-    one.
+    So the preconditioner adds to the diagonal a small dense system where each group is one.
     """
     weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)
@@ -598,10 +587,7 @@ def _number_components(laplacian: Floats) -> NDArray[np.integer]:
 
 
 def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
-    """Correct displacements so that the centre of every connected component stays.
-
-    Inertia alone would do so but for rounding, which it is too weak to withstand.
-    """
+    """Correct displacements so that the centre of every component stays, in spite of rounding."""
     if component.max() == 0:
         return np.asarray(moved - moved.mean(axis=0))
     gather = sp.csr_array((np.ones(len(moved)), (component, np.arange(len(moved)))))
@@ -609,10 +595,7 @@ def _keep_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
 
 
 def _group_points(weights: Any) -> NDArray[np.integer]:
-    """Group number of each point: the nearest of some random points along strong springs.
-
-    Points that reach none of these make one more group.
-    """
+    """Group number of each point by nearest random point along strong springs; the rest are one."""
     n = weights.shape[0]
     n_groups = max(1, min(n // _POINTS_PER_GROUP, _MOST_GROUPS))
     chosen = np.sort(np.random.default_rng(0).choice(n, n_groups, replace=False))

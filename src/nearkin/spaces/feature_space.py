@@ -67,8 +67,7 @@ EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 # O(n³) time; beyond, there are so many landmarks. Chosen by hand, by time and memory.
 EXACT_ROWS = 5000
 USUAL_LANDMARKS = 1000
-# Points of pairs are landmarks up to this number, or n_landmarks where that is more. Chosen by
-# hand: fitting takes O(m³) time.
+# Points of pairs that are landmarks, or n_landmarks if more. By hand: a fit takes O(m³) time.
 _PAIR_LANDMARKS = 2000
 # A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
 # Chosen by hand, above the rounding of a matrix in single precision.
@@ -78,13 +77,11 @@ _EQUAL_ENTRIES = 1e-10
 # Rounding of entries of a kernel matrix, in units in the last place of its largest.
 _KERNEL_ROUNDING = 8
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
-# that a list holds, and landmarks whose table of distances takes half a gigabyte. Chosen by hand on
-# an H200.
+# that a list holds, landmarks whose table takes half a gigabyte. Chosen by hand on an H200.
 _MOST_IN_REGISTERS = 8
 _MOST_LISTED = 16
 _MOST_IN_TABLE = 8192
-# Arrays in float64 of a row's neighbours with each other, and of its landmarks, that finding its
-# weights takes on a device.
+# Float64 arrays of a row's neighbours, and of landmarks, that its weights take on a device.
 _DEVICE_ARRAYS = 4
 # How much larger a distance counts for its place, as a share: less than rounding of float32 makes.
 _TIE_BREAK = 2.0**-26
@@ -206,10 +203,7 @@ class LocalExtension:
 
 @stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
 class NystroemExtension:
-    """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
-
-    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
-    """
+    """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors."""
 
     def __init__(
         self, landmarks: KernelLandmarks, eigenvalues: Floats, eigenvectors: Floats
@@ -232,10 +226,7 @@ class NystroemExtension:
 
 @stored(landmarks=a("KernelLandmarks"))
 class KernelExpansion:
-    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
-
-    O(m d + m q) time a row: :class:`nearkin.spaces.landmarks.KernelSums`.
-    """
+    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``."""
 
     def __init__(self, landmarks: KernelLandmarks) -> None:
         self.landmarks = landmarks
@@ -329,11 +320,6 @@ def _get_prepared(
     return found
 
 
-def _item_bytes(X: Any) -> int:
-    """Bytes of a number of a foreign array."""
-    return np.dtype(backends.dtype_name(X)).itemsize
-
-
 _made: weakref.WeakKeyDictionary[LocalExtension, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -349,7 +335,7 @@ class _EuclideanOnDevice:
         self.points = self._prepare(self.rows)
         self.lengths = backends.namespace(X).sum(self.points * self.points, axis=1)
         self.is_single = backends.dtype_name(X) == "float32"
-        k, size = local.n_neighbors, _item_bytes(X)
+        k, size = local.n_neighbors, np.dtype(backends.dtype_name(X)).itemsize
         columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
         self.bytes_per_row = size * columns + _DEVICE_ARRAYS * DOUBLE_BYTES * k * k
 
@@ -433,10 +419,7 @@ class _AnyKernelOnDevice:
 
 
 def _break_ties_by_position(xp: Any, distances: Any) -> Any:
-    """Change distances (n, m) so little that sorting breaks ties as compiled loops do.
-
-    What is equal in single precision is equal; of these, the first comes first.
-    """
+    """Change distances so little that sorting breaks ties, in float32, as compiled loops do."""
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
     later = backends.move_to(np.arange(m) * (_TIE_BREAK / m), distances)
@@ -457,10 +440,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
 
 
 def solve_local_weights(e: Any, gram: Any) -> Any:
-    """Solve for local weights (K, n) from half squared distances to and among neighbours.
-
-    ``e`` is (K, n) and ``gram`` (K, K, n), on any device.
-    """
+    """Solve for local weights (K, n) from half squared distances to and among neighbours."""
     xp = backends.namespace(e)
     k = e.shape[0]
     root = xp.sqrt(e)
@@ -650,10 +630,7 @@ def choose_landmark_rows(
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
 ) -> NDArray[np.int64]:
-    """Choose the rows that are landmarks: those of pairs, and others by the learner's strategy.
-
-    ``points``, the rows named in pairs, are landmarks up to 2000 or ``n_landmarks``.
-    """
+    """Choose landmarks: up to 2000 or ``n_landmarks`` rows of pairs, others by the strategy."""
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):
         n_landmarks = default_n_landmarks(n)

@@ -48,15 +48,13 @@ Weight: TypeAlias = Literal["binary", "heat", "cosine"]
 
 METRICS = ("euclidean", "cosine")
 WEIGHTS = ("binary", "heat", "cosine")
-# The least weight of an edge: joined rows stay joined, however far apart or unlike they are. Chosen
-# by hand, above the rounding of a Laplacian.
+# The least weight of an edge: joined rows stay joined. By hand, above a Laplacian's rounding.
 _LEAST_WEIGHT = 1e-10
 # Rounding of symmetric computations, relative to the largest weight.
 _SYMMETRIC = 1e-10
 # Bytes of an entry of a sparse row: its number, its column and what a product makes of them.
 _ENTRY_BYTES = 24
-# Digits to which directions of rows must agree to be equal under the cosine metric: what rounding
-# leaves of float64.
+# Digits in which directions agree that are equal under the cosine: what rounding leaves.
 _EQUAL_DIGITS = 12
 
 
@@ -79,8 +77,7 @@ def neighbor_graph(
     search compares rows of near cells, which finds 99 of 100 neighbours; ``"auto"`` takes it for
     dense rows from 50 000 on.
 
-    Exact: O(n² d) time; memory for a copy of the rows, and blocks that stay below 1 GB, and far
-    below if the rows are dense.
+    Exact: O(n² d) time; memory for a copy of the rows, and blocks below 1 GB, far below if dense.
     """
     _check_choice("search", search, SEARCH_MODES)
     X, kept = _check_points(X, metric, weight)
@@ -95,10 +92,9 @@ def ball_graph(
 ) -> sp.csr_array:
     """Weights (n, n) of the graph of all rows no further apart than ``radius``.
 
-    Weights are those of :func:`neighbor_graph`.
-
-    With ``metric="cosine"`` an angle φ is a distance of ``2 sin(φ/2)``. Warns of rows without any
-    other in their ball. O(n² d) time, and some 50 bytes of memory for each edge.
+    Weights are those of :func:`neighbor_graph`. With ``metric="cosine"`` an angle φ is a distance
+    of ``2 sin(φ/2)``. Warns of rows without any other in their ball. O(n² d) time, and some 50
+    bytes of memory for each edge.
     """
     if not radius > 0:
         raise InputError(f"radius must be positive, got {radius!r}.")
@@ -183,7 +179,7 @@ def _check_points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
     X = normalize_rows(X)
-    kept = np.flatnonzero(_squared_norms(X) > 0)
+    kept = np.flatnonzero(_row_sums(X * X) > 0)
     n_zero = X.shape[0] - len(kept)
     if n_zero:
         notice(
@@ -204,10 +200,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _build_graph(
     X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
-    """Weights (n, n) of the graph whose edges are the pairs ``(first[t], second[t])`` of rows.
-
-    With ``both`` only of pairs that occur in both directions.
-    """
+    """Weights (n, n) of the graph of edges ``(first[t], second[t])``, mutual ones if ``both``."""
     n = X.shape[0]
     low, high, named = deduplicate_pairs(first, second, n)
     if both:
@@ -242,16 +235,12 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
         if weight == "cosine":
             values[part] = _row_sums(here * there)
         else:
-            values[part] = _squared_norms(here.astype(np.float64) - there)
+            apart = here.astype(np.float64) - there
+            values[part] = _row_sums(apart * apart)
     if weight == "heat":
         mean = values.mean()
         values = np.exp(-values / mean) if mean > 0 else np.ones(len(values))
     return np.maximum(values, _LEAST_WEIGHT)
-
-
-def _squared_norms(X: Rows) -> Floats:
-    """Squared lengths of dense or sparse rows."""
-    return _row_sums(X * X)
 
 
 def _row_sums(X: Rows) -> Floats:
@@ -299,21 +288,18 @@ def _number_equal_rows(X: Any) -> NDArray[np.integer]:
 ROUNDING = 1e-13
 # Eigenvalues below this share of the largest are zero.
 NUMERICAL_RANK = 1e-10
-# Multigrid ends with a matrix of this size. Chosen by hand: it is decomposed in a fraction of a
-# second.
+# Multigrid ends with a matrix of this size, decomposed in a fraction of a second. Chosen by hand.
 _COARSEST_ROWS = 500
 # Aggregates may overlap, which helps, unless a row would belong to more than this many. Chosen by
 # hand: levels would no longer grow much smaller.
 _MOST_OVERLAP = 5
-# How far aggregates are smoothed, relative to the largest eigenvalue: Vanek, Mandel, Brezina
-# (1996).
+# Smoothing of aggregates, relative to the largest eigenvalue: Vanek, Mandel, Brezina (1996).
 _SMOOTHING = 4 / 3
 # Aggregates that do not overlap correct too little: Braess (1995).
 _OVERCORRECTION = 1.5
 # Steps of the power method, and the margin on the eigenvalue that they find. Chosen by hand.
 _POWER_STEPS, _POWER_MARGIN = 12, 1.1
-# Relaxation works on eigenvalues between the largest and this share of it, with so many products.
-# Chosen by hand.
+# Relaxation is of eigenvalues from this share of the largest, by so many products. Set by hand.
 _RELAXED_SHARE = 0.125
 _RELAXATIONS = 2
 # Rows that a thread multiplies, and rows whose weights it solves for, at a time.
@@ -326,8 +312,7 @@ ROWS_PER_VECTOR = 8
 # is the number of iterations, of which 5 to 40 are needed as a rule.
 _GUARD_VECTORS = 5
 _MOST_ITERATIONS = 300
-# Pull of neighbours towards equal weights, as share of their local Gram matrix's trace: that of
-# scikit-learn's locally linear embedding.
+# Pull towards equal weights, as share of the local Gram matrix's trace: as in scikit-learn.
 _WEIGHT_RIDGE = 1e-3
 # Steps of non-negative least squares for each coefficient: ten times SciPy's own limit.
 _STEPS_EACH = 30
@@ -356,10 +341,7 @@ class Grid(NamedTuple):
 
 
 def coarsen(L: Any, null: Any) -> Grid:
-    """Build the levels of multigrid for a Laplacian L, whose null space has the basis ``null``.
-
-    By aggregation, down to a matrix small enough to be decomposed.
-    """
+    """Build multigrid levels by aggregation for a Laplacian L with the null space ``null``."""
     A = L
     # What must be exact on every level: the null vectors of all components in one.
     smooth = np.asarray(null.sum(axis=1)).ravel()
@@ -667,8 +649,7 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
               \min_W \|X - W X\|^2 \ \text{row by row}.
 
     Returns :math:`\|v - W v\|^2` of each (r,), increasing, and V (n, r). Warns if the graph of
-    neighbours falls into parts. Neighbours are drawn a little towards equal weights, as in
-    scikit-learn.
+    neighbours falls into parts. Weights are drawn a little towards equal ones, as in scikit-learn.
 
     Dense: O(n³) time and 3 n² numbers, for some thousands of rows at most.
     """
@@ -690,13 +671,10 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     """Roughness (r,) and coordinates (n, r) of Isomap, the constant vector first.
 
     The coordinates are orthonormal columns: the directions in which rows differ most, by distances
-    along the graph of neighbours.
-
-    Orthonormal columns (n, r), the constant vector first; times the root of their variances they
-    are Isomap's own. Roughness increases as a Laplacian's
-    eigenvalues: 0 for the constant vector, then the largest variance over that of each direction.
-    Fewer than ``n_vectors`` if fewer have any variance. Warns if the graph falls into parts, which
-    are linked where they are closest.
+    along the graph of neighbours; times the root of their variances they are Isomap's own.
+    Roughness increases as a Laplacian's eigenvalues: 0 for the constant vector, then the largest
+    variance over that of each direction. Fewer than ``n_vectors`` if fewer have any variance. Warns
+    if the graph falls into parts, which are linked where they are closest.
 
     Dense: O(n² (log n + r)) time and 4 n² numbers, for some thousands of rows at most.
     """
@@ -782,10 +760,7 @@ class WeightRule(Protocol):
 def diffusion(
     eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer], *, time: float = 0.1
 ) -> Floats:
-    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads along the graph.
-
-    Ignores classes.
-    """
+    """Weights ``exp(−t λ)`` of smooth functions: how heat spreads on the graph; ignores classes."""
     return np.asarray(np.exp(-time * eigenvalues))
 
 

@@ -189,10 +189,7 @@ class _BetweenArrays:
 
 
 def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
-    """Half squared feature-space distances between the rows of A and of B (n_A, n_B).
-
-    Beside them the size (n_A,) below which an entry of that row cannot be told from zero.
-    """
+    """Half squared feature-space distances (n_A, n_B), and the rounding (n_A,) of a row's."""
     found, rounding = unsaturated_distances(kernel, A, B)
     return saturate(found) if kernel.saturates else found, rounding
 
@@ -431,8 +428,7 @@ def center_coefficients(
     """Coefficients (n, q), and a constant (q), that centre the kernel values they multiply.
 
     New rows' values times these, plus the constant, are values centred by the training rows' mean
-    times the coefficients. ``column_means`` (n,) are those of the training rows' kernel matrix, not
-    centred.
+    times the coefficients. ``column_means`` (n,) are those of the training rows' own matrix.
     """
     centered = coefficients - coefficients.mean(axis=0, dtype=np.float64)
     return centered, -(column_means - column_means.mean()) @ centered

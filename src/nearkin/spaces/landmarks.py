@@ -36,15 +36,13 @@ STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
 # Strategies that look at the data do so on a sample of so many rows, or of so many for each
 # landmark where that is more. Chosen by hand: strategies take O(m d) time for each row.
 _SAMPLE_ROWS, _SAMPLE_ROWS_EACH = 20_000, 10
-# Leverage scores are estimated against this many reference rows at most. Chosen by hand: an
-# eigendecomposition of so many rows takes a fraction of a second.
+# Reference rows of leverage scores: decomposed in a fraction of a second. Chosen by hand.
 _REFERENCE_ROWS = 1000
 # Smallest ridge of these scores, as a share of the largest eigenvalue: with less, scores of a
 # kernel of low rank are rounding errors. The largest is so many powers of e above that eigenvalue.
 _LEAST_RIDGE = np.sqrt(np.finfo(np.float64).eps)
 _MOST_LOG_RIDGE = 30
-# The least chance of a row to be drawn, as a share of the mean of all leverage scores. Chosen by
-# hand: a few rows may hold all the leverage.
+# A row's least chance, as share of the mean leverage: few may hold it all. Chosen by hand.
 _LEAST_CHANCE = 1e-3
 # Rows that are compared at a time with landmarks, and with the reference rows.
 _BLOCK_LANDMARKS, _BLOCK_ROWS = 256, 4096
@@ -238,8 +236,7 @@ class KernelLandmarks:
 
         That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
         differences of feature vectors are the same, and keep their digits far from zero. Found by
-        one thread: a metric from a file, which finds it again, has the same numbers to the last
-        bit.
+        one thread: a metric from a file, which finds it again, has the very same numbers.
         """
         rows = self._precise_rows
         with ignore_overflow(), one_blas_thread():
@@ -363,8 +360,7 @@ _PROBES = 500
 # Exponents of the kernel between landmarks and their middle, at most, where products tell their
 # distances: single precision is off by 8e-6 then, double precision by 1e-6. Chosen by hand.
 _SINGLE_REACH, _DOUBLE_REACH = 64.0, 2.0**32
-# Rows are cut at this power of the largest number: the square of its difference from another, and
-# the sum over all columns, must not overflow.
+# Rows are cut at this power of the largest number: sums of squared differences stay finite.
 _FAR_POWER = 0.4
 # Arrays of a block of rows by which blocks are sized: one of them fills a core's cache. Of sizes
 # from 64 to 1024 rows the fastest, or within 3 % of it, at 300 and at 1000 landmarks.
@@ -394,8 +390,7 @@ class KernelSums:
     def at(self, X: Any) -> Any:
         """The sums (n, q) at all rows, where they are and in their type.
 
-        O(m d + m q) time a row; a few megabytes on each core, or a block of kernel values where
-        these need another way.
+        O(m d + m q) time a row; a few megabytes on each core, or else a block of kernel values.
         """
         if backends.is_foreign(X):
             found = self.sum_by_triton(X)
@@ -532,8 +527,7 @@ class KernelSums:
         """What is made of rows, and what that is multiplied by.
 
         Kernel values and coefficients; or, for a kernel that is an inner product, these vectors and
-        one matrix of all landmarks, unless that would be larger than the coefficients of sparse
-        ones.
+        one matrix of all landmarks, unless that is larger than coefficients of sparse ones.
         """
         landmarks = self.landmarks
         if landmarks.is_inner_product:

@@ -28,16 +28,14 @@ _FEW_OF_ALL = 0.25
 _APART = 1e-15
 # Columns of the blocks by which LAPACK works on matrices of any size: what it needs room for.
 _LAPACK_BLOCK = 64
-# Eigenvectors that Lanczos is asked for first, and at most, as a share of all; most columns of a
-# low-rank factor.
+# Eigenvectors that Lanczos finds first, and at most, as a share; most columns of a factor.
 _FEW, _FEW_OF_LANCZOS = 64, 1 / 8
 _LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.
 _NUMERICAL_RANK = 1e-10
 # An estimated rank is no larger than the number of vectors found times e to this.
 _MOST_LOG_GROWTH = 100.0
-# Axes along which rows vary less than this share of the largest deviation are left out: those that
-# exist by rounding of single precision.
+# Axes of less than this share of the largest deviation, rounding of float32, are left out.
 _LEAST_DEVIATION = 1e-6
 
 
@@ -196,8 +194,7 @@ def _largest_of_tridiagonal(
     """Eigenpairs of a tridiagonal matrix above ``rank_tol`` of the largest, if that is positive.
 
     All values are found at once. Few vectors follow from them by inverse iteration, many with all
-    others by relatively robust representations; so do those of a matrix in parts, of which inverse
-    iteration would have to know.
+    others by relatively robust representations; so do those of a matrix in parts.
     """
     n = len(diagonal)
     values = eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")
@@ -216,10 +213,7 @@ def _largest_of_tridiagonal(
 
 
 def _estimate_rank(leading: Floats, rank_tol: float) -> float:
-    """Estimate how many eigenvalues exceed ``rank_tol`` of the largest, by a power law.
-
-    An upper estimate for smooth kernels, whose spectra fall faster in the end.
-    """
+    """Upper estimate of how many eigenvalues exceed ``rank_tol`` of the largest, by a power law."""
     half, last = np.sort(leading)[[len(leading) // 2, 0]] / leading.max()
     steepness = max(float(np.log2(half / last)), _NUMERICAL_RANK)
     return float(len(leading) * np.exp(min(np.log(last / rank_tol) / steepness, _MOST_LOG_GROWTH)))

@@ -45,13 +45,11 @@ EPSILON = 1e-3
 NEARER = 1e12
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
-# The least positive number of single precision with all its digits, and numbers whose squares stay
-# within it.
+# The least positive float32 with all its digits, and numbers whose squares stay within it.
 _TINY, _LARGE = 2.0**-126, 1e30
 # Distances that differ by less, as a share, may count as equal: some times the rounding of float32.
 _TIES = 1e-6
-# By how much ranks from a product may be wrong, in units in the last place for each column and for
-# so many more.
+# Errors of ranks from a product, in units in the last place for each column and for so many more.
 _RANK_ROUNDING, _MORE_ROUNDINGS = 4, 4
 # Radii are divided by this at least.
 _NEVER_ZERO = 1e-300
@@ -65,8 +63,7 @@ _GROUPS_EACH = 3
 # their numbers would lie in the same few places of the cache.
 PART_ROWS = 248
 _CACHE_STEP = 16
-# Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
-# more rows nothing is faster.
+# Distances of so many bytes stay in a core's own cache: fewer are slow, more no faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 504
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
@@ -230,8 +227,7 @@ def prepare_rows(
 ) -> None:
     """Move and scale rows in place, ``(rows − center) · scale``, clipped to ``far``.
 
-    Written: ``coarse`` (n, d + 1), the same in another type with a column of ones, and squared
-    ``lengths``.
+    Written: ``coarse`` (n, d + 1), the same in another type beside ones, and squared ``lengths``.
     """
     for i in range(rows.shape[0]):
         row, rounded = rows[i], coarse[i]
@@ -305,8 +301,6 @@ def _find_all_nearest(
     """Write the positions of the K nearest landmarks of every row to ``neighbors``, sorted.
 
     ``ranking`` (n, m) are approximate squared distances; they decide where they leave no doubt.
-
-    Where the ranking leaves no doubt it is taken at its word.
     """
     n, m = ranking.shape
     k = neighbors.shape[1]

@@ -38,38 +38,33 @@ from nearkin.rows.sparse import is_sparse, to_dense
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256
-# Rows that are looked at beyond those asked for; so many times as many where these do not settle
-# the matter. Chosen by hand.
+# Rows looked at beyond those asked for; times as many where these do not do. Chosen by hand.
 _SPARE, _WIDER = 8, 8
 # Rounding of a product of rows, in units in the last position for each column and some more, and of
 # distances; of the step between rows of a group; and columns more of sums in float32.
 _PRODUCT_ROUNDING, _MORE_ROUNDINGS, _DISTANCE_ROUNDING = 8, 4, 8
 _STEP_ROUNDING, _MORE_COLUMNS = 4, 8
-# Arrays in the size of what they are computed from that a block of differences, and of products of
-# rows with means, takes.
+# Arrays of their input's size that blocks of differences, and products with means, take.
 _DIFFERENCES, _PRODUCTS = 3, 4
 # Sizes of blocks were chosen by hand, by time and memory on a few cores.
 # Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.
 _BLOCK_SIZE = 2**20
 _TILE_ROWS, _TILE_COLUMNS = 1024, 2048
 _QUERIES = 256
-# Cells that are coded, and queries that are answered, at a time: at least so many of these, or this
-# share of all.
+# Cells coded and queries answered at a time: of these at least so many, or this share of all.
 _CELLS, _CODE_QUERIES, _CODE_PARTS = 32, 32, 64
 # Codes are whole numbers of one byte.
 _LARGEST_CODE = 127.0
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
-# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
-# would not be finite in float32.
+# From so far a query, in squared units of a cell, all rows are looked at: float32 overflows.
 _FAR = 1e30
 # Rows of a tile; the last of a cell has fewer.
 _TILE = 128
 # Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
 _WAITING = 64
-# Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
-# looked into.
+# Rows that k-means sees for each cell, and its rounds: more would not spare cells.
 _TRAINING, _ROUNDS = 16, 5
 # Rows that a thread takes at a time.
 _ROWS = 4096
@@ -121,10 +116,7 @@ def find_nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[
 
 
 def rank_by_distance(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
-    """Sort candidate rows (m, k) by exact distance and then by number: distances and rows.
-
-    A number of −1 stands for no row, at an infinite distance.
-    """
+    """Sort candidate rows (m, k), −1 for none, by exact distance and number: distances and rows."""
     m, k = found.shape
     if is_sparse(Z):
         exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
@@ -172,8 +164,6 @@ def find_within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list
     """Distances and numbers, lists of m arrays, of all rows of Z within ``radius`` of each of Q.
 
     The nearest come first. O(m n q) time; memory for what is found.
-
-    Distances and row numbers as lists of m arrays. O(m n q) time; memory for what is found.
     """
     near_Z, near_Q = _move_near_zero(Z, Q)
     search = NearestNeighbors(algorithm="brute").fit(near_Z)
@@ -229,10 +219,7 @@ def group_within(Z: Floats, radius: float) -> Ints:
 
 
 def _split_tile(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
-    """Rows and columns of a tile to compare, in one or two parts.
-
-    A group that has most of the tile's rows is not compared with itself.
-    """
+    """Rows and columns of a tile to compare, but no group of most of its rows with itself."""
     some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
     groups, counts = np.unique(labels[rows], return_counts=True)
     if 2 * counts.max() <= len(some):
@@ -329,10 +316,7 @@ class CellCodes(NamedTuple):
 
 
 def encode_cells(Z: Floats, cell: Ints, centers: Doubles) -> CellCodes:
-    """Encode the rows of Z (C-contiguous) in one byte a number, around their cells' centres.
-
-    O(n q) time; memory of the result: n (q + 12) bytes.
-    """
+    """Encode C-contiguous rows in one byte a number, around their cells' centres, in O(n q)."""
     n_cells, q = centers.shape
     order = np.argsort(cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
@@ -351,17 +335,15 @@ def scan_cells(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> 
     """Numbers (m, k) of the nearest rows among those of each query's cells; −1 for none.
 
     Z and Q are C-contiguous. ``probes`` (m, p) are each query's cells, the nearest first; queries
-    with the same cells should follow one another. Of rows equally far, the lower number comes
-    first.
+    with the same cells should follow one another. Of equally far rows the first comes first.
     """
     rows = np.full((len(Q), k), -1)
     Z, Q = readonly_view(Z), readonly_view(Q)
-
-    def scan_block(some: slice) -> None:
-        """Write the rows found for some queries."""
-        _scan(*cells, Z, Q[some], probes[some], rows[some])
-
-    run_in_blocks(scan_block, len(Q), max(_CODE_QUERIES, len(Q) // _CODE_PARTS))
+    run_in_blocks(
+        lambda some: _scan(*cells, Z, Q[some], probes[some], rows[some]),
+        len(Q),
+        max(_CODE_QUERIES, len(Q) // _CODE_PARTS),
+    )
     return rows
 
 
@@ -664,11 +646,8 @@ class CellIndex:
         later = assign_to_means(self.Z[earlier.n_rows :], earlier._origin, means)
         if np.bincount(later).max() > _CROWDED * n / len(means):
             return None
-        self._n_means_rows, self._origin, self._means = (
-            earlier._n_means_rows,
-            earlier._origin,
-            means,
-        )
+        self._n_means_rows, self._origin = earlier._n_means_rows, earlier._origin
+        self._means = means
         return np.concatenate([earlier._cell_of_rows(), later])
 
     def _cell_of_rows(self) -> Ints:
@@ -750,8 +729,7 @@ def find_nearest_others(
     approximate search compares rows of near cells only, and finds 99 of 100.
 
     O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
-    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a byte
-    for each number of X.
+    rows against rows below 1 GB, far below if dense; for cells, a byte for each number of X.
     """
     n = X.shape[0]
     wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)

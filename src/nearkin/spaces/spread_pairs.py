@@ -31,8 +31,7 @@ from nearkin.spaces.graph import laplacian, neighbor_graph
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.neighbors import SearchMode
 
-# Influences are found to this, relative to the largest; what is below counts as none. Chosen by
-# hand.
+# Influences are found to this share of the largest; less counts as none. Chosen by hand.
 _TOLERANCE = 1e-9
 # Waiting influence is passed on above a share that starts at one half and falls by this factor.
 _FINER = 4

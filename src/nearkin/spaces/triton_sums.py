@@ -6,8 +6,6 @@ product that adds to sums in registers. No kernel value is ever in memory.
 Tensor cores look at the ten digits of half precision. So numbers are split in two halves, which
 together have 22 of the 24 digits of single precision; of the four products of two such numbers, the
 least is left out. That is as accurate as three products of TF32, in half the time and memory.
-
-Triton reads annotations and globals of a kernel itself: only its constants are annotated.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The second half of what :mod:`nearkin.rows.triton_search` begins: the small system of
 :mod:`nearkin.spaces.local_weights` for each row, all of it in the registers of one thread, and the
 weighted sum of coordinates.
-
-Triton reads annotations and globals of a kernel itself: only its constants are annotated.
 """
 
 from __future__ import annotations

@@ -138,10 +138,7 @@ def write_arrays(
 
 
 def read_arrays(path: StrPath, kind: str, version: int) -> tuple[dict[str, Array], Any]:
-    """Arrays by name and JSON of a file, checked.
-
-    StorageError if it is of another kind or damaged.
-    """
+    """Arrays by name and JSON of a file, checked; StorageError if of another kind or damaged."""
     with open(path, "rb") as file:
         header, digest = _read_header(file, path, kind, version)
         arrays = {}

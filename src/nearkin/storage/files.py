@@ -39,8 +39,7 @@ def end_tidily() -> Iterator[None]:
     """Let SIGTERM and SIGHUP unwind a block before they end the process, so that it can clean up.
 
     In the block they raise :class:`Ended`. Signals that are ignored or handled by others stay as
-    they are, and so do all of them outside of the main thread, the only one that Python tells of
-    signals.
+    they are, and so do all outside of the main thread, the only one that Python tells of them.
     """
     taken: list[int] = []
     came: list[int] = []
@@ -103,10 +102,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
 
 
 def is_written_through(path: StrPath) -> bool:
-    """Whether a path is a named pipe or a character device, to which results are copied.
-
-    An OSError if no file can be written to it, as to a disk or a socket.
-    """
+    """Whether a path is a pipe or character device, copied to; OSError if it cannot be written."""
     status = _stat_or_none(path)
     if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         return False
@@ -137,13 +133,9 @@ def _stat_or_none(path: StrPath) -> os.stat_result | None:
 
 def _make_empty(unfinished: Path, path: StrPath, *, private: bool) -> None:
     """Create an empty file; errors name the path that the user asked for."""
-
-    def opened(name: str, flags: int) -> int:
-        """Open with permissions for the owner alone, or the usual ones."""
-        return os.open(name, flags, 0o600 if private else 0o666)
-
+    mode = 0o600 if private else 0o666  # permissions for the owner alone, or the usual ones
     try:
-        open(unfinished, "xb", opener=opened).close()
+        open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)).close()
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from error
 

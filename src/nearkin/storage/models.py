@@ -42,8 +42,7 @@ from nearkin.storage.schema import (
 __all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
 
 KIND = "nearkin model"
-# What files are of this version; others are refused. A change of what a stored class keeps is a new
-# one.
+# Version of files; others are refused. A change of what a stored class keeps is a new one.
 VERSION = 7
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"

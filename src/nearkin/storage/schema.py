@@ -278,10 +278,7 @@ def find_class(name: str) -> type | None:
 
 @cache
 def _register_transformers() -> None:
-    """Register the transformers of scikit-learn that a stored Chain may contain.
-
-    Importing them takes time. All of them take numbers only.
-    """
+    """Register scikit-learn's transformers, all of numbers, that a stored Chain may contain."""
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.preprocessing import (
         MaxAbsScaler,
@@ -384,10 +381,7 @@ def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
 
 
 def unpack(packed: Packed) -> Any:
-    """Build a value from JSON and arrays; only objects of stored classes can result.
-
-    StorageError if parts are missing, or are not valid for the classes.
-    """
+    """Build a value of stored classes from JSON and arrays; StorageError if these are not valid."""
     unpacker = _Unpacker(packed.arrays)
     value = unpacker.unpack(packed.node, "", 0)
     if unpacker.used != set(packed.arrays):
@@ -416,9 +410,13 @@ class _Packer:
         if isinstance(value, np.generic) and value.dtype.name in DTYPES.values():
             return {"number": self.pack(value.item(), path), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray):
-            return self._pack_array(value, path)
+            if id(value) not in self._met:
+                self._met[id(value)] = (value, self._pack_new_array(value, path))
+            return self._met[id(value)][1]
         if isinstance(value, SPARSE_TYPES):
-            return self._pack_sparse(value, path)
+            parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+            node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
+            return node | self._pack_named(parts, path)
         if type(value) is list:
             return self._pack_items(value, path)
         if type(value) is tuple:
@@ -455,12 +453,6 @@ class _Packer:
         """JSON of values in a list."""
         return [self.pack(value, join_path(path, str(i))) for i, value in enumerate(values)]
 
-    def _pack_array(self, value: Array, path: str) -> Json:
-        """JSON that refers to an array, which is stored once."""
-        if id(value) not in self._met:
-            self._met[id(value)] = (value, self._pack_new_array(value, path))
-        return self._met[id(value)][1]
-
     def _pack_new_array(self, value: Array, path: str) -> Json:
         """JSON that refers to an array not met before; texts are in the JSON itself."""
         if value.ndim == 1 and value.dtype.kind in "OU":
@@ -479,12 +471,6 @@ class _Packer:
         )
         self.arrays[name] = value.T if reverse else value
         return {"array": name, "order": "F"} if reverse else {"array": name}
-
-    def _pack_sparse(self, value: Any, path: str) -> Json:
-        """JSON of a sparse matrix, which refers to its three arrays."""
-        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
-        node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
-        return node | self._pack_named(parts, path)
 
 
 class _Unpacker:
@@ -658,10 +644,7 @@ def _explain_refusal(value: Any, path: str) -> str:
 
 
 def count_claimed_columns(model: Any) -> int:
-    """Sum over a model's learners of input or output columns, whichever are more.
-
-    A file of a few bytes can claim any number.
-    """
+    """Sum over learners of the more of input and output columns, which tiny files can claim."""
     return sum(
         max(_count_columns(part)) for part in _walk_parts(model) if isinstance(part, BaseEstimator)
     )
@@ -682,8 +665,8 @@ def bytes_to_embed(model: Any) -> int:
             if spec.training_rows and value is not None:
                 m, d = value.shape
                 # Of sparse rows that come first a sparse row is tried, which makes nothing dense.
-                numbers += _PER_COLUMN * d if sp.issparse(value) and is_alone else 0
-                numbers += _PER_ENTRY * m * d if not (sp.issparse(value) and is_alone) else 0
+                is_first = sp.issparse(value) and is_alone
+                numbers += _PER_COLUMN * d if is_first else _PER_ENTRY * m * d
                 numbers += _PER_PAIR * m * m
     return 8 * numbers + named
 

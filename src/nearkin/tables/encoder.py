@@ -580,10 +580,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.coordinates(X)
 
     def coordinates(self, X: Any, first_row: int = 0) -> Floats:
-        """Encode a part of a table as rows (n, p).
-
-        ``first_row`` is its first row's number in messages.
-        """
+        """Encode a part of a table as rows (n, p); messages number rows from ``first_row`` on."""
         known = self.known_cells(X).items()
         return self.coordinates_of(
             {name: replace(cells, first_row=first_row) for name, cells in known}

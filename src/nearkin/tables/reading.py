@@ -90,8 +90,7 @@ def first_cell_text(cells: RawColumn) -> str:
 def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[RawColumn]:
     """Columns of a table in its order, only the ``wanted`` ones if given.
 
-    X is a data frame, a dict of lists, or an array, whose columns are called ``names``, or x0, x1
-    and so on.
+    X is a data frame, a dict of lists, or an array, with columns ``names``, or x0, x1 and so on.
     """
     if is_sparse(X):
         raise InputTypeError(
@@ -204,10 +203,7 @@ def _to_texts(values: list[Any]) -> NDArray[Any]:
 
 
 def normalise_text(value: Any) -> str | None:
-    """Text of a cell in lower case with single spaces; None if it is missing.
-
-    Only the first 4000 characters count.
-    """
+    """Text of a cell, 4000 characters at most, in lower case, single-spaced; None if missing."""
     if value is None:
         return None
     if isinstance(value, bytes):
@@ -536,8 +532,7 @@ _MOST_LOOKED_AT = 20_000
 # Shares of cells that must be of a kind: others are mistakes, and count as missing.
 _MOST_ARE = 0.9
 _MOST_CODES = 0.8
-# Values that are recognised as a category, at most, and how many cells there must be for each. More
-# are names, which are compared letter by letter.
+# Values of a category, at most, and cells for each; more are names, compared letter by letter.
 _MOST_CATEGORIES = 30
 _CELLS_OF_A_CATEGORY = 4
 # Whole numbers between these may be dates, such as 19720812.
@@ -568,10 +563,7 @@ def recognise_id_name(name: str) -> str | None:
 
 
 def find_counters(X: Floats, names: Sequence[str]) -> dict[str, str]:
-    """Names of columns of whole numbers that grow from row to row, and why they count rows.
-
-    Empty if all columns do.
-    """
+    """Columns of whole numbers that grow from row to row, and why they count; none if all do."""
     if len(X) < _FEWEST_ROWS:
         return {}
     grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
@@ -651,11 +643,7 @@ def recognise_kind(cells: RawColumn, dates: Order | None = None) -> Kind:
 
 
 def _may_be_category(texts: list[str]) -> bool:
-    """Whether texts that a library declares categorical are few enough, or numbers.
-
-    With more values than have a coordinate each, they are names: many people store names as
-    categories because that takes less memory.
-    """
+    """Whether texts declared categorical are few enough, or numbers; others are names."""
     values = set(texts)
     return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 

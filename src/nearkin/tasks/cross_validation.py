@@ -154,10 +154,7 @@ class PairScorer:
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """Pair AUC, and share of triplets kept, of rows embedded by ``learner.transform``.
-
-    Like ``learner.score``, but pipelines and searches can be scored too.
-    """
+    """Pair AUC, and share of triplets kept, of ``learner.transform``, also of a pipeline's."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
@@ -310,10 +307,7 @@ def grid_search(
 def _route_pairs(
     X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
 ) -> dict[str, Any]:
-    """Return ``params`` with the pairs, which know the number of rows, for metadata routing.
-
-    ``where`` is the name of the calling function, for errors.
-    """
+    """Return ``params`` with pairs for metadata routing; ``where`` names the caller in errors."""
     check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")

@@ -347,10 +347,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
 def _find_smooth_functions(
     graphs: list[Any], n_vectors: int, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    """Smooth functions of each graph, zero on the others: roughness (r,) and functions (n, r).
-
-    Each graph gives ``n_vectors`` of them; the smoothest come first.
-    """
+    """The ``n_vectors`` smoothest functions of each graph, zero on others, the smoothest first."""
     found = [smoothest_functions(graph, n_vectors, random_state=rng) for graph in graphs]
     eigenvalues = np.concatenate([values for values, _ in found])
     order = np.argsort(eigenvalues, kind="stable")

@@ -31,8 +31,7 @@ from nearkin.rows.parallel import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
-# Weights below this share of the largest are zero: no further step would bring them back. Not
-# tuned.
+# Weights below this share of the largest are zero: no step would bring them back. Not tuned.
 _NEGLIGIBLE = 1e-6
 # The paper's multiples of the inverse squared width.
 BANDWIDTHS = tuple(2.0**power for power in range(-6, 9))

@@ -327,10 +327,7 @@ def features_of_vectors(source: Source, column: str, along: Sequence[str]) -> Fe
 def _stack_vectors(
     column: Any, width: int, name: str, start: int, source: Source, dtype: np.dtype[Any]
 ) -> Floats:
-    """Rows (n, width) from a column of vectors, NaN for missing ones.
-
-    An error for other lengths.
-    """
+    """Rows (n, width) of a column of vectors, NaN for missing ones; an error for other lengths."""
     lengths = pc.list_value_length(column)
     present = column.is_valid().to_numpy(zero_copy_only=False)
     found = lengths.fill_null(width).to_numpy(zero_copy_only=False)
@@ -393,10 +390,7 @@ def _column_as_array(column: Any, name: str, file: str) -> Floats:
 def _fill_indicators(
     rows: Floats, column: Any, places: dict[str, int], name: str, unseen: Unseen | None
 ) -> None:
-    """Write indicators of a text column's values to ``rows``: 1, or NaN where missing.
-
-    Values that are unknown are counted in ``unseen``.
-    """
+    """Write indicators of a text column's values, NaN where missing; count the ``unseen``."""
     texts = read_texts(column)
     found = pc.index_in(texts, value_set=pa.array(list(places), pa.string()))
     at = np.array(list(places.values()))

@@ -127,8 +127,7 @@ def find_input(
 ) -> Input:
     """The input at a path, with its format; an error unless that is one of ``forms``.
 
-    ``role`` is the option that names it, such as ``--pairs``; ``form`` the format that the user
-    states.
+    ``role`` is the option that names it, such as ``--pairs``; ``form`` what the user states.
     """
     name, kept = keep_on_disk(path, role)
     if kept.is_dir():
@@ -611,8 +610,7 @@ class DelimitedFile:
     def _blocks(self) -> list[tuple[int, bool]]:
         """Block sizes to try, each with whether it is the last.
 
-        A row must fit into two blocks, and some rows have megabytes: if one cannot be read, larger
-        blocks are tried.
+        A row must fit into two blocks: if one cannot be read, larger ones are tried.
         """
         size = self._source.path.stat().st_size
         sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
@@ -740,10 +738,7 @@ _ROWS_OF_JSON = 2**14
 
 
 def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Iterate over line number, from 1, and the JSON object in the line.
-
-    Empty lines are skipped.
-    """
+    """Iterate over line number, from 1, and the line's JSON object; empty lines are skipped."""
     try:
         with source.open() as file:
             for line, text in enumerate(file, 1):
@@ -765,10 +760,7 @@ def read_json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 class JsonLinesFile:
-    """A file of JSON lines as a table; cells of names that a line lacks are missing.
-
-    Kinds of columns are inferred from all rows.
-    """
+    """A file of JSON lines as a table: absent cells are missing, kinds inferred from all rows."""
 
     def __init__(self, source: Input) -> None:
         self._source = source
@@ -850,10 +842,7 @@ def _common_form(forms: set[str]) -> str:
 
 
 class NpzArrays:
-    """Arrays of an NPZ file, each unpacked when asked for, and their shapes by name.
-
-    Claimed sizes are checked before anything is unpacked.
-    """
+    """Arrays of an NPZ file, unpacked when asked for, and their shapes by name, checked before."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name = path, name

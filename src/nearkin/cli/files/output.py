@@ -71,8 +71,7 @@ class Output:
 
     Without a path it is written to standard output as CSV or JSON lines, or as a short table if
     that is a terminal; "-" is for CSV in any case. Whether it can be written is checked at once.
-    ``force`` replaces files, ``quote`` puts a mark before texts that spreadsheets take for
-    formulas.
+    ``force`` replaces files, ``quote`` marks texts that spreadsheets take for formulas.
     """
 
     def __init__(
@@ -109,10 +108,7 @@ class Output:
     def write(
         self, batches: Iterable[Any], n_rows: int | None = None, *, verbose: bool = True
     ) -> None:
-        """Write record batches; to a file whole or not at all.
-
-        ``n_rows`` is their number of rows, for the progress bar that is shown if ``verbose``.
-        """
+        """Write record batches, to a file whole or not at all; ``n_rows`` is for a progress bar."""
         if self.path is None:
             self._print_batches(iter(batches))
             return
@@ -268,10 +264,7 @@ _ROWS = 2**15
 
 
 def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
-    """Record batches of the carried columns of a stream, then its rows.
-
-    Rows are one column of vectors called ``vector``, or a column for each number if that is None.
-    """
+    """Carried columns of a stream, then rows: as one column ``vector``, or a column a number."""
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
         fields = _carried_columns(block)

@@ -116,10 +116,7 @@ def read_known_answers(
 def read_judged_pairs(
     table: NamedRows, path: Path, delimiter: str | None, purpose: str, role: str = "--known"
 ) -> tuple[Ints, Mask, Floats]:
-    """Row numbers (k, 2), answers (k,) and weights (k,) of known pairs, both same and different.
-
-    ``purpose`` says, in errors, what they are for.
-    """
+    """Row numbers (k, 2), answers and weights (k,) of known pairs; ``purpose`` is for errors."""
     file = read_pairs(table, path, delimiter=delimiter, role=role)
     told = np.array([answer is not None for answer in file.same], dtype=bool)
     same = np.array([answer is True for answer in file.same], dtype=bool)[told]

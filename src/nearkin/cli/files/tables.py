@@ -111,10 +111,7 @@ def count_missing(
 
 
 def find_medians(blocks: Blocks, columns: Sequence[str], missing: Missing) -> Floats:
-    """Median (d,) of each feature's values, NaN where there are none.
-
-    Of many values a random sample is taken, of at least a thousand in each column.
-    """
+    """Median (d,) of each feature's values, of many a sample of 1000 at least; NaN for none."""
     most = max(_FEWEST_VALUES, _MOST_VALUES // len(columns))
     rng = np.random.default_rng(0)
     drawn: list[list[Floats]] = [[] for _ in columns]
@@ -439,10 +436,7 @@ class NamedRows(ABC):
         ]
 
     def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """Names of columns to carry into an output.
-
-        An error if one clashes with names ``beside``.
-        """
+        """Names of columns to carry into an output; an error if one clashes with ``beside``."""
         names = match_columns(patterns, self._source.kinds, "--carry", self.file)
         refuse_clash(names, [self.id_name, *beside])
         return names
@@ -502,10 +496,7 @@ class Table(NamedRows):
         return len(self.rows)
 
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
-        """Columns beside features, ids and vectors, of some rows, as a table of pyarrow.
-
-        ``numbers`` increase. The file is read once; only these rows are kept.
-        """
+        """Columns beside features, ids and vectors, of rows ``numbers`` (increasing), read once."""
         used = {*(self.names or ()), self._id_column}
         names = [c for c, kind in self._source.kinds.items() if c not in used and kind != "vector"]
         parts = list(self.batches_of(numbers, names)) if names else []
@@ -688,9 +679,8 @@ class RecordTable(NamedRows):
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each group: the most frequent cell of each column.
 
-        Columns by name: the id of the group's first record, the number of its records, and all
-        columns of the file but vectors. ``labels`` (n,) number groups in the order of first
-        records.
+        Columns by name: the id of the group's first record, how many it has, and all of the file
+        but vectors. ``labels`` (n,) number groups in the order of first records.
         """
         first = np.unique(labels, return_index=True)[1]
         found = {
