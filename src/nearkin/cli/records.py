@@ -290,8 +290,9 @@ def _say_found(
         f"{report.candidate_recall} of the pairs that are the same"
     )
     if report.set_aside:
-        say(f"note: not learned from, since it names where records are from: "
-            f"{quote_names(report.set_aside)}; --kinds NAME=name compares it as a name.")  # fmt: skip
+        shown = quote_names(report.set_aside)
+        say(f"note: not learned from, since it names where records are from: {shown}; --kinds "
+            "NAME=name compares it as a name.")  # fmt: skip
     if report.doubted:
         say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
             "against; the answers are kept.")  # fmt: skip
@@ -454,8 +455,8 @@ def learn_links(
     if not {*left.compared} & {*right.compared}:
         raise UserError(
             f"{left.file} and {right.file} have no column in common to compare: the one has "
-            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. Say which hold "
-            f"the same things: --match {left.compared[0]}={right.compared[0]}."
+            f"{quote_names(left.compared)}, the other {quote_names(right.compared)}. Say which "
+            f"hold the same things: --match {left.compared[0]}={right.compared[0]}."
         )
     for here, there in ((left, right), (right, left)):
         alone = [name for name in here.compared if name not in there.compared]
