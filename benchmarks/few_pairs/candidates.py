@@ -401,12 +401,12 @@ def page() -> Page:
         ),
         table_of_elimination(steps, judged),
         Text(
-            "The six that are left of elimination were chosen: up to them leaving out costs next to "
-            "nothing on the sets tuned on, and each step after them costs more. Their usual shares "
-            "are those of before, rounded: half of the blend CosineMetric, a sixth each PLDA, "
-            "KernelBeta after ITML and kernel ITML after ITML, and none GeometryAware. Before that "
-            "seven had been picked by hand, with KernelBeta after ColumnWeights, and no share of "
-            "kernel ITML after ITML; they were no better on the sets tuned on."
+            "The six that are left of elimination were chosen: up to them leaving out costs next "
+            "to nothing on the sets tuned on, and each step after them costs more. Their usual "
+            "shares are those of before, rounded: half of the blend CosineMetric, a sixth each "
+            "PLDA, KernelBeta after ITML and kernel ITML after ITML, and none GeometryAware. "
+            "Before that seven had been picked by hand, with KernelBeta after ColumnWeights, and "
+            "no share of kernel ITML after ITML; they were no better on the sets tuned on."
         ),
         *(table_of_configurations(judged, sets, half) for sets, half in HALVES),
         table_of_gaps(judged),
