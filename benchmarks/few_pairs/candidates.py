@@ -341,12 +341,7 @@ def configurations(steps: list[dict[str, Any]]) -> dict[str, Configuration]:
     for step in steps:
         shares = {name: SIXTEEN[name] for name in step["left"]}
         found[f"{len(shares)} left"] = Configuration(shares)
-    six = {
-        name: SEVEN[name]
-        for step in steps
-        if len(step["left"]) == 6
-        for name in step["left"]
-    }
+    six = {name: SEVEN[name] for step in steps if len(step["left"]) == 6 for name in step["left"]}
     found["6 left, usual shares picked by hand"] = Configuration(six)
     found["six picked by hand"] = Configuration({name: SIXTEEN[name] for name in BY_HAND})
     found[PICKED] = Configuration(SEVEN)

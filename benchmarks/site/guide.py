@@ -300,8 +300,8 @@ def search_distilled() -> str:
     for n in (300, 1000):
         table = published("few_pairs/DISTILLED.md", f"{n} landmarks")
         cells = dict(zip(table.columns, rows_where(table, 0, "mean").rows[0], strict=True))
-        speed = cells["rows a second: distilled / whole"]
-        body.append([str(n), cells["fidelity"], cells["distilled"], cells["pair AUC, whole"], speed])
+        names = "fidelity", "distilled", "pair AUC, whole", "rows a second: distilled / whole"
+        body.append([str(n), *(cells[name] for name in names)])
     columns = ["landmarks", "fidelity", "pair AUC", "of the metric itself", "rows a second, times"]
     return shown(
         f"`distilled` beside the metric that it imitates, on {len(table.rows) - 1} data sets:",
