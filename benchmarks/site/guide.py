@@ -13,6 +13,7 @@ from benchmarks.clusters import questions as cluster_questions
 from benchmarks.clusters import tables as clusters
 from benchmarks.explanations import run as explanations
 from benchmarks.few_pairs.data import REPORTED
+from benchmarks.published_tables import published, rows_where
 from benchmarks.record import Table
 from benchmarks.records.data import DATA as RECORDS
 from benchmarks.records.data import TUNED
@@ -289,11 +290,28 @@ def questions_presses() -> str:
     return shown(presses.curves(rows_of("teaching/presses.jsonl")))
 
 
+def search_distilled() -> str:
+    """How faithful and how fast imitations of a metric are, by their landmarks."""
+    body = []
+    for n in (300, 1000):
+        table = published("few_pairs/DISTILLED.md", f"{n} landmarks")
+        cells = dict(zip(table.columns, rows_where(table, 0, "mean").rows[0], strict=True))
+        names = "fidelity", "distilled", "pair AUC, whole", "rows a second: distilled / whole"
+        body.append([str(n), *(cells[name] for name in names)])
+    columns = ["landmarks", "fidelity", "pair AUC", "of the metric itself", "rows a second, times"]
+    return shown(
+        f"`distilled` beside the metric that it imitates, on {len(table.rows) - 1} data sets:",
+        Table("", columns, body),
+        "The last column is how many times as fast `transform` is as that of the metric.",
+    )
+
+
 BLOCKS = {
     "guide_clusters_methods": clusters_methods,
     "guide_clusters_number": clusters_number,
     "guide_clusters_losses": clusters_losses,
     "guide_search_chances": search_chances,
+    "guide_search_distilled": search_distilled,
     "guide_search_explanations": search_explanations,
     "guide_records_rivals": records_rivals,
     "guide_records_losses": records_losses,
