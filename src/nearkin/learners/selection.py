@@ -257,12 +257,7 @@ def make_ingredients(
     """Make the learners to choose among, by name.
 
     They were left of sixteen by backward elimination (benchmarks/few_pairs, candidates).
-
-    Parameters
-    ----------
-    n_landmarks, n_rows, seed : int
-    groups : array of str, optional
-        For each column, what it belongs to, where columns belong together.
+    ``groups`` names for each column what it belongs to, where columns belong together.
     """
     some: dict[str, Any] = {"random_state": seed}
 
@@ -310,25 +305,9 @@ def learn_shares(distances: Floats, same: Mask, weight: Floats, usual: Floats) -
     until none does (after R. Caruana and others, 2004). The usual shares weigh as much as twenty
     steps: with few pairs, of which many blends tell all apart, shares stay near them.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (k, l)
-        Squared distances of k pairs by l metrics that did not see them, of one scale.
-    same : bool ndarray of shape (k,)
-        Some are, and some are not.
-    weight : ndarray of shape (k,)
-        How much a pair counts.
-    usual : ndarray of shape (l,)
-        Shares to start from, of sum 1.
-
-    Returns
-    -------
-    ndarray of shape (l,)
-        Of sum 1.
-
-    Notes
-    -----
-    At most 30 steps of O(l k log k) time.
+    ``distances`` (k, l) are squared ones of k pairs, of both kinds, by l metrics that did not see
+    them, of one scale; ``weight`` (k,) is how much a pair counts. Shares sum to 1, the ``usual``
+    (l,) ones too. At most 30 steps of O(l k log k) time.
     """
     counts = _INERTIA * usual
     blended = distances @ counts
@@ -414,15 +393,10 @@ class HeldOutDistances:
         return total[known] / count[known, None], known
 
     def shares(self, usual: Recipe, weight: Floats) -> Recipe:
-        """The blend of three at most that tells judged pairs apart best, near the usual one.
+        """Return the blend of three at most that tells judged pairs apart best, near the usual one.
 
-        Random pairs stand for a kind of pair of which none is judged.
-
-        Parameters
-        ----------
-        usual : Recipe
-        weight : ndarray of shape (k,)
-            How much each pair counts.
+        ``weight`` (k,) is how much each pair counts. Random pairs stand for a kind of pair of which
+        none is judged.
         """
         names = list(self.distances)
         distances, known = self.squared(names)
@@ -450,20 +424,9 @@ def hold_out(
 ) -> HeldOutDistances:
     """Fit every learner to parts of the pairs, and measure those that are left out.
 
-    Parameters
-    ----------
-    learners : iterable of (str, estimator, ndarray of shape (n, d))
-        Name, learner, and the rows as it is to see them.
-    n_rows : int
-    pairs : Pairs
-    rng : RandomState
-        Draws folds and random pairs of rows.
-
-    Notes
-    -----
-    Of each pair that is measured, one row is in no pair learned from.
-
-    A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
+    ``learners`` are names, learners, and the rows as they are to see them; ``rng`` draws folds and
+    random pairs of rows. Of each pair that is measured, one row is in no pair learned from. A
+    learner that refuses a part of the pairs, such as PLDA without must-links, is left out.
     """
     folds = make_pair_folds(pairs, N_FOLDS, rng, unseen="one")
     named = Evidence(_some(pairs, rng), None)
@@ -538,19 +501,10 @@ def choose(
     (:meth:`nearkin.scores.held_out.AucComparison.chance_of_gain`): kept, blended with it, or given
     up for it.
 
-    Parameters
-    ----------
-    held_out : HeldOutDistances
-        Of learners, of which one is named "Euclidean".
-    usual : Recipe
-        Of the blend, before any pair is looked at.
-    weight : ndarray of shape (k,)
-        How much each pair counts in the choice of the blend.
-    for_search : bool, default=False
-        Whether nearest neighbours count, among classes too that held-out pairs cannot speak of:
-        most of the Euclidean distance is kept then.
-    of_triplets : bool, default=False
-        Whether all pairs are the two of triplets.
+    One of the held-out learners is named "Euclidean"; ``usual`` is the blend before any pair is
+    looked at, in whose choice each pair counts by its ``weight`` (k,). With ``for_search`` nearest
+    neighbours count, among classes too that held-out pairs cannot speak of: most of the Euclidean
+    distance is kept then. ``of_triplets`` is whether all pairs are the two of triplets.
     """
     same = held_out.same
     recipe = held_out.shares(usual, weight)
@@ -702,14 +656,8 @@ def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -
     """Rank pairs by plain distances between rows as they are, and after each of some changes.
 
     Plain distances need no learning, so that all pairs can judge them. They are ranked among those
-    of random pairs, always the same ones: all of them would give nearly the same.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    pairs : Pairs
-    *changes : callable
-        Of some rows.
+    of random pairs, always the same ones: all of them would give nearly the same. Changes are
+    functions of some rows.
     """
     told = np.concatenate([pairs.must_link, pairs.cannot_link])
     at_random = draw_links(len(X), np.random.RandomState(0))
@@ -725,16 +673,7 @@ def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -
 def compare_after_change(
     change: Callable[[Floats], Floats], X: Floats, pairs: Pairs
 ) -> AucComparison:
-    """Compare the pair AUC of plain distances after a change of rows with that before.
-
-    Parameters
-    ----------
-    change : callable
-        Of some rows.
-    X : ndarray of shape (n, d)
-    pairs : Pairs
-        One or more.
-    """
+    """Compare the pair AUC of plain distances after a change of rows with that before."""
     plain, changed = plain_ranks(X, pairs, change)
     return compare_auc(changed, plain, np.arange(len(plain)) < len(pairs.must_link))
 
@@ -746,13 +685,7 @@ def finds_copies(X: Floats, pairs: Pairs) -> bool:
 
 
 class SeenRows:
-    """Rows as they are, or by their leading principal axes if they have more columns than those.
-
-    Attributes
-    ----------
-    reduction : PCA or None
-    rows : ndarray
-    """
+    """Rows as they are, or by leading principal axes, ``reduction``, if they have more columns."""
 
     def __init__(self, X: Floats, n_axes: int, seed: int) -> None:
         cut = n_axes < min(X.shape) and not (X[:1] == X).all()
@@ -761,16 +694,7 @@ class SeenRows:
 
 
 def choose_axes(X: Floats, n_axes: int, pairs: Pairs, otherwise: SeenRows, seed: int) -> SeenRows:
-    """See rows along their leading principal axes, unless these tell pairs apart too badly.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    n_axes : int
-    pairs : Pairs
-    otherwise : SeenRows
-    seed : int
-    """
+    """See rows along their leading principal axes, unless these tell pairs apart too badly."""
     view = SeenRows(X, n_axes, seed)
     if view.reduction is None or not len(pairs):
         return view
@@ -871,13 +795,8 @@ class SelectionSample:
         sure enough. They are limited to what held-out pairs support. Nothing is found where there
         are few pairs, and nothing by triplets, which say no more than what is nearer.
 
-        Parameters
-        ----------
-        recipe : Recipe
-        Z : ndarray of shape (n, m)
-            Rows that took part in the comparison, under the metric.
-        usual_threshold : float
-            Of the metric, if there are too few pairs for another.
+        Z are the rows that took part in the comparison, under the metric; ``usual_threshold`` is
+        the metric's, if there are too few pairs for another.
         """
         if self.held_out is None:
             return {}, None

@@ -61,14 +61,10 @@ class Neighbors:
 
 
 def compare_neighbors(Z: Floats, X: Floats, classes: Ints | None = None) -> Neighbors | None:
-    """Compare the nearest rows in an embedding with those by the Euclidean distance.
+    """Compare the nearest rows in an embedding Z with those by the Euclidean distance of X.
 
-    Parameters
-    ----------
-    Z, X : ndarray of shape (n, q) and (n, d)
-        The first 2000 rows are compared; None is returned for fewer than twelve.
-    classes : int ndarray of shape (n,), optional
-        Negative where unknown. None if fewer than twelve are known.
+    The first 2000 rows are compared; None is returned for fewer than twelve. Precision is found of
+    those whose class is known, that is not negative, if twelve are.
     """
     Z, X = Z[:_MOST_COMPARED], X[:_MOST_COMPARED]
     if len(Z) <= _NEAREST + 1:
