@@ -233,15 +233,8 @@ class SelectionReport:
 class Ingredient:
     """A learner that may be a part of the metric.
 
-    Attributes
-    ----------
-    learner : estimator
-    share : float
-        In the usual blend; shares of all are in proportion to this.
-    needs_must_links : bool
-    takes_triplets : bool
-    keeps_columns : bool
-        Whether it sees all columns, where others see the leading principal axes.
+    ``share`` is in proportion to that in the usual blend; with ``keeps_columns`` it sees all
+    columns, where others see the leading principal axes.
     """
 
     learner: Any
