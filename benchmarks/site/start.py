@@ -42,7 +42,7 @@ def few_pairs() -> str:
     figures = ", ".join(f"{auc:.3f}" for auc in at_random)
     lines[-1] += (
         " Half of the\npairs are of the same kind. Of as many pairs of any two rows, most of which "
-        f"differ, `MetricLearner` makes\n{figures} ({means.draws(RANDOM, REPORTED)} draws)."
+        f"differ, `MetricLearner` has\n{figures} ({means.draws(RANDOM, REPORTED)} draws)."
     )
     return "\n".join(lines)
 

@@ -69,7 +69,7 @@ def test_rows_of_megabytes(run, tmp_path):
         ["ann", "x"],
         ["bob", long],
         ["ann", "x"],
-        *([f"n{i}", "y" * 1000] for i in range(2000)),
+        *([f"{7919 * i % 99991:x}{i}", "y" * 1000] for i in range(2000)),
         ["bob", long],
     ]
     text = "".join(f"{name},{cell}\n" for name, cell in [["name", "text"], *rows])

@@ -654,7 +654,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     --------
     >>> from nearkin import Clusters, Pairs
     >>> from nearkin.datasets import make_three_normal
-    >>> X, y = make_three_normal(300, random_state=2)
+    >>> X, y = make_three_normal(300, random_state=4)
     >>> pairs = Pairs.from_labels(y, 60, random_state=0)
     >>> clusters = Clusters((2, 5), random_state=0).fit(X, pairs=pairs)
     >>> clusters.n_clusters_
