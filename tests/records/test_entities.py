@@ -50,6 +50,11 @@ def joined_one_by_one(n, edges, must=(), cannot=()):
         groups[y] |= groups.pop(x)
 
 
+def spread_out(edges):
+    """Small steps make all means differ, from one another and from the odds of an absent pair."""
+    return [(pair, value + 1e-4 * k * k + 3e-5) for k, (pair, value) in enumerate(edges)]
+
+
 def arrays(edges):
     pairs = np.array([pair for pair, _ in edges], dtype=int).reshape(-1, 2)
     return pairs, np.array([value for _, value in edges], dtype=float)
@@ -58,8 +63,7 @@ def arrays(edges):
 @settings(max_examples=60, deadline=None)
 @given(graphs(7))
 def test_groups_are_those_of_joining_one_by_one(edges):
-    # Small steps make all means differ.
-    edges = [(pair, value + 1e-4 * k * k) for k, (pair, value) in enumerate(edges)]
+    edges = spread_out(edges)
     found = group_records(7, *arrays(edges), NONE, NONE)
     assert found.tolist() == joined_one_by_one(7, edges).tolist()
 
@@ -80,7 +84,7 @@ def test_what_is_known_is_kept(edges, must, cannot):
 @settings(max_examples=40, deadline=None)
 @given(graphs(8), st.permutations(range(8)))
 def test_another_order_of_records_gives_the_same_groups(edges, order):
-    edges = [(pair, value + 1e-4 * k * k) for k, (pair, value) in enumerate(edges)]
+    edges = spread_out(edges)
     pairs, odds = arrays(edges)
     order = np.array(order)
     found = group_records(8, pairs, odds, NONE, NONE)
