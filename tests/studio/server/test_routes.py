@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 import nearkin as nk
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import records_of
+from nearkin.studio.server.security import LOG
 from tests.cases import each
 from tests.studio.server.conftest import StubLesson, running, small_records
 from tests.waiting import PATIENCE
