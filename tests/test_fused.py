@@ -245,7 +245,7 @@ def test_without_kernels_that_compile_functions_are_used_and_it_is_said_once(mon
     def fail(*args):
         raise OutOfResources(300_000, 200_000, "shared memory")
 
-    monkeypatch.setattr(triton_search, "_listed", fail)
+    monkeypatch.setattr(triton_search, "_find_candidates", fail)
     X = drawn(100, 4)
     metric = KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=PAIRS)
     for _ in range(2):
