@@ -223,8 +223,8 @@ def blocks_of_variants(rows: list[Row]) -> list[Text | Table]:
     body.append(["worst against the plain distance", "", "", *(f"{v:+.3f}" for v in worst)])
     body.append([f"cells lower by more than {ALLOWED}", "", "", *map(str, below)])
     why = (
-        "Two steps before and after learning may take neighbours of unseen classes away: points are "
-        "cut to principal axes, of which goal=\"search\" keeps as many as hold 0.9999 of the "
+        "Two steps before and after learning may take neighbours of unseen classes away: points "
+        'are cut to principal axes, of which goal="search" keeps as many as hold 0.9999 of the '
         "variance; and columns are divided by their spreads where these look like units, as pixels "
         "at the edge of pictures do. The table has the same without the first, and without both."
     )
