@@ -1,6 +1,7 @@
 """Metrics one after the other and side by side."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,6 +17,7 @@ from nearkin import (
     FidelityWarning,
     KernelBeta,
     Pairs,
+    TableEncoder,
     load,
 )
 from nearkin.datasets import make_three_normal
@@ -127,6 +129,10 @@ def test_fidelity_is_seen_without_pairs_and_too_little_is_refused(tmp_path):
     again = load(tmp_path / "fast.nearkin")
     assert again.fidelity_ == distilled.fidelity_
     assert_array_equal(again.transform(new), distilled.transform(new))
+    texts = Chain([TableEncoder(), ITML(random_state=0)])
+    frame = pd.DataFrame({"side": np.where(rows[:, 0] > 0, "left", "right"), "size": rows[:, 1]})
+    with pytest.raises(TypeError, match="give the data frame to MetricLearner itself"):
+        texts.fit(frame, pairs=pairs).distilled(frame)
     noise = rng.normal(size=(400, 40))
     hard = KernelBeta(random_state=0).fit(noise, pairs=pairs)
     with pytest.raises(ValueError, match="Give more landmarks, or a smaller min_fidelity"):

@@ -619,6 +619,12 @@ class Distilled(MetricMixin, BaseEstimator):
 
     def _imitate(self, metric: Any, X: Any) -> None:
         """Learn the map from a fitted metric's images of rows."""
+        if metric._sees_any_rows:
+            raise InputTypeError(
+                "a metric whose first step takes tables or texts has no rows of numbers to be "
+                "imitated on: give the data frame to MetricLearner itself, which encodes it, and "
+                "imitate that."
+            )
         for name in ("n_features_in_", "feature_names_in_", "table_"):
             if hasattr(metric, name):
                 setattr(self, name, getattr(metric, name))
@@ -634,8 +640,9 @@ class Distilled(MetricMixin, BaseEstimator):
         self.map_ = compose_after_scaling(self.column_scale_, learned)
         self.n_components_ = Z.shape[1]
         self._copy_verdicts(metric)
+        n_used = min(self.n_landmarks, len(Z) - len(Z) // _JUDGED_PART)
         said = (
-            f"one map through {self.n_landmarks} landmarks orders distances of new rows like the "
+            f"one map through {n_used} landmarks orders distances of new rows like the "
             f"metric by a rank correlation of {self.fidelity_:.3f}"
         )
         if self.fidelity_ < self.min_fidelity:
@@ -645,10 +652,6 @@ class Distilled(MetricMixin, BaseEstimator):
             )
         if self.fidelity_ < _FAITHFUL:
             notice(f"{said}. Give more landmarks, or keep the metric itself.", FidelityWarning)
-
-    @property
-    def _sees_any_rows(self) -> bool:  # type: ignore[override]
-        return sees_any_rows(self._learner)
 
 
 def _fit_imitation(

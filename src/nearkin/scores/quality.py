@@ -39,8 +39,8 @@ class Neighbors:
         How many of them are the same rows.
     precision, plain_precision : float or None
         How many are of the row's own class, by the learned and by the Euclidean distance; None
-        without labels. Pairs cannot tell it: estimates by their distances were wrong by 0.2 in the
-        mean (benchmarks/few_pairs, neighbours).
+        without labels. Pairs cannot tell it: estimates by their distances have a root mean square
+        error of 0.2 (benchmarks/few_pairs, neighbours).
     n_rows : int
         Among which they were looked for.
     """
