@@ -1,7 +1,9 @@
-"""Seconds of a first MetricLearner: each in a process of its own, without the imports.
+"""Seconds of a first MetricLearner, and rows a second of what it learns beside KernelBeta.
 
-Compiled code is there from an earlier process, but where nothing is compiled yet. Cores are to be
-idle.
+Each fit is the first of a process of its own, without the imports. Compiled code is there from an
+earlier process, but where nothing is compiled yet. Maps are of 200 pairs, beside
+``KernelBeta(n_landmarks=300)`` on the same rows; the best of some turns of each counts, and peak
+memory is of the process, less the rows and their images. Cores are to be idle.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from benchmarks.record import Table, Text, publish, store, stored
+from benchmarks.record import Table, Text, peak_memory_gb, publish, store, stored
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "metric_learner.jsonl"
@@ -29,6 +31,9 @@ SETTINGS: dict[str, tuple[int | None, bool]] = {
     "100 000 × 50": (100_000, True),
     "1000 × 30, nothing compiled": (1000, False),
 }
+# Rows that are mapped, and how often in turn.
+N_MAPPED, TURNS, ONE_ROW_TURNS = 100_000, 7, 200
+LARGE = 1_000_000
 Row = dict[str, Any]
 
 
@@ -66,16 +71,58 @@ def run(draws: int) -> None:
         for name in track(SETTINGS, description="first fits")
         for _ in range(min(draws, 5))
     ]
+    rows += [
+        {"map": name, "dtype": dtype, **one_process(name, dtype)}
+        for name in list(SETTINGS)[:3]
+        for dtype in ("float64", "float32")
+    ]
     store(RAW, rows)
 
 
-def one_process(name: str) -> float:
-    """Seconds of a fit in a new process."""
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.speed.metric_learner", name]
+def map_rows(name: str, dtype: str) -> Row:
+    """Rows a second of both maps, seconds of one row, and what a million rows take."""
+    from functools import partial
+    from time import perf_counter
+
+    from nearkin import KernelBeta, MetricLearner, Pairs
+
+    X, y = data(SETTINGS[name][0])
+    pairs = Pairs.from_labels(y, N_PAIRS, random_state=0)
+    learners = MetricLearner(random_state=0), KernelBeta(n_landmarks=300, random_state=0)
+    metrics = [learner.fit(X, pairs=pairs) for learner in learners]
+    rng = np.random.RandomState(1)
+    near = X[rng.randint(len(X), size=N_MAPPED)]
+    mapped = (near + 0.1 * rng.randn(*near.shape)).astype(dtype)
+
+    def seconds(work: Any) -> float:
+        start = perf_counter()
+        work()
+        return perf_counter() - start
+
+    times = [
+        [seconds(partial(metric.transform, mapped)) for metric in metrics] for _ in range(TURNS)
+    ]
+    best = np.min(times, axis=0)
+    one = min(seconds(partial(metrics[0].transform, mapped[:1])) for _ in range(ONE_ROW_TURNS))
+    found = {"rows_per_second": list(N_MAPPED / best), "one_row": one}
+    if SETTINGS[name][0] == 100_000:
+        many = np.empty((LARGE, mapped.shape[1]), dtype=dtype)
+        for start in range(0, LARGE, N_MAPPED):
+            many[start : start + N_MAPPED] = mapped
+        found["large"] = seconds(lambda: found.update(shape=metrics[0].transform(many).shape))
+        image = found["shape"][1] * LARGE * many.itemsize
+        found["gb_beyond"] = peak_memory_gb() - (many.nbytes + image) / 1e9
+    return found
+
+
+def one_process(*names: str) -> Any:
+    """What is measured in a new process: seconds of a fit, or of maps."""
+    name = names[0]
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.speed.metric_learner", *names]
     with TemporaryDirectory() as empty:
         around = dict(os.environ) if SETTINGS[name][1] else {**os.environ, "NUMBA_CACHE_DIR": empty}
         said = subprocess.run(command, capture_output=True, text=True, check=True, env=around)
-    return float(json.loads(said.stdout))
+    return json.loads(said.stdout)
 
 
 def score() -> None:
@@ -83,13 +130,35 @@ def score() -> None:
     source, rows = stored(RAW)
     body = []
     for name in SETTINGS:
-        seconds = [row["seconds"] for row in rows if row["what"] == name]
+        seconds = [row["seconds"] for row in rows if row.get("what") == name]
         body.append([name, *(f"{f(seconds):.2f}" for f in (np.median, np.min, np.max))])
     title = f"Seconds of a first fit with {N_PAIRS} pairs"
     table = Table(title, ["", "median", "least", "most"], body)
-    blocks = [Text((__doc__ or "").strip()), table]
-    publish(FOLDER / "METRIC_LEARNER.md", "The first MetricLearner of a process", blocks, source)
+    blocks = [Text((__doc__ or "").strip()), table, *map_tables(rows)]
+    publish(FOLDER / "METRIC_LEARNER.md", "MetricLearner", blocks, source)
+
+
+def map_tables(rows: list[Row]) -> list[Table]:
+    """Rows a second of maps, and what a million rows take."""
+    maps = [row for row in rows if "map" in row]
+    body = []
+    for row in maps:
+        whole, beside = row["rows_per_second"]
+        name = f"{row['map']}, {row['dtype']}"
+        one = f"{1e3 * row['one_row']:.2f}"
+        body.append([name, f"{whole:,.0f}", f"{beside:,.0f}", f"{whole / beside:.2f}", one])
+    columns = ["", "MetricLearner", "KernelBeta(300)", "ratio", "one row, ms"]
+    large = [
+        [row["dtype"], f"{row['large']:.2f}", f"{row['gb_beyond']:.2f}"]
+        for row in maps
+        if "large" in row
+    ]
+    return [
+        Table("Rows a second", columns, body),
+        Table("10⁶ × 50 rows through MetricLearner", ["", "seconds", "GB beyond"], large),
+    ]
 
 
 if __name__ == "__main__":
-    print(json.dumps(one_fit(sys.argv[1])))
+    measured = one_fit(sys.argv[1]) if len(sys.argv) == 2 else map_rows(*sys.argv[1:])
+    print(json.dumps(measured))

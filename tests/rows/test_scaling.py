@@ -119,6 +119,7 @@ ONE_UNIT = {
     "sparse-counts": sparse.csr_array(counts()),
     "one-hot": np.eye(20)[rng().integers(20, size=300)],
     "embedding": rng().normal(size=(100, 30)) * rng().lognormal(size=30),
+    "dark-edge": np.c_[load_digits().data, 1e-3 * load_digits().data[:, 20]],
     "constant": np.ones((10, 3)),
     "one-column": np.arange(3.0)[:, np.newaxis],
 }

@@ -43,9 +43,9 @@ from nearkin.spaces.linalg import fix_signs, largest_entry
 from nearkin.spaces.maps import (
     Affine,
     Map,
-    Summed,
     ThroughLandmarks,
     Transformed,
+    add_maps,
     compose,
     compose_after_scaling,
     follow_by_matrix,
@@ -376,7 +376,7 @@ class Blend(MetricMixin, BaseEstimator):
     :math:`\sum_l w_l \|z^l_i - z^l_j\|^2 / s_l`, where :math:`s_l` is the mean of
     :math:`\|z^l_i - z^l_j\|^2` over training rows, twice the total variance. The axes are turned
     into the last step of each learner's map, so that the embedding is a sum,
-    :math:`z = \sum_l A_l z^l`: ``map_`` is a :class:`nearkin.maps.Summed`.
+    :math:`z = \sum_l A_l z^l`: ``map_`` ends in a :class:`nearkin.maps.Summed`.
 
     The axes take O(n p² + p³) time for n rows, 10 000 at most, and n p numbers; of more than 2000
     columns p, those of 2000 rows.
@@ -460,13 +460,13 @@ class Blend(MetricMixin, BaseEstimator):
         """What was learned, the sum of the learners' maps."""
         widths = [learner.n_components_ for learner in self.learners_]
         blocks = np.split(self.axes_, np.cumsum(widths)[:-1], axis=1)
-        return Summed(
-            tuple(
+        return add_maps(
+            [
                 follow_by_matrix(map_of(learner), factor * block)
                 for learner, factor, block in zip(
                     self.learners_, self.factors_, blocks, strict=True
                 )
-            )
+            ]
         )
 
     def _check_rows(self, X: Any, *, reset: bool = False) -> Any:

@@ -56,9 +56,10 @@ EUCLIDEAN, BLEND = "Euclidean", "blend"
 _SHARE_OF_COSINE, _SHARE, _SHARE_OF_GROUPS = 3.0, 1.0, 60.0
 # ITML stops here sooner than by itself: shares hardly notice.
 _TOLERANCE = 1e-3
-# Rounds of GeometryAware, and landmarks of a metric on a graph at least: between fewer rows of a
-# graph too much of what it tells is lost.
-_ROUNDS_ON_GRAPH, _LEAST_ON_GRAPH = 3, 1000
+# Rounds of GeometryAware, and landmarks of a metric on a graph at least: as many rows as there are
+# in each draw of benchmarks/few_pairs. With a thousand or 400 pair AUC on eight larger sets was the
+# same to 0.001.
+_ROUNDS_ON_GRAPH, _LEAST_ON_GRAPH = 3, 600
 # Seconds that a candidate takes for a fit to 1000 rows, as seen on a slow core: a fit takes longer
 # by its own time for so many rows, and pairs.
 _SECONDS, _ROWS_OF_A_SECOND, _PAIRS_OF_A_SECOND = 0.03, 1000, 1000
@@ -97,8 +98,8 @@ _ENOUGH_TO_SEE, _NOTHING_TOLD, _MADE_TO_SUIT = 80, 1.5, 1.0
 _NOTHING_KNOWN, _ONE_THING = 0.5, 0.005
 # Probability of a gain over the Euclidean distance above which that is not blended in, and below
 # which it is kept as it is; its share in between, and where there is nothing to choose by.
-_SURE, _DOUBTFUL = 0.95, 0.5
-_SHARE_IN_DOUBT, _SHARE_UNSEEN = 0.25, 0.5
+_SURE, _DOUBTFUL = 0.95, 0.2
+_SHARE_IN_DOUBT, _SHARE_UNSEEN = 0.1, 0.5
 # Its share where nearest neighbours count, among classes too that no pair told of: most of these
 # keep the precision of plain neighbourhoods then (benchmarks/few_pairs, neighbours).
 _SHARE_FOR_SEARCH = 0.7

@@ -51,6 +51,9 @@ _TINY, _LARGE = 2.0**-126, 1e30
 _TIES = 1e-6
 # Errors of ranks from a product, in units in the last place for each column and for so many more.
 _RANK_ROUNDING, _MORE_ROUNDINGS = 4, 4
+# Rows are ranked in float32, twice as fast, while its errors are below this share of the squared
+# distances that decide, judged by so many landmarks: few landmarks need a second look then.
+_LITTLE_ROUNDING, _JUDGED_LANDMARKS = 0.01, 100
 # Radii are divided by this at least.
 _NEVER_ZERO = 1e-300
 # Sizes below were chosen by hand, by the time of benchmarks/speed on a few cores.
@@ -701,12 +704,13 @@ class NearLandmarks:
         if by_pivots:
             return self._weights_by_pivots(X)
         m = len(self.points)
-        fitting = _PART_BYTES // (m * X.dtype.itemsize)
+        landmarks = self._landmark_points(X.dtype)
+        fitting = _PART_BYTES // (m * landmarks.factor.itemsize)
         size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // _CACHE_STEP * _CACHE_STEP
         size += _CACHE_STEP // 2
         squared = allocate_squares(len(X), self._n_neighbors, min(size, len(X)))
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
-        self._search(X, self._landmark_points(X.dtype), neighbors, squared)
+        self._search(X, landmarks, neighbors, squared)
         return neighbors, self._solve_weights(squared, X)
 
     def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
@@ -736,7 +740,8 @@ class NearLandmarks:
     def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
         """Write positions of the nearest landmarks, and squared distances to and among them."""
         rows, moves = self._preparation.copy_rows(X), self._preparation.moves
-        points, factor, rounding = landmarks.vectors, landmarks.factor, _rank_rounding(X)
+        points, factor = landmarks.vectors, landmarks.factor
+        rounding = _rank_rounding(X.shape[1], factor.dtype)
         find_near_landmarks(
             rows, *moves, FAR, points, factor, self._reach, rounding, neighbors, squared
         )
@@ -749,12 +754,14 @@ class NearLandmarks:
 
     def _assign_to_pivots(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
         """Number (n,) of each row's nearest pivot, and a bound (n,) of its distance."""
-        pivots = _Points.from_vectors(self._pivots.vectors, X.dtype)
+        dtype = self._ranking_type(X.dtype)
+        rounding = _rank_rounding(X.shape[1], dtype)
+        pivots = _Points.from_vectors(self._pivots.vectors, dtype)
         cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
         for part in split_range(len(X), _SHARED_PARTS * PART_ROWS):
             rows, moves = self._preparation.copy_rows(X[part]), self._preparation.moves
             found = cells[part], radii[part]
-            _find_nearest_point(rows, *moves, pivots.factor, self._reach, _rank_rounding(X), *found)
+            _find_nearest_point(rows, *moves, pivots.factor, self._reach, rounding, *found)
         return cells, radii
 
     @cached_property
@@ -773,17 +780,32 @@ class NearLandmarks:
         kth = distances[:, self._n_neighbors - 1]
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
+    @cached_property
+    def _float32_serves(self) -> bool:
+        """Whether errors of float32 are small beside the distances that decide who is near."""
+        d, some = self.points.shape[1], evenly_spaced(len(self.points), _JUDGED_LANDMARKS)
+        squared = cdist(self.points[some], self.points, "sqeuclidean")
+        place = min(self._n_neighbors, squared.shape[1] - 1)  # each is its own nearest
+        kth = np.median(np.partition(squared, place, axis=1)[:, place])
+        error = 2 * self._reach * _rank_rounding(d, np.float32)
+        is_seen = kth > _TINY / np.finfo(np.float32).eps
+        return bool(is_seen and error <= _LITTLE_ROUNDING * kth)
+
+    def _ranking_type(self, dtype: DTypeLike) -> np.dtype[Any]:
+        """The type in which rows of type ``dtype`` are ranked."""
+        return np.dtype(np.float32 if self._float32_serves else dtype)
+
     def _landmark_points(self, dtype: DTypeLike) -> _Points:
-        """The landmarks, for products with rows of type ``dtype``; cached."""
-        name = np.dtype(dtype).name
+        """The landmarks, for products that rank rows of type ``dtype``; cached."""
+        name = self._ranking_type(dtype).name
         if name not in self._made:
             self._made[name] = _Points.from_vectors(self.points, name)
         return self._made[name]
 
 
-def _rank_rounding(X: Floats) -> float:
+def _rank_rounding(n_columns: int, dtype: DTypeLike) -> float:
     """Bound of rounding errors of approximate squared distances, as a share of squared lengths."""
-    return float(_RANK_ROUNDING * (X.shape[1] + _MORE_ROUNDINGS) * np.finfo(X.dtype).eps)
+    return float(_RANK_ROUNDING * (n_columns + _MORE_ROUNDINGS) * np.finfo(dtype).eps)
 
 
 @compiled()

@@ -17,6 +17,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -50,7 +51,7 @@ __all__ = [
 # Rows are taken to lie no farther away than this many widths: squares of sums must not overflow.
 _FAR = 1e100
 # Rows of which the images under several maps are held at a time, on each core. Chosen by hand.
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 2048
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
 MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")
 
@@ -344,7 +345,12 @@ class Composed:
     maps: tuple[Map, ...]
 
     def apply(self, X: Any) -> Any:
-        """Images of rows."""
+        """Images of rows; by blocks if one of the maps is a sum."""
+        if any(isinstance(one, Summed) for one in self.maps):
+            return _apply_by_blocks(self._apply_in_turn, X)
+        return self._apply_in_turn(X)
+
+    def _apply_in_turn(self, X: Any) -> Any:
         before: Map | None = None
         for one in self.maps:
             # Columns that are divided are as good as they were given.
@@ -381,20 +387,7 @@ class Summed:
 
         Dense rows by blocks on all cores, so that what all maps make of them is not held at once.
         """
-        is_dense = isinstance(X, np.ndarray) and X.dtype.kind == "f"
-        if not is_dense or len(X) <= _BLOCK_ROWS:
-            return self._sum_outputs(X)
-        first = self._sum_outputs(X[:1])
-        if is_sparse(first):
-            return self._sum_outputs(X)
-        out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
-
-        def work(rows: slice) -> None:
-            with one_core():  # the others have blocks of their own
-                out[rows] = self._sum_outputs(X[rows])
-
-        run_in_blocks(work, len(X), _BLOCK_ROWS)
-        return out
+        return _apply_by_blocks(self._sum_outputs, X)
 
     def _sum_outputs(self, X: Any) -> Any:
         """Apply all maps, and add their outputs."""
@@ -437,6 +430,30 @@ def compose(*maps: Map) -> Map:
     return Composed(tuple(steps))
 
 
+def add_maps(maps: Sequence[Map]) -> Map:
+    """Make the map whose output is the sum of theirs; first steps that are the same are one."""
+    if len(maps) == 1:
+        return maps[0]
+    chains = [one.maps if isinstance(one, Composed) else (one,) for one in maps]
+    n_common = 0
+    for steps in zip(*(chain[:-1] for chain in chains), strict=False):
+        if not all(_are_equal_matrices(steps[0], one) for one in steps[1:]):
+            break
+        n_common += 1
+    if n_common == 0:
+        return Summed(tuple(maps))
+    rest = Summed(tuple(compose(*chain[n_common:]) for chain in chains))
+    return Composed((*chains[0][:n_common], rest))
+
+
+def _are_equal_matrices(one: Map, other: Map) -> bool:
+    """Whether both are the same affine map."""
+    if not (isinstance(one, Affine) and isinstance(other, Affine)):
+        return False
+    origins = [0.0 if m.origin is None else m.origin for m in (one, other)]
+    return np.array_equal(one.matrix, other.matrix) and np.array_equal(*origins)
+
+
 def follow_by_matrix(one: Map, matrix: Floats) -> Map:
     """Make the map ``x ↦ matrix @ one(x)``, with the matrix in the last step where it can be.
 
@@ -465,6 +482,26 @@ def follow_by_matrix(one: Map, matrix: Floats) -> Map:
 def compose_after_scaling(scale: Floats | None, learned: Map) -> Map:
     """Make a map for rows as they are given of one learned from rows with scaled columns."""
     return learned if scale is None else compose(Scaled(scale), learned)
+
+
+def _apply_by_blocks(work: Callable[[Any], Any], X: Any) -> Any:
+    """Map dense rows on the host by blocks on all cores; others at once."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):
+        return work(X)
+    if len(X) <= _BLOCK_ROWS:
+        with one_core():  # threads of BLAS wait for each other longer than so few rows take
+            return work(X)
+    first = work(X[:1])
+    if is_sparse(first):
+        return work(X)
+    out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
+
+    def write_block(rows: slice) -> None:
+        with one_core():  # the others have blocks of their own
+            out[rows] = work(X[rows])
+
+    run_in_blocks(write_block, len(X), _BLOCK_ROWS)
+    return out
 
 
 def _check_entering(one: Map, X: Any) -> Any:
