@@ -162,7 +162,7 @@ def test_in_doubt_euclidean_is_blended_in():
     assert report.recipe[EUCLIDEAN] >= 0.1
     assert_allclose(sum(report.recipe.values()), 1)
     assert 0.5 < report.chance_of_gain < 0.95
-    assert "is not certain: a share of 25% of the Euclidean distance" in report.reason
+    assert "is not certain: a share of 10% of the Euclidean distance" in report.reason
 
 
 @each(
