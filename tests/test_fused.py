@@ -142,6 +142,18 @@ def test_kernel_sums_compile_for_a_device_that_is_not_there(tmp_path):
     assert max(shared) <= 200_000
 
 
+@pytest.mark.skipif(DEVICE == "cpu", reason="nothing is late on the host")
+def test_sums_of_cupy_are_there_when_they_are_read():
+    cupy = pytest.importorskip("cupy")
+    X = drawn(1_000_000, 50)
+    sums = KernelSums(KernelLandmarks(Kernel("rbf", gamma=0.01), X[:400]), drawn(400, 8))
+    rows = cupy.asarray(X)
+    cupy.cuda.Device().synchronize()
+    found = [backends.to_numpy(sums.sum_by_triton(rows)[:1000]) for _ in range(3)]
+    for one in found:
+        assert_allclose(one, sums.at(X[:1000]), rtol=1e-4, atol=1e-4)
+
+
 def test_nystroem_is_that_of_the_host(kernel_values):
     X, new = drawn(150, 5), drawn(90, 5, seed=1)
     metric = KernelBeta(extension="nystroem", n_landmarks=70, n_components=20, random_state=0)

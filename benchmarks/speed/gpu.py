@@ -14,6 +14,8 @@ measures one part.
 - Kernel sums: ``Σ_j k(x, x_j) C_j`` in 64 columns with a Gaussian kernel, beside the plain formula
   by the library in float32 and in float64, by blocks of rows, and the largest error against float64
   on the host, relative to the largest sum. "Fused" is 1 where it was the fused kernel.
+- MetricLearner: rows a second of ``transform``, 50 columns, 200 pairs of ten normal classes, float32,
+  and the largest difference from the host, relative to the largest entry.
 - Rows of 128, 384 and 768 columns beside the product alone, how many rows have the neighbours of
   float64, and how many the fused kernels leave to the libraries' functions.
 - What the device can do: the product of rows and landmarks alone, a large square product (both
@@ -40,7 +42,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
-from nearkin import EnergyClassifier, Generative, KernelBeta, NeighborIndex, Pairs
+from nearkin import EnergyClassifier, Generative, KernelBeta, MetricLearner, NeighborIndex, Pairs
 from nearkin.rows import backends, device_math
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
@@ -59,6 +61,8 @@ GOALS = {
     "KernelBeta d=768 m=2000, times the product": 3.0,
     "kernel sums d=50 m=1000, rows/s": 1e8,
     "kernel sums d=50 m=1000, relative error": 2e-6,
+    "MetricLearner transform, rows/s": 5e7,
+    "MetricLearner relative difference": 1e-5,
     "EnergyClassifier predict, rows/s": 4.6e5,
     "Generative M^UNI d=40, s": 0.3,
     "Generative M^UNI d=164, s": 0.8,
@@ -245,6 +249,27 @@ def kernel_sums(on: Device, d: int, m: int, small: bool) -> dict[str, float]:
     }
 
 
+def metric_learner(on: Device, small: bool) -> dict[str, float]:
+    """Rows through a blend of learned metrics, and how far they are from where the host maps them."""
+    n = 20_000 if small else 4_000_000
+    base, y = gaussian_classes(100_000, 50)
+    base = base.astype(np.float32)
+    pairs = Pairs.from_labels(y, 200, random_state=0)
+    metric = MetricLearner(random_state=0).fit(base, pairs=pairs)
+    X = on.xp.concatenate([on.put(base)] * -(-n // len(base)))[:n]
+    some = base[:20_000]
+    with sklearn.config_context(array_api_dispatch=False):
+        expected = metric.transform(some)
+    found = backends.to_numpy(metric.transform(X[: len(some)]))
+    return {
+        "MetricLearner transform, rows/s": n / on.seconds(lambda: metric.transform(X)),
+        "MetricLearner parts": len(metric.report_.recipe),
+        "MetricLearner relative difference": float(
+            np.abs(found - expected).max() / np.abs(expected).max()
+        ),
+    }
+
+
 def some_pairs() -> Pairs:
     ends = np.random.default_rng(1).permutation(50_000)[:100].reshape(2, 25, 2)
     return Pairs(ends[0], ends[1])
@@ -348,6 +373,7 @@ def main() -> None:
             ("ceilings", partial(ceilings, on, small)),
             ("KernelBeta", partial(kernel_beta, on, small)),
             *(("kernel sums", partial(kernel_sums, on, d, m, small)) for d, m in KERNEL_SUMS),
+            ("MetricLearner", partial(metric_learner, on, small)),
             ("wide rows", partial(wide_rows, on, 128, 1000, small)),
             ("wide rows", partial(wide_rows, on, 384, 1000, small)),
             ("wide rows", partial(wide_rows, on, 768, 2000, small)),

@@ -114,8 +114,13 @@ def _use_stream_of(X: Any) -> Iterator[None]:
     if backends.library(X) == "cupy":
         import cupy
 
-        number = X.device.id
-        there = torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr, device=number)
+        number, pointer = X.device.id, cupy.cuda.get_current_stream().ptr
+        # Of a null pointer torch would make a stream of its own, for which CuPy does not wait.
+        there = (
+            torch.cuda.ExternalStream(pointer, device=number)
+            if pointer
+            else torch.cuda.default_stream(number)
+        )
         stream: Any = torch.cuda.stream(there)
     else:
         number, stream = X.device.index or 0, nullcontext()

@@ -188,7 +188,8 @@ def _add_up(
         at_target = place[:, None] * BREADTH + target[None, :]
         c = tl.load(table + at_target)
         c_low = tl.load(table_low + at_target)
-        total = _multiply(first, second, c, c_low, total)
+        # Tensor cores cut off digits of what they add to; a sum of many tiles would be too small.
+        total += _multiply(first, second, c, c_low, tl.zeros((ROWS, WIDTH), dtype=tl.float32))
     total = total * tl.load(back + target, target < q, 0.0)[None, :]
     total += tl.load(constant + target, target < q, 0.0)[None, :]
     inside = (row < n)[:, None] & (target < q)[None, :]
