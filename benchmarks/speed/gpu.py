@@ -14,8 +14,8 @@ measures one part.
 - Kernel sums: ``Σ_j k(x, x_j) C_j`` in 64 columns with a Gaussian kernel, beside the plain formula
   by the library in float32 and in float64, by blocks of rows, and the largest error against float64
   on the host, relative to the largest sum. "Fused" is 1 where it was the fused kernel.
-- MetricLearner: rows a second of ``transform``, 50 columns, 200 pairs of ten normal classes, float32,
-  and the largest difference from the host, relative to the largest entry.
+- MetricLearner: rows a second of ``transform``, 50 columns, 200 pairs of ten normal classes, in
+  float32, and the largest difference from the host, relative to the largest entry.
 - Rows of 128, 384 and 768 columns beside the product alone, how many rows have the neighbours of
   float64, and how many the fused kernels leave to the libraries' functions.
 - What the device can do: the product of rows and landmarks alone, a large square product (both
@@ -250,7 +250,7 @@ def kernel_sums(on: Device, d: int, m: int, small: bool) -> dict[str, float]:
 
 
 def metric_learner(on: Device, small: bool) -> dict[str, float]:
-    """Rows through a blend of learned metrics, and how far they are from where the host maps them."""
+    """Rows through a blend of learned metrics, and how far off they are from those of the host."""
     n = 20_000 if small else 4_000_000
     base, y = gaussian_classes(100_000, 50)
     base = base.astype(np.float32)

@@ -452,7 +452,8 @@ class LinearInSpaceMixin(TeachableMixin):
         if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = find_feature_space(self, X, points, rank_tol, rng)
-            return find_directions(found, found.extension(self.extension, self.n_neighbors))
+            extension = found.extension(self.extension, self.n_neighbors, _MOST_DIRECTIONS)
+            return find_directions(found, extension)
         space = call_once(find_columns, X, rng)
         if not _are_rows_equal(X, space):
             return space

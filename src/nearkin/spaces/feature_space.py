@@ -507,11 +507,15 @@ class FeatureSpace:
         F = self.extension("local", n_neighbors).embed(X, self.weighted_directions)
         return F.astype(np.float64)
 
-    def extension(self, kind: str, n_neighbors: int) -> Extension:
-        """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``."""
+    def extension(self, kind: str, n_neighbors: int, n_leading: int | None = None) -> Extension:
+        """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``.
+
+        The latter for coordinates along the ``n_leading`` directions, if no others are needed.
+        """
         if kind == "nystroem":
             floor = np.where(self.eigenvalues > 0, self.eigenvalues, 1.0)
-            return NystroemExtension(self.landmarks, floor, self.directions)
+            directions = np.ascontiguousarray(self.directions[:, :n_leading])
+            return NystroemExtension(self.landmarks, floor[:n_leading], directions)
         return LocalExtension(self.landmarks, n_neighbors)
 
 
