@@ -31,9 +31,16 @@ def provenance() -> dict[str, Any]:
         # Results are themselves in the tree: a change there does not change what was run.
         "changed": bool(git("status", "--porcelain", "--", "src", "benchmarks/*.py")),
         "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.machine()}, {count_cores()} cores",
         **{name: version(name) for name in PACKAGES},
     }
+
+
+def count_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def peak_memory_gb() -> float:

@@ -171,8 +171,8 @@ def gpu() -> str:
         f"{speed:.0f} million rows of 50 columns a second, a `MetricLearner` of three parts "
         f"{blend:.0f} million, sums of as many kernel values in 64 columns are {sums:.0f} million "
         f"a second, and `NeighborIndex` answers {queries:,.0f} exact queries a second. Mapping "
-        f"{about['rows']:,} rows from one Parquet file to another takes {seconds:.1f} s; reading and writing alone take "
-        f"{stream['seconds']['read then write']:.1f} s."
+        f"{about['rows']:,} rows from one Parquet file to another takes {seconds:.1f} s; reading "
+        f"and writing alone take {stream['seconds']['read then write']:.1f} s."
     )
 
 
