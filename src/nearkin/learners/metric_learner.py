@@ -184,7 +184,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         all.
     n_landmarks : int, default=300
         Rows that stand for all others in kernels, where there are more. Of a graph along the data
-        1000 do, or as many, if that is more.
+        600 do, or as many, if that is more.
     groups : sequence of d names or numbers, optional
         One for each column of X, equal for those that belong together: then learners take part that
         weigh these as one. Columns of a data frame with words are such groups by themselves.
@@ -268,7 +268,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Memory: what the chosen learners need, m² numbers for m landmarks, and some copies of the
     sample. Steps that the chosen learners share are learned once, and rows as these leave them are
     held until ``fit`` ends. What is kept, and its file, have ``n_landmarks`` rows for each learner,
-    and those that pairs name; 1000 for one on a graph.
+    and those that pairs name; 600 at least for one on a graph.
 
     Examples
     --------
