@@ -450,8 +450,8 @@ def _are_equal_matrices(one: Map, other: Map) -> bool:
     """Whether both are the same affine map."""
     if not (isinstance(one, Affine) and isinstance(other, Affine)):
         return False
-    origins = [0.0 if m.origin is None else m.origin for m in (one, other)]
-    return np.array_equal(one.matrix, other.matrix) and np.array_equal(*origins)
+    first, second = (0.0 if m.origin is None else m.origin for m in (one, other))
+    return np.array_equal(one.matrix, other.matrix) and np.array_equal(first, second)
 
 
 def follow_by_matrix(one: Map, matrix: Floats) -> Map:
