@@ -8,6 +8,7 @@ from typing import Any
 from rich.progress import track
 
 from benchmarks.papers.lu2009_geometry_aware import (
+    bounds,
     few_labels,
     illumination,
     rotation,
@@ -31,6 +32,7 @@ SPLITS = 30
 FIGURES: dict[str, tuple[Any, Any]] = {
     "2, learned width": (widths, widths),
     "3, semi-supervised": (semi_supervised, few_labels),
+    "3, bounds on sets to tune on": (bounds, bounds),
     "4, two dimensions": (two_dimensions, two_dimensions),
     "5, illumination": (illumination, illumination),
     "6, rotation": (rotation, rotation),

@@ -29,6 +29,7 @@ from nearkin.solvers.kernel_families import (
 )
 from nearkin.solvers.logdet import (
     BOUNDS_CONSTRAINTS,
+    PERCENTILES,
     bound_pairs,
     check_distance_bounds,
     draw_random_pairs,
@@ -70,6 +71,11 @@ _WIDTH_POINTS = 200
 # where those that are not smooth count as rougher. Chosen by hand on USPS (benchmarks/papers).
 _RANK_TOL = 0.03
 _MOST_DIRECTIONS, _MOST_WITH_ROUGHER = 100, 200
+# Bounds on a graph, as percentiles of distances between random rows, from pairs of this weight on.
+# Chosen on sets to tune on (benchmarks/papers/lu2009_geometry_aware, bounds): few pairs teach more
+# by the wider ones, with many of them metrics end above their start.
+_MANY_PAIRS = 100
+_OF_MANY_PAIRS = (5, 95)
 # Weights that a spectral kernel starts with at least, so that its logarithm is finite.
 _LEAST_WEIGHT = 1e-12
 # Parts that pairs are dealt into to see how many rounds pay: by custom.
@@ -149,6 +155,12 @@ def _build_graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
         search=learner.search,
         random_state=rng,
     )
+
+
+def choose_percentiles(links: Pairs) -> tuple[float, float]:
+    """Percentiles of distances between random rows that are the bounds of a metric on a graph."""
+    weight = links.must_weight.sum() + links.cannot_weight.sum() + links.closer_weight.sum()
+    return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else PERCENTILES
 
 
 def count_gaining_rounds(
@@ -265,7 +277,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         γ: how much pairs count beside the kernel. ``inf`` makes the bounds strict.
     bounds : (float, float) or None, default=None
         Largest distance of must-links and smallest of cannot-links under the first kernel. None
-        takes the 1st and the 90th percentile of distances between random rows.
+        takes percentiles of distances between random rows: the 1st and the 90th, and in the
+        families of a graph, from pairs of a weight of 100 on (50 labels), the 5th and the 95th.
     n_iter : int, default=20
         Most rounds of projecting onto the bounds and moving within the family. Without
         cannot-links the spectral family keeps its size, or all would shrink to one place.
@@ -526,7 +539,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     ) -> tuple[SomeFamily, Floats]:
         """Set bounds and objective; return the learned member of the family and its metric B."""
         ends = draw_random_pairs(len(family.coordinates), rng)
-        drawn = estimate_bounds(family.coordinates, ends, family.prior)
+        percentiles = PERCENTILES if self.family == "rbf" else choose_percentiles(links)
+        drawn = estimate_bounds(family.coordinates, ends, family.prior, percentiles)
         self.bounds_ = bounds = check_distance_bounds(self.bounds) or drawn
         if self.stop == "held_out":
             slack = float(self.slack)

@@ -75,8 +75,7 @@ _NULL, _NEGATIVE = 1e-14, -1e-8
 # Rounding of the objective, for each row and column and each pair.
 _ROUNDING = 1e-14
 # Bounds, where none are given: these percentiles of the distances between so many random pairs of
-# rows. With the 5th and 95th the inductive kernels of the geometry-aware paper stay below their
-# start (benchmarks/papers/lu2009_geometry_aware).
+# rows. Metrics on a graph have others (nearkin.learners.geometry_aware).
 PERCENTILES = (1, 90)
 _RANDOM_PAIRS = 10_000
 # The first is at least this share of the second: nearly coinciding rows would ask for too much,
