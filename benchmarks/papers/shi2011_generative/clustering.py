@@ -24,8 +24,8 @@ from nearkin import MetricKMeans
 DATA = published.SMALL
 SPLITS = 30
 WORKERS = 2
-REGULARIZATIONS = ("auto", 0.1, 0.5)
-INTERPOLATIONS = (0.0, 0.2, 0.5, 0.8)
+REGULARIZATIONS = ("auto", 0.1, 0.5, 0.9)
+INTERPOLATIONS = (0.0, 0.2, 0.5, 0.8, 0.95)
 ROUNDS = 10
 # Starts of k-means in each round after the first, beside that from the clusters at hand.
 RESTARTS = {"as published": 10, "from the clusters at hand": 0}

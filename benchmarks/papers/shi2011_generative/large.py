@@ -22,7 +22,7 @@ WORKERS = 1
 # The paper's numbers of splits.
 MOST_SPLITS = {"letters": 10, "mnist": 5}
 SIZES = {"letters": (12_000, 2_000), "mnist": (55_000, 5_000)}
-ENERGIES = methods.EnergyGrid((1, 2, 3), (0.0, 0.1, 0.3))
+ENERGIES = methods.EnergyGrid((1, 2, 3, 5), (0.0, 0.1, 0.3, 1.0, 2.0))
 TARGETS = {"letters": (1, 3, 5), "mnist": (3,)}
 # Validation rows that choose the settings of GLM^INT: a metric for each takes its time.
 CHOOSING = 1_000

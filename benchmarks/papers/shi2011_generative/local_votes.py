@@ -11,8 +11,8 @@ from benchmarks.papers.shi2011_generative.splits import (
     NEIGHBORS,
     Rows,
     Split,
+    chosen_vote,
     errors_by_neighbors,
-    middle_best,
 )
 from nearkin.solvers.class_gaussians import ClassModels
 from nearkin.solvers.local_metrics import bias_matrices, local_metrics
@@ -26,11 +26,13 @@ def local_votes(part: Split, models: ClassModels, n_valid: int | None = None) ->
     """GLM^INT: the share of the identity and the number of neighbours are chosen."""
     valid = nearest_classes(part, models, part.X_valid[:n_valid], INTERPOLATIONS)
     tried = [errors_by_neighbors(classes, part.y_valid[:n_valid]) for classes in valid]
-    which, place = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
-    share = INTERPOLATIONS[which]
-    (classes,) = nearest_classes(part, models, part.X_test, (share,))
-    error = errors_by_neighbors(classes, part.y_test)[place]
-    return [{"method": "GLM^INT", "error": error, "k": NEIGHBORS[place], "interpolation": share}]
+
+    def test_errors(which: int) -> list[float]:
+        (classes,) = nearest_classes(part, models, part.X_test, (INTERPOLATIONS[which],))
+        return errors_by_neighbors(classes, part.y_test)
+
+    found, which = chosen_vote(tried, test_errors)
+    return [{"method": "GLM^INT", **found, "interpolation": INTERPOLATIONS[which]}]
 
 
 def nearest_classes(

@@ -25,7 +25,7 @@ from nearkin.tasks.multiple_kernel import BANDWIDTHS, make_regional_kernels
 DATA = published.NONLINEAR
 SPLITS = 30
 WORKERS = 2
-COSTS = (1.0, 10.0, 100.0)
+COSTS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 # Of the duality gap; with 0.01 ten regions take three times as long.
 TOL = 0.03
 REGIONS = {"P = 1": 1, "P = 5": 5, "P = 10": 10}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,10 @@ from nearkin.datasets import make_three_normal
 from nearkin.solvers.local_metrics import majority_vote
 
 Rows = np.ndarray
+# Candidates for the vote, and how many of them count as published: with these, plain neighbours err
+# as often as the paper's on every set that is the paper's; with all of them they err less on heart.
 NEIGHBORS = (1, 3, 5, 7, 9, 15, 25)
+FEW = 3
 
 
 class Split(NamedTuple):
@@ -90,10 +93,28 @@ def vote(part: Split, *embeddings: tuple[Rows, Rows, Rows]) -> tuple[dict[str, A
         errors_by_neighbors(neighbor_classes(Z, part.y, Z_valid), part.y_valid)
         for Z, Z_valid, _ in embeddings
     ]
-    which, place = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
-    Z, _, Z_test = embeddings[which]
-    errors = errors_by_neighbors(neighbor_classes(Z, part.y, Z_test), part.y_test)
-    return {"error": errors[place], "k": NEIGHBORS[place]}, which
+
+    def test_errors(which: int) -> list[float]:
+        Z, _, Z_test = embeddings[which]
+        return errors_by_neighbors(neighbor_classes(Z, part.y, Z_test), part.y_test)
+
+    return chosen_vote(tried, test_errors)
+
+
+def chosen_vote(
+    tried: Sequence[Sequence[float]], test_errors: Callable[[int], list[float]]
+) -> tuple[dict[str, Any], int]:
+    """Test error of the candidate that is best on the validation rows, and its place.
+
+    ``tried`` has, for each candidate, the errors of each number of neighbours; the error is that
+    of the few that count as published, and that of all of them stands beside it.
+    """
+    which, k = divmod(middle_best(np.ravel([errors[:FEW] for errors in tried])), FEW)
+    other, k_of_all = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
+    errors = test_errors(which)
+    of_all = errors if other == which else test_errors(other)
+    found = {"error": errors[k], "k": NEIGHBORS[k]}
+    return {**found, "any k": of_all[k_of_all], "of any k": NEIGHBORS[k_of_all]}, which
 
 
 def embedded(metric: Any, part: Split) -> tuple[Rows, Rows, Rows]:
