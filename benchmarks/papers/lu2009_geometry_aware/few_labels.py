@@ -46,6 +46,14 @@ FIGURES = {
     START: "3, beside",
     HELD_OUT: "3, held out",
 }
+# Why G-ML is below, as far as is known.
+_STRONG_RIVALS = "the rivals are measured on the same graph and stronger than those it copies"
+WORSE = {
+    "baseball/hockey": _STRONG_RIVALS,
+    "pc/mac": _STRONG_RIVALS,
+    "ten digits": "its kernel is not behind with the rivals' classifier, four neighbours are",
+}
+NOT_BELOW = "pairs are told apart better, which four neighbours do not gain by"
 
 
 def errors_of(rows: list[dict[str, Any]], task: str, graph: str, labels: int, method: str) -> Any:
@@ -118,7 +126,7 @@ def judged(rows: list[dict[str, Any]], task: str, method: str = "G-ML") -> tuple
     means = {name: over_label_counts(rows, task, AS_PUBLISHED, name) for name in STATE_OF_THE_ART}
     rival = min(means, key=lambda name: float(means[name].mean()))
     more = differences(over_label_counts(rows, task, AS_PUBLISHED, method), means[rival])
-    return verdict(Figure.of(more), Figure(0.0), larger_is_better=False, rounding=0.0), rival
+    return verdict(more.tolist(), larger_is_better=False), rival
 
 
 def losses(rows: list[dict[str, Any]], task: str, graph: str, labels: int, method: str) -> Rows:
@@ -151,13 +159,14 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
                 "a picture: as good as the best semi-supervised kernel, or better",
                 f"{means['G-ML']:.1f} % errors over all numbers of labels, {rival} {theirs:.1f}",
                 f"{means[best]:.1f} ({best})",
-                f"{word}: " + {AGREES: "as good", ABOVE: "better", BELOW: "worse"}[word],
+                f"{word}: "
+                + {AGREES: "as good", ABOVE: "better", BELOW: f"worse; {WORSE.get(task, '')}"}[word],
             )
         )
     for task, (_, shown) in TASKS.items():
         for labels in shown:
             gain, held_out = gains(rows, task, labels), gains(rows, task, labels, HELD_OUT)
-            found = verdict(gain, Figure(0.0), larger_is_better=True, rounding=0.0)
+            found = verdict((-losses(rows, task, AS_PUBLISHED, labels, "G-ML")).tolist(), larger_is_better=True)
             best = "G-ML" if gain.mean >= held_out.mean else HELD_OUT
             made.append(
                 Line(
@@ -167,7 +176,7 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
                     f"{max(gain.mean, held_out.mean):.1f} ({best})",
                     f"{AGREES}: below its start"
                     if found == ABOVE
-                    else f"{BELOW}: not below its start",
+                    else f"{BELOW}: not below its start; {NOT_BELOW}",
                 )
             )
     return made

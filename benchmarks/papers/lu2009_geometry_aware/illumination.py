@@ -16,7 +16,7 @@ from sklearn.metrics import euclidean_distances
 
 from benchmarks.data import load, load_columns
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, mean_and_error, select
-from benchmarks.papers.overview import ABOVE, AGREES, BELOW, Figure, Line, verdict
+from benchmarks.papers.overview import ABOVE, AGREES, BELOW, Line, verdict
 from benchmarks.record import Table
 from benchmarks.resume import Job
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
@@ -144,7 +144,7 @@ def values(rows: list[dict[str, Any]], method: str, value: str, *, first: bool) 
 def judged(rows: list[dict[str, Any]], *, first: bool) -> tuple[str, str]:
     """Whether G-ML finds the light in the other subject better than ITML, as the paper says."""
     ours, theirs = (values(rows, x, "angle in the other", first=first) for x in (OURS, RIVAL))
-    return better(Figure.of(np.subtract(theirs, ours)), "nearer than ITML")
+    return better(np.subtract(theirs, ours), "nearer than ITML")
 
 
 def judged_mix(rows: list[dict[str, Any]], *, first: bool) -> tuple[str, str]:
@@ -153,15 +153,14 @@ def judged_mix(rows: list[dict[str, Any]], *, first: bool) -> tuple[str, str]:
         np.abs(np.subtract(values(rows, x, "of the other", first=first), EVEN))
         for x in (OURS, RIVAL)
     )
-    return better(Figure.of(theirs - ours), "more even than ITML")
+    return better(theirs - ours, "more even than ITML")
 
 
-def better(gain: Figure, words: str) -> tuple[str, str]:
+def better(gain: Rows, words: str) -> tuple[str, str]:
     """The verdict on a conclusion that something is better, and why."""
-    found = verdict(gain, Figure(0.0), larger_is_better=True, rounding=0.0)
-    if found == ABOVE:
+    if verdict(list(gain), larger_is_better=True) == ABOVE:
         return AGREES, words
-    return BELOW, f"{words}, but within chance" if gain.mean > 0 else f"not {words}"
+    return BELOW, f"{words}, but within chance" if np.mean(gain) > 0 else f"not {words}"
 
 
 VERDICTS = {"verdict, light": judged, "verdict, subject": judged_mix}

@@ -139,9 +139,12 @@ def figure(rows: list[dict[str, Any]], method: str, *, first: bool = False) -> F
 
 
 def judged(rows: list[dict[str, Any]], method: str, *, first: bool = False) -> str:
-    theirs = Figure(PUBLISHED[method])
     return verdict(
-        figure(rows, method, first=first), theirs, larger_is_better=True, rounding=ROUNDING
+        in_triples(rows, "recall", first=first, method=method, reading=MAIN),
+        Figure(PUBLISHED[method]),
+        larger_is_better=True,
+        rounding=ROUNDING,
+        baseline=method != OURS,
     )
 
 
@@ -192,13 +195,12 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
             figure(rows, method).text(),
             f"{of_best:.2f} ({best})" if method == OURS else "",
             judged(rows, method),
-            of_best >= PUBLISHED[OURS] - ROUNDING if method == OURS else None,
         )
         for method in PUBLISHED
     ]
     for rival in (RIVAL, DIFFUSION):
         theirs, ours = PUBLISHED[OURS] / PUBLISHED[rival], Figure.of(ratios(rows, rival))
-        found = verdict(ours, Figure(1.0), larger_is_better=True, rounding=0.0)
+        found = verdict(ratios(rows, rival), Figure(1.0), larger_is_better=True)
         word, size = (AGREES, "better") if found == ABOVE else (BELOW, "no better")
         by_less = ", by less than printed" if ours.mean < theirs else ""
         made.append(

@@ -99,8 +99,8 @@ def values(rows: list[dict[str, Any]], method: str, value: str = "left out") -> 
 
 def judged(rows: list[dict[str, Any]], rival: str) -> str:
     """Whether G-ML separates digits better, as the paper says of its picture: error, left out."""
-    ours, theirs = Figure.of(values(rows, OURS)), Figure.of(values(rows, rival))
-    found = verdict(ours, theirs, larger_is_better=False, rounding=0.0)
+    theirs = Figure.of(values(rows, rival))
+    found = verdict(values(rows, OURS), theirs, larger_is_better=False)
     return AGREES if found == ABOVE else BELOW
 
 

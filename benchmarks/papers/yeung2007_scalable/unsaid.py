@@ -18,7 +18,7 @@ from benchmarks.record import Table
 from benchmarks.resume import Job
 
 DATA = ("13", "012", "3456", "isolet")
-AS_IN_TABLE_2 = "K = 5, width 1, three iterations"
+AS_IN_TABLE_2 = "K = 5, width 1, three iterations, as in Table 1"
 _WIDTH = "share of the width"
 VARIANTS: dict[str, dict[str, Any]] = {
     AS_IN_TABLE_2: {},
@@ -68,7 +68,7 @@ def table(rows: list[Row]) -> Table:
 
     return Table(
         "J of KernelBeta as published by what the text does not say, mean ± standard error; "
-        f"m = 100, |S| = 50, {DRAWS} draws; width 1: σ² is the mean squared distance",
+        f"m = 100, |S| = 50, {DRAWS} draws; width 1: σ is the mean distance",
         ["", *DATA],
         [
             ["published", *(f"{printed(data):.3f}" for data in DATA)],
