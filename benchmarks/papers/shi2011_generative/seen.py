@@ -424,8 +424,7 @@ SEEN = [
 ON_SITE = [
     Claim(
         "`Generative`, as published: {n_agrees} of {n} figures of Tables 1 and 4 on sets that are "
-        "the paper's agree within two combined standard errors, {n_above} are above and {n_below} "
-        "below",
+        "the paper's agree, {n_above} are above and {n_below} below",
         small_sets,
     )
 ]
