@@ -425,9 +425,10 @@ def test_what_cross_validation_refuses(data):
 def test_a_grid_search_finds_what_cross_validation_says(data):
     X, _, pairs = data
     values = [0.01, 0.5, 5.0]
-    search = nk.grid_search(
-        nk.ITML(random_state=0), {"slack": values}, X, pairs=by_hand(pairs), cv=3
-    )
+    with pytest.warns(UserWarning, match="slack=5 is the largest that was tried"):
+        search = nk.grid_search(
+            nk.ITML(random_state=0), {"slack": values}, X, pairs=by_hand(pairs), cv=3
+        )
     expected = [
         nk.cross_validate(nk.ITML(slack=value, random_state=0), X, pairs=pairs, cv=3)
         for value in values
@@ -442,6 +443,16 @@ def test_a_grid_search_finds_what_cross_validation_says(data):
     search = nk.grid_search(pipeline, grid, X, pairs=pairs, cv=3)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_estimator_[-1].learned_from_["cannot_links"] == len(pairs.cannot_link)
+
+
+def test_a_grid_search_says_that_the_best_is_at_the_end_of_what_was_tried(data):
+    X, _, pairs = data
+    with pytest.warns(UserWarning, match="best rca__shrinkage=0.*try (smaller|larger) ones"):
+        steps = make_pipeline(StandardScaler(), nk.RCA())
+        nk.grid_search(steps, {"rca__shrinkage": [0.4, 0.40001, 0.40002]}, X, pairs=pairs, cv=3)
+    # No less than 0 is allowed, and of two values each is at an end.
+    for values in ([0.0, 1.0, 1.0], [0.1, 0.2]):
+        nk.grid_search(nk.RCA(), {"shrinkage": values}, X, pairs=pairs, cv=3)
 
 
 def test_scikit_learns_own_search_gets_pairs_by_routing_and_may_be_judged_itself(data):

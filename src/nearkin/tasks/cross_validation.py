@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from inspect import signature
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,12 @@ import sklearn
 from sklearn import model_selection
 from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin._types import Ints
 from nearkin.errors import InputError, InputTypeError
+from nearkin.messages import notice
 from nearkin.pairs.labels import replace_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
@@ -276,7 +278,8 @@ def grid_search(
     Returns
     -------
     GridSearchCV
-        Fitted; ``best_estimator_`` is the learner to go on with.
+        Fitted; ``best_estimator_`` is the learner to go on with. There is a warning if the best of
+        three numbers or more is the least or the largest, and others beyond it are allowed.
 
     Examples
     --------
@@ -301,7 +304,37 @@ def grid_search(
             return_train_score=return_train_score,
             error_score=error_score,
         )
-        return search.fit(X, None if y is None else replace_signs(y), **params)
+        search.fit(X, None if y is None else replace_signs(y), **params)
+    if hasattr(search, "best_params_"):
+        _note_ends_of_grid(learner, grid, search.best_params_)
+    return search
+
+
+def _note_ends_of_grid(learner: Any, grid: Any, best: Mapping[str, Any]) -> None:
+    """Warn of a number that is the least or the largest of three or more, but may go beyond."""
+    for one in [grid] if isinstance(grid, Mapping) else grid:
+        if not set(best) <= set(one):
+            continue
+        for name, chosen in best.items():
+            tried = list(one[name])
+            if len(tried) < 3 or any(isinstance(x, bool) or not isinstance(x, Real) for x in tried):
+                continue
+            if chosen not in (min(tried), max(tried)) or _is_limit(learner, name, chosen):
+                continue
+            word = "least" if chosen == min(tried) else "largest"
+            beyond = "smaller" if chosen == min(tried) else "larger"
+            notice(
+                f"the best {name}={chosen:g} is the {word} that was tried: try {beyond} ones, too."
+            )
+
+
+def _is_limit(learner: Any, name: str, value: Any) -> bool:
+    """Whether a parameter, perhaps of a step, can go no farther."""
+    *steps, last = name.split("__")
+    for step in steps:
+        learner = learner.get_params(deep=True).get(step)
+    allowed = getattr(learner, "_parameter_constraints", {}).get(last, [])
+    return any(isinstance(x, Interval) and value in (x.left, x.right) for x in allowed)
 
 
 def _route_pairs(
