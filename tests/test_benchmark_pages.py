@@ -3,7 +3,9 @@
 import shutil
 from importlib import import_module
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from benchmarks import site
 from benchmarks.papers import claims, overview
@@ -35,14 +37,40 @@ def test_every_number_of_a_paper_is_what_was_measured(name, monkeypatch):
     assert list(claims.problems(paper)) == []
     lines = paper.overview(stored(paper.RAW)[1])
     assert lines
-    kinds = (overview.AGREES, overview.ABOVE, overview.BELOW, overview.NOT_COMPARABLE)
-    assert {line.verdict.split(":")[0] for line in lines} <= set(kinds)
+    kinds = (overview.AGREES, overview.ABOVE, overview.STRONGER)
+    explained = (overview.BELOW, overview.NOT_COMPARABLE)  # these say why
+    for line in lines:
+        kind, _, reason = line.verdict.partition(": ")
+        assert kind in kinds or (kind in explained and reason), line
     # A sentence that no stored number makes is found, and one that is on no page.
     monkeypatch.setattr(paper, "SEEN", paper.SEEN[1:])
     monkeypatch.setattr(paper, "ON_SITE", [claims.Claim("Nobody says this.")])
     said = list(claims.problems(paper))
     assert [text.count("NOTES.md says what the stored results do not") for text in said] == [1, 0]
     assert "neither README.md nor a page of the site says: Nobody says this." in said
+
+
+def test_a_verdict_is_by_the_interval_of_the_difference():
+    errors = list(np.random.RandomState(0).normal(5.0, 1.0, size=30))
+    low, high = overview.interval(errors)
+    mean, error = overview.Figure.of(errors).mean, overview.Figure.of(errors).error
+    assert_allclose([low, high], [mean - 1.96 * error, mean + 1.96 * error], rtol=0.02)
+
+    def judge(printed, **more):
+        return overview.verdict(errors, printed, larger_is_better=False, **more)
+
+    far = overview.Figure(mean + 3 * error)
+    assert judge(far) == overview.ABOVE
+    assert judge(far, rounding=1.5 * error) == overview.AGREES
+    assert judge(overview.Figure(far.mean, 2 * error)) == overview.AGREES
+    assert judge(overview.Figure(mean - 3 * error)) == overview.BELOW
+    # A rival that does better than printed makes nothing of ours better.
+    assert judge(far, baseline=True) == overview.STRONGER
+    assert judge(overview.Figure(mean - 3 * error), baseline=True) == overview.BELOW
+    # One measurement is taken to be as spread as it is said.
+    one = {"larger_is_better": True, "spread": 1.0}
+    assert overview.verdict([5.0], overview.Figure(4.0), **one) == overview.AGREES
+    assert overview.verdict([5.0], overview.Figure(2.0), **one) == overview.ABOVE
 
 
 # The page on speed is what its stored results give, and a measurement is whole

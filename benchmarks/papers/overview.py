@@ -176,8 +176,8 @@ def summary(lines: Sequence[Line]) -> str:
     judged = len(lines) - kinds[NOT_COMPARABLE]
     return (
         f"{len(lines)} figures and conclusions as published: {told}. A figure agrees where the "
-        f"{_LEVEL} % bootstrap interval of its difference from the printed one, widened by the last "
-        f"printed digit, has zero in it; of {judged} chance alone would put about "
+        f"{_LEVEL} % bootstrap interval of its difference from the printed one, widened by the "
+        f"last printed digit, has zero in it; of {judged} chance alone would put about "
         f"{judged * (100 - _LEVEL) / 100:.0f} outside. Conclusions are judged by paired intervals. "
         'Above is better. A baseline that does better than printed is a "stronger rival".'
     )

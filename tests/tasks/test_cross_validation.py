@@ -447,8 +447,8 @@ def test_a_grid_search_finds_what_cross_validation_says(data):
 
 def test_a_grid_search_says_that_the_best_is_at_the_end_of_what_was_tried(data):
     X, _, pairs = data
+    steps = make_pipeline(StandardScaler(), nk.RCA())
     with pytest.warns(UserWarning, match="best rca__shrinkage=0.*try (smaller|larger) ones"):
-        steps = make_pipeline(StandardScaler(), nk.RCA())
         nk.grid_search(steps, {"rca__shrinkage": [0.4, 0.40001, 0.40002]}, X, pairs=pairs, cv=3)
     # No less than 0 is allowed, and of two values each is at an end.
     for values in ([0.0, 1.0, 1.0], [0.1, 0.2]):

@@ -160,13 +160,17 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
                 f"{means['G-ML']:.1f} % errors over all numbers of labels, {rival} {theirs:.1f}",
                 f"{means[best]:.1f} ({best})",
                 f"{word}: "
-                + {AGREES: "as good", ABOVE: "better", BELOW: f"worse; {WORSE.get(task, '')}"}[word],
+                + {AGREES: "as good", ABOVE: "better", BELOW: f"worse; {WORSE.get(task, '')}"}[
+                    word
+                ],
             )
         )
     for task, (_, shown) in TASKS.items():
         for labels in shown:
             gain, held_out = gains(rows, task, labels), gains(rows, task, labels, HELD_OUT)
-            found = verdict((-losses(rows, task, AS_PUBLISHED, labels, "G-ML")).tolist(), larger_is_better=True)
+            found = verdict(
+                (-losses(rows, task, AS_PUBLISHED, labels, "G-ML")).tolist(), larger_is_better=True
+            )
             best = "G-ML" if gain.mean >= held_out.mean else HELD_OUT
             made.append(
                 Line(

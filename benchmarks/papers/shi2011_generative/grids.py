@@ -11,7 +11,7 @@ from benchmarks.record import Table
 
 
 class Grid(NamedTuple):
-    """Candidates for a setting of some rows; ``open_ends`` are those beyond which more is possible."""
+    """Candidates for a setting; beyond ``open_ends`` there is more that could be tried."""
 
     setting: str
     parts: tuple[str, ...]

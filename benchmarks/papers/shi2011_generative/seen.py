@@ -280,7 +280,8 @@ def clusters(found: Measured) -> Numbers:
         "splits": ", ".join(f"{data} {len(kept)}" for data, kept in stays.items()),
         "heaviest": 100
         * np.median(
-            found.values(cell_of("Table 10", "ida_german", "k-means + M^UNI").ours, "heaviest") or [0]
+            found.values(cell_of("Table 10", "ida_german", "k-means + M^UNI").ours, "heaviest")
+            or [0]
         ),
         "stays": ", ".join(f"{data} {sum(kept)} of {len(kept)}" for data, kept in stays.items()),
     }
@@ -400,8 +401,8 @@ SEEN = [
     Claim(
         "The metric of wrong clusters confirms them. Splits on which the clusters are those of "
         "plain k-means in the end, although each round starts anew: {stays}. In the median "
-        "{heaviest:.0f} % of the metric that the clusters of ida_german teach is on one column, and "
-        "k-means from other starts comes back to them.",
+        "{heaviest:.0f} % of the metric that the clusters of ida_german teach is on one column, "
+        "and k-means from other starts comes back to them.",
         clusters,
     ),
     Claim(

@@ -139,7 +139,8 @@ SEEN: list[Claim] = [
     Claim(
         "Two moons with ten pairs: KernelA {a:.3f} as published, {twenty:.3f} after 20 steps with "
         "the default cut-off of eigenvalues, {wide:.3f} with a kernel of three times the γ; "
-        "KernelBeta {beta:.3f} as published, {centred:.3f} centred, {calibrated:.3f} calibrated, where RCA has {rca:.3f} and MPCK-means {mpck:.3f}. "
+        "KernelBeta {beta:.3f} as published, {centred:.3f} centred, {calibrated:.3f} calibrated, "
+        "where RCA has {rca:.3f} and MPCK-means {mpck:.3f}. "
         "Re-weighting the directions of this kernel does not part the moons.",
         _on(
             "two moons",

@@ -110,9 +110,8 @@ def values(rows: list[Row], cell: Cell, method: str, measure: str = "J") -> list
 def judged(rows: list[Row], cell: Cell) -> str:
     """The verdict on the method as published."""
     theirs, name = published.figure(cell.printed), f"Table {cell.table}, {cell.title}"
-    if learned(cell) and cell.table == 2:
-        if cell.data in settings.CHOOSING:
-            return f"{NOT_COMPARABLE}: its settings are chosen on this set"
+    if learned(cell) and cell.table == 2 and cell.data in settings.CHOOSING:
+        return f"{NOT_COMPARABLE}: its settings are chosen on this set"
     ours = as_published(rows, cell)
     if cell.method in _NOTHING_DRAWN and len(ours) > 1:  # the paper's rows are one such draw
         theirs = Figure(theirs.mean, float(np.std(ours, ddof=1)))

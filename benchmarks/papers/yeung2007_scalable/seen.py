@@ -227,8 +227,8 @@ SEEN = [
         "As published, {n_agrees} of {n} figures of KernelBeta in Tables 1 and 2 agree with the "
         "paper's, {n_above} are above and {n_below} below ({below}). What the text does not say "
         "(how pairs fall on classes, K, what is added to the local Gram matrices) was chosen on "
-        "half of the sets of Table 2 ({choosing}), whose figures have no verdict: {setting}. On the "
-        "other half ({reported}) J is then {share:.3f} of the printed one in the mean, and "
+        "half of the sets of Table 2 ({choosing}), whose figures have no verdict: {setting}. On "
+        "the other half ({reported}) J is then {share:.3f} of the printed one in the mean, and "
         "{plain_share:.3f} with pairs over all, K = 5 and 0.001.",
         verdicts,
     ),

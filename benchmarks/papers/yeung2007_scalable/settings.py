@@ -39,7 +39,7 @@ REPORTED = COLUMNS[0::2]
 M = 100
 DRAWS = 10
 # Settings are chosen with other draws of pairs than those that are reported.
-SEEDS_TO_CHOOSE = range(100, 105)
+SEEDS_TO_CHOOSE = range(100, 120)
 
 
 class Setting(NamedTuple):
@@ -137,8 +137,7 @@ def shares(
 ) -> list[float]:
     """Of the printed J, on each set."""
     return [
-        float(np.mean(values(rows, x, setting, to_choose=to_choose)))
-        / TABLE_2[x, "KernelBeta"][0]
+        float(np.mean(values(rows, x, setting, to_choose=to_choose))) / TABLE_2[x, "KernelBeta"][0]
         for x in sets
     ]
 
