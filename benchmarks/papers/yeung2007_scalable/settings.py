@@ -37,7 +37,7 @@ from nearkin.spaces.landmarks import choose_landmarks
 CHOOSING = COLUMNS[1::2]
 REPORTED = COLUMNS[0::2]
 M = 100
-DRAWS = 10
+DRAWS = 30
 # Settings are chosen with other draws of pairs than those that are reported.
 SEEDS_TO_CHOOSE = range(100, 120)
 

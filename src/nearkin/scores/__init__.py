@@ -59,6 +59,9 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     O(n²) time; O(n) memory, since distances are summed up by blocks. Larger is not always better:
     a collapse to one dimension raises J too, so look at a task beside it.
 
+    A row is no pair with itself. Where it counts as one, as in papers whose sum runs over all pairs
+    of one class, J is larger by the factor :math:`\sum_c n_c^2 / \sum_c n_c (n_c - 1)`.
+
     Examples
     --------
     >>> from nearkin.scores import separability
