@@ -272,6 +272,7 @@ def clusters(found: Measured) -> Numbers:
             - np.mean(found.values(Key("clustering", data, "k-means", AT_HAND), "rand"))
         )
         for data in published.SMALL
+        if found.values(Key("clustering", data, "k-means", AT_HAND), "rand")
     }
     return {
         **verdicts(found, of_table("Table 10")),
