@@ -153,7 +153,19 @@ class LocalExtension:
 
             access.for_each_block(by_kernel, X, bytes_per_row)
             return out
-        near, by_pivots = self._near, self._near.pivots_pay(X)
+        near = self._near
+        if near.are_few(len(X)):
+
+            def by_few(rows: slice) -> None:
+                """Map some of few rows."""
+                neighbors, *distances = near.neighbors_of_few(X[rows])
+                weights = solve_local_weights(*distances).astype(X.dtype)
+                out[rows] = combine_coordinates(neighbors, weights, coordinates)
+
+            held = len(self.landmarks) + 2 * self.n_neighbors * X.shape[1]
+            access.for_each_block(by_few, X, DOUBLE_BYTES * held)
+            return out
+        by_pivots = near.pivots_pay(X)
 
         def by_rows(rows: slice) -> None:
             """Map some rows by weights from distances between rows."""

@@ -69,6 +69,9 @@ _CACHE_STEP = 16
 # Distances of so many bytes stay in a core's own cache: fewer are slow, more no faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 504
+# Distances of rows to landmarks up to which NumPy is used. It takes 20 ms at most where compiled
+# loops take 4, but these have to be compiled once, for six seconds, and loaded by every process.
+_FEW_DISTANCES = 2**20
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
 # once, the more the better, if there are some for every core; and parts for which distances to
 # pivots are found at once.
@@ -129,10 +132,9 @@ def bound_smallest(values: Any, minima: Any, lowest: Any) -> None:
         _least_of_eight(values[i], minima[i])
         if grouped:
             _least_of_four(minima[i], own)
-        else:
-            own[:] = minima[i]
+        # Entry by entry: to copy a slice, Numba compiles seconds of text for an error of shapes.
         for c in range(n_groups):
-            groups[c, i] = own[c]
+            groups[c, i] = own[c] if grouped else minima[i, c]
     lowest[:] = np.inf
     for c in range(n_groups):
         for a in range(k):
@@ -318,7 +320,8 @@ def _find_all_nearest(
         bounds[i] = np.nextafter(bounds[i], np.inf)  # that sum may have been rounded down
         n_near = n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
         if n_found == k:
-            near[:] = found[:k]
+            for a in range(k):
+                near[a] = found[a]
         else:
             smallest[:] = np.inf
             for place in found[:n_found]:
@@ -620,6 +623,10 @@ class Preparation:
         rows = np.array(X, dtype=np.float64, order="C")
         return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
+    def prepare(self, X: Floats) -> Doubles:
+        """Rows in float64, moved and scaled, as :func:`prepare_rows` does it."""
+        return np.clip((self.copy_rows(X) - self.center) * self.scale, -FAR, FAR)
+
 
 @dataclass(frozen=True)
 class _Points:
@@ -675,10 +682,8 @@ class NearLandmarks:
     ) -> None:
         self._preparation, self._n_neighbors = preparation, n_neighbors
         self._saturating = saturating
-        self.points = preparation.copy_rows(rows)
-        lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
-        prepare_rows(self.points, *preparation.moves, FAR, coarse, lengths)
-        self._reach = float(lengths.max())
+        self.points = preparation.prepare(rows)
+        self._reach = float(row_norms(self.points, squared=True).max())
         self._made: dict[str, _Points] = {}
 
     def pivots_pay(self, X: Floats) -> bool:
@@ -712,6 +717,37 @@ class NearLandmarks:
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
         self._search(X, landmarks, neighbors, squared)
         return neighbors, self._solve_weights(squared, X)
+
+    def are_few(self, n_rows: int) -> bool:
+        """Whether so few rows are compared that compiled loops are not worth waiting for."""
+        return n_rows * len(self.points) <= _FEW_DISTANCES
+
+    def neighbors_of_few(self, X: Floats) -> tuple[Places, Doubles, Doubles]:
+        """Nearest landmarks (n, K) of rows, and half squared feature distances, all by NumPy.
+
+        These are to the neighbours (K, n), and among them (K, K, n). Which landmarks are near is
+        decided as by :func:`find_near_landmarks`. Memory for n (m + 2 K d) numbers.
+        """
+        rows, k = self._preparation.prepare(X), self._n_neighbors
+        ranking = rows @ (-2 * self.points.T) + row_norms(self.points, squared=True)
+        kth = np.partition(ranking, k - 1, axis=1)[:, k - 1]
+        lengths = row_norms(rows, squared=True)
+        slack = _rank_rounding(rows.shape[1], np.float64) * (lengths + self._reach)
+        near = ranking <= (kth + slack + _COARSE * np.maximum(kth + lengths, 0.0))[:, None]
+        for i in np.flatnonzero(near.sum(axis=1) > k):
+            left = np.flatnonzero(near[i])
+            keys = np.square(self.points[left] - rows[i]).sum(axis=1).astype(np.float32)
+            near[i, left[np.argsort(keys, kind="stable")[k:]]] = False
+        neighbors = np.nonzero(near)[1].reshape(len(rows), k).astype(np.int32)
+        points = self.points[neighbors]
+        squared = np.square(points - rows[:, None, :]).sum(axis=2).T
+        among = np.zeros((k, k, len(rows)))
+        for a in range(1, k):
+            among[a, :a] = np.square(points[:, :a] - points[:, a : a + 1]).sum(axis=2).T
+        among += among.transpose(1, 0, 2)
+        if self._saturating:
+            return neighbors, -np.expm1(-squared), -np.expm1(-among)
+        return neighbors, squared / 2, among / 2
 
     def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
         """As :meth:`weights`, comparing rows only with landmarks that pivots do not exclude."""
