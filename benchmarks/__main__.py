@@ -40,6 +40,7 @@ BENCHMARKS = {
     "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
     "command_line": "benchmarks.speed.command_line",
+    "first_run": "benchmarks.speed.first_run",
     "estimate": "benchmarks.speed.estimate",
     "thousand_workers": "benchmarks.speed.thousand_workers",
     "studio": "benchmarks.studio.run",

@@ -64,7 +64,9 @@ if TYPE_CHECKING:
     from nearkin.pairs import answers
     from nearkin.pairs import labels as classes_of
     from nearkin.questions import strategies
+    from nearkin.records import comparisons
     from nearkin.records import matcher as matchers
+    from nearkin.records import results as record_results
     from nearkin.rows import backends, parallel, parquet, scaling, streams, validation
     from nearkin.scores import held_out as folds
     from nearkin.scores import quality, verdicts
@@ -89,10 +91,13 @@ else:
     models, outputs, pair_files, tables = import_late(
         "models files.output files.pairs files.tables", "nearkin.cli"
     )
-    estimates, constraints, explain, answers, classes_of, strategies, matchers = import_late(
+    estimates, constraints, explain, answers, classes_of, strategies = import_late(
         "estimates clustering.constraints learners.explain pairs.answers pairs.labels "
-        "questions.strategies records.matcher",
+        "questions.strategies",
         "nearkin",
+    )
+    comparisons, matchers, record_results = import_late(
+        "comparisons matcher results", "nearkin.records"
     )
     backends, parallel, parquet, scaling, streams, validation = import_late(
         "backends parallel parquet scaling streams validation", "nearkin.rows"

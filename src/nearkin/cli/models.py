@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
-from nearkin.cli.common import UserError
+from nearkin.cli.common import UserError, matchers
 from nearkin.cli.files.inputs import (
     FORMS,
     describe_content,
@@ -21,13 +21,16 @@ from nearkin.cli.files.inputs import (
     is_stream,
     keep_on_disk,
 )
-from nearkin.records.matcher import RecordMatcher, is_matcher
 from nearkin.rows.backends import Block
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
 from nearkin.scores.quality import Quality
 from nearkin.scores.verdicts import Verdicts, read_verdicts
-from nearkin.storage.models import MOST_MARKS, Facts, Trial, load_with_facts
+from nearkin.storage.arrays import read_kind
+from nearkin.storage.models import KIND, MOST_MARKS, Facts, Trial, load_with_facts
+
+if TYPE_CHECKING:
+    from nearkin.records.matcher import RecordMatcher
 
 # What takes matchers.
 USES = "nearkin duplicates, link, same, neighbors, suggest and evaluate"
@@ -52,9 +55,14 @@ def refuse_table(path: Path, name: str) -> None:
         )
 
 
+def _is_matcher(path: Path) -> bool:
+    """Whether a file is a matcher of records; their code is not imported to see a metric."""
+    return read_kind(path) != KIND and matchers.is_matcher(path)
+
+
 def refuse_matcher(path: Path, name: str) -> None:
     """Raise if a file given as model is a matcher of records, which embeds no rows."""
-    if is_matcher(path):
+    if _is_matcher(path):
         raise UserError(
             f"{name} is a matcher of records, which has no coordinates for them: {USES} take it.\n"
             "For all else learn a model from the same table and answers: nearkin fit people.csv "
@@ -75,9 +83,10 @@ def open_model(path: Path) -> Model | None:
 
 def open_matcher(path: Path) -> RecordMatcher | None:
     """Read a matcher of records from a file; None if the file is something else."""
-    if str(path) == "none" or not path.is_file() or is_stream(path) or not is_matcher(path):
+    if str(path) == "none" or not path.is_file() or is_stream(path) or not _is_matcher(path):
         return None
-    return RecordMatcher.load(path)
+    matcher: RecordMatcher = matchers.load_matcher(path)
+    return matcher
 
 
 class Model:

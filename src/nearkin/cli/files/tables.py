@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin._types import Floats, Ints
-from nearkin.cli.common import UserError, quote_names, say, suggest_name
+from nearkin.cli.common import (
+    UserError,
+    comparisons,
+    quote_names,
+    record_results,
+    say,
+    suggest_name,
+)
 from nearkin.cli.files.columns import (
     Choice,
     Feature,
@@ -44,12 +51,12 @@ from nearkin.cli.files.columns import (
 from nearkin.cli.files.inputs import Input, Source, open_source
 from nearkin.cli.files.output import refuse_clash
 from nearkin.errors import counted
-from nearkin.records.comparisons import columns_known, columns_of_both
-from nearkin.records.matcher import RecordMatcher
-from nearkin.records.results import canonical_rows
 from nearkin.rows.backends import Block
 from nearkin.rows.streams import RowStream, open_npy, open_stream
 from nearkin.tables.reading import Column, read_columns, recognise_id_name
+
+if TYPE_CHECKING:
+    from nearkin.records.matcher import RecordMatcher
 
 # Values that medians are found from, in all columns together (64 MB), and in each in any case.
 _MOST_VALUES, _FEWEST_VALUES = 2**23, 1000
@@ -688,7 +695,9 @@ class RecordTable(NamedRows):
             "records": np.bincount(labels),
         }
         names = self.all_columns()
-        once = canonical_rows(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
+        once = record_results.canonical_rows(
+            pa.table(self.carried(names, np.arange(self.n_rows))), labels
+        )
         return {**found, **{name: once.column(name).combine_chunks() for name in names}}
 
 
@@ -760,7 +769,7 @@ def columns_in_common(left: RecordTable, right: RecordTable, choice: Choice) -> 
     both = [name for name in left.compared if name in right.compared]
     stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
     one, other = (records.cells.select(both) for records in (left, right))
-    first, second = columns_of_both(one, other, stated, choice.dates)
+    first, second = comparisons.columns_of_both(one, other, stated, choice.dates)
     return [_say_kinds_of(first), second]
 
 
@@ -779,7 +788,7 @@ def columns_as_learned(
     if choice.dates is not None:
         dates = [name for name, kind in matcher.kinds_.items() if kind == "date"]
         orders = {**orders, **dict.fromkeys(dates, choice.dates)}
-    return columns_known(records.cells, matcher.kinds_, orders)
+    return comparisons.columns_known(records.cells, matcher.kinds_, orders)
 
 
 def _say_kinds_of(columns: list[Column]) -> list[Column]:
