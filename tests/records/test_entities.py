@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nearkin.records.decisions import group_records, keep_late, number_in_order
-from nearkin.records.model import Answered
+from nearkin.records.decisions import group_records, number_in_order
 
 NONE = np.empty((0, 2), dtype=int)
 
@@ -115,16 +114,3 @@ def test_copies_count_as_one_record():
     copies = np.array([(0, k) for k in range(2, 30)])
     pairs, odds = np.array([(0, 1)]), np.array([2.0])
     assert len(set(group_records(30, pairs, odds, NONE, NONE, copies))) == 1
-
-
-def test_an_answer_that_all_speaks_against_moves_one_record_alone():
-    labels = np.repeat([0, 1], 5)
-    i, j = np.triu_indices(5, 1)
-    within = np.column_stack([i, j])
-    pairs = np.concatenate([within, within + 5])
-    late = Answered(np.array([(0, 1), (4, 5)]), np.array([0.0, 1.0]))
-    found = keep_late(labels, pairs, np.full(len(pairs), 4.0), late)
-    assert found[0] != found[1]
-    assert found[4] == found[5]
-    rest = [[2, 3], [6, 7, 8, 9]]
-    assert all(len(set(found[some])) == 1 for some in rest)

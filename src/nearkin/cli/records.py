@@ -295,7 +295,7 @@ def _say_found(
             "NAME=name compares it as a name.")  # fmt: skip
     if report.doubted:
         say(f"note: look again at {counted(len(report.doubted), 'answer')}, which all else speaks "
-            "against; the answers are kept.")  # fmt: skip
+            "against: groups do not follow.")  # fmt: skip
     if not n_answers:
         say(f"note: nearkin suggest {asks} --ask asks the questions.")
     elif wanted is not None and found.precision.low < wanted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from nearkin._types import Doubles, Ints, Mask
 from nearkin.pairs.answers import CONFIDENCE, IntervalEstimate
 from nearkin.pairs.closure import ends_of, keys_of
 from nearkin.records.blocking import Halves, estimate_missed, join_links
-from nearkin.records.model import Answered, AnyWork, Matching, looks_wrong, scores_of
+from nearkin.records.model import Answered, AnyWork, Matching, chance_wrong, scores_of
 from nearkin.records.results import Duplicates, Figure, Links, MatchReport
 
 # Who is who: groups of records, from what is known of pairs, without chains of weak links.
@@ -125,26 +125,6 @@ def _join_known(n: int, must_link: Ints, copies: Ints, cannot_link: Ints) -> Int
             apart[other].add(a)
             apart.setdefault(a, set()).add(other)
     return np.asarray(np.unique(name, return_inverse=True)[1].ravel(), dtype=np.int64)
-
-
-def keep_late(labels: Ints, pairs: Ints, log_odds: Doubles, late: Answered) -> Ints:
-    """Groups that keep further answers, which concern no other records than those they name.
-
-    An answer that all else speaks against splits or joins no groups: of its two records the one
-    that less speaks for leaves its group, and joins that of the other if they are the same.
-    """
-    labels = labels.copy()
-    for (i, j), same in zip(late.pairs.tolist(), late.same.tolist(), strict=True):
-        if (labels[i] == labels[j]) == (same > 0.5):
-            continue
-        held = []
-        for one in (i, j):
-            touching = (pairs == one).any(axis=1)
-            touching &= labels[pairs[:, 0]] == labels[pairs[:, 1]]
-            held.append(float(log_odds[touching].clip(-_MOST, _MOST).sum()))
-        moved, other = (i, j) if held[0] < held[1] else (j, i)
-        labels[moved] = labels[other] if same > 0.5 else labels.max() + 1
-    return number_in_order(labels)
 
 
 def number_in_order(labels: Ints) -> Ints:
@@ -416,7 +396,7 @@ class JudgedTable:
     work : AnyWork
     known : Answered
     doubted : bool ndarray of shape (a,)
-        Answers that look wrong.
+        Answers that look wrong, which are not followed.
     copies : int ndarray of shape (c, 2)
         Records that are equal to another.
     """
@@ -441,7 +421,7 @@ class JudgedTable:
     def chances(self) -> Doubles:
         """The chance of each candidate to be the same; 0 or 1 if that was answered."""
         chance = np.asarray(expit(self.scores))
-        found, same = self.known.among(self.pairs)
+        found, same = self._some(~self.doubted).among(self.pairs)
         chance[found] = same
         return chance
 
@@ -478,9 +458,7 @@ class JudgedTable:
         n = self.work.candidates.n_records
         odds = self.log_odds - level
         split = Answered(cannot, np.zeros(len(cannot))).among(self.copies)[0]
-        labels = group_records(n, self.pairs, odds, must, cannot, self.copies[~split])
-        late = self._some(self.doubted & (self.known.same != 0.5))
-        return keep_late(labels, self.pairs, odds, late)
+        return group_records(n, self.pairs, odds, must, cannot, self.copies[~split])
 
     def duplicates(self, level: float = 0.0) -> Duplicates:
         """Groups of records, with what can be expected of them."""
@@ -681,11 +659,48 @@ class JudgedTable:
 _TELLING = 20_000
 
 
+# Rate of wrong answers below which none is doubted for; how much groups count beside single pairs,
+# and as how many pairs nothing counts; and the chance to be wrong from which on one is doubted.
+_LEAST_RATE, _BY_GROUPS, _OF_NOTHING, _DOUBTED = 0.03, 2.0, 2.0, 0.5
+
+
+def doubt_answers(judged: JudgedTable, odds: Doubles) -> Mask:
+    """Which answers all else speaks against: other answers, and the groups of their records.
+
+    Of a pair said to differ these are the groups that it holds apart; of one said to be the same
+    those that are found without answers.
+
+    Parameters
+    ----------
+    judged : JudgedTable
+    odds : ndarray of shape (a,)
+        Log-odds of the answered pairs by what was learned from the others.
+    """
+    known, rate = judged.known, max(judged.matching.error_rate, _LEAST_RATE)
+    if not len(known.same):
+        return np.zeros(0, dtype=bool)
+    free = replace(judged, doubted=np.ones(len(known.same), dtype=bool))
+    by_groups = np.where(
+        known.same > 0.5,
+        _mean_of_others(free.groups(), judged, known.pairs),
+        _mean_of_others(judged.groups(), judged, known.pairs),
+    )
+    return chance_wrong(odds + _BY_GROUPS * by_groups, known.same, rate) > _DOUBTED
+
+
+def _mean_of_others(labels: Ints, judged: JudgedTable, asked: Ints) -> Doubles:
+    """For each asked pair the mean score of those between its groups that were not asked about."""
+    found, place = np.unique(keys_of(labels[asked]), return_inverse=True)
+    keys = keys_of(labels[judged.pairs])
+    there = judged.open & np.isin(keys, found)
+    at = np.searchsorted(found, keys[there])
+    sums = np.bincount(at, judged.scores[there].clip(-_MOST, _MOST), len(found))
+    return np.asarray((sums / (np.bincount(at, minlength=len(found)) + _OF_NOTHING))[place.ravel()])
+
+
 def judge_table(matching: Matching, work: AnyWork, known: Answered, copies: Ints) -> JudgedTable:
-    """Judge the candidates of a table by what was learned elsewhere, and keep answers about it."""
-    odds = matching.scores(work.plan, work.compare(known.pairs))
-    doubted = looks_wrong(odds, known.same, matching.error_rate)
-    return JudgedTable(matching, work, known, doubted, copies)
+    """Judge the candidates of a table by what was learned elsewhere, and keep all answers."""
+    return JudgedTable(matching, work, known, np.zeros(len(known.same), dtype=bool), copies)
 
 
 # Which pairs to ask about: matches if none is known, then doubtful pairs, and checks.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -33,7 +34,13 @@ from nearkin.records.comparisons import (
     prepare_columns,
     refuse_absent,
 )
-from nearkin.records.decisions import JudgedTable, choose_questions, doubtful_first, judge_table
+from nearkin.records.decisions import (
+    JudgedTable,
+    choose_questions,
+    doubt_answers,
+    doubtful_first,
+    judge_table,
+)
 from nearkin.records.model import (
     Answered,
     AnyWork,
@@ -45,7 +52,6 @@ from nearkin.records.model import (
     expand,
     learn_matching,
     look_reversed,
-    looks_wrong,
     make_work,
     score_pairs,
     scores_of,
@@ -142,6 +148,8 @@ _REVERSED = (
 )
 # Random pairs that stand for those that differ, where answers hardly tell of any.
 _AT_RANDOM = 300
+# What answers lead to is learned from in its turn, as long as it is so many times as much.
+_ROUNDS, _GROWN = 4, 1.05
 
 
 @stored(
@@ -795,24 +803,27 @@ class RecordMatcher(WholeState, BaseEstimator):
         return matcher
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
-        seed, n = self._seed(), len(work.candidates)
-        agreement, plan = self.matching_.agreement, self.comparisons_
-        self.matching_ = without_answers(plan, agreement)
-        before = JudgedTable(self.matching_, work, known, np.zeros(len(known.same), bool), _NONE)
-        told = work.compare(known.pairs)
-        if look_reversed(self.matching_.scores(plan, told), known.same):
+        seed, plan = self._seed(), self.comparisons_
+        agreement, told = self.matching_.agreement, work.compare(known.pairs)
+        if look_reversed(without_answers(plan, agreement).scores(plan, told), known.same):
             notice(_REVERSED, TableWarning)
-        chosen = draw_some(n, np.random.RandomState(seed))
-        chosen = chosen[before.open[chosen]]
-        self.matching_, held_out = learn_matching(
-            plan, agreement, work.compared(chosen),
-            compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
-            told, known.same, asked=before.were_asked, seed=seed,
-        )  # fmt: skip
-        doubted = looks_wrong(held_out, known.same, self.matching_.error_rate)
-        if len(known.same):
-            work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
-        self._judged = JudgedTable(self.matching_, work, known, doubted, work.copies)
+        nobody = np.zeros(len(known.same), dtype=bool)
+        for _ in range(_ROUNDS):
+            judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
+            chosen = draw_some(len(work.candidates), np.random.RandomState(seed))
+            chosen = chosen[judged.open[chosen]]
+            self.matching_, held_out = learn_matching(
+                plan, agreement, work.compared(chosen),
+                compare_at_random(work, np.random.RandomState(seed), _AT_RANDOM),
+                told, known.same, asked=judged.were_asked, seed=seed,
+            )  # fmt: skip
+            before = len(work.candidates)
+            if len(known.same):
+                work = expand(work, self.matching_, scores_of(self.matching_, work), seed)
+            if len(work.candidates) <= _GROWN * before:
+                break
+        judged = JudgedTable(self.matching_, work, known, nobody, work.copies)
+        self._judged = replace(judged, doubted=doubt_answers(judged, held_out))
         self.report_ = self._judged.report()
 
     def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:

@@ -219,8 +219,6 @@ _MOST_WRONG, _ERROR_ROUNDS = 0.3, 3
 _MOST_ANSWERS = 20_000
 LIMIT = 30.0
 _FOLDS = 5
-# An answer against which the others speak so much looks wrong.
-_LOOKS_WRONG = 0.9
 
 
 def count_features(n_parts: int) -> int:
@@ -831,8 +829,3 @@ def look_reversed(before: Doubles, same: Doubles) -> bool:
     against = (before > 0) != (same > 0.5)
     kinds = [clear & (before > 0), clear & (before < 0)]
     return bool(all(k.sum() >= _SEVERAL and against[k].mean() > 0.5 for k in kinds))
-
-
-def looks_wrong(odds: Doubles, same: Doubles, rate: float) -> Any:
-    """Which answers all others speak against."""
-    return chance_wrong(odds, same, rate) > _LOOKS_WRONG

@@ -160,7 +160,8 @@ class MatchReport:
     error_rate : float
         Share of answers that are wrong, as far as can be told.
     doubted : list of (int, int)
-        Answered pairs that all else speaks against; look at these again.
+        Answered pairs that all else speaks against, and that groups do not follow; look at these
+        again.
     contradictions : list of tuple of int
         Rows of which each is the same as the next by answers, and the first and last differ.
     """
@@ -207,7 +208,10 @@ class MatchReport:
             )
         if self.doubted:
             shown = ", ".join(f"{i} and {j}" for i, j in self.doubted[:_MOST_SHOWN])
-            told.append(f"look again at {counted(len(self.doubted), 'answer')}: rows {shown}")
+            told.append(
+                f"look again at {counted(len(self.doubted), 'answer')}, which all else speaks "
+                f"against and groups do not follow: rows {shown}"
+            )
         for rows in self.contradictions[:_MOST_SHOWN]:
             chain = " = ".join(map(str, rows))
             told.append(f"contradicting answers: {chain}, and yet the first and the last differ")
