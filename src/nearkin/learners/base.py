@@ -203,8 +203,10 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     _order: ClassVar[str | None] = None
     # Whether rows may be in files or on a cluster.
     _remote: ClassVar[bool] = False
-    # Whether it learns from triplets, and whether it finds out who of several people is right.
+    # Whether it learns from triplets and from graded pairs, and whether it finds out who of several
+    # people is right.
     _takes_triplets: ClassVar[bool] = False
+    _takes_graded: ClassVar[bool] = False
     _takes_answers: ClassVar[bool] = False
     map_: Map
     n_components_: int
@@ -261,7 +263,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         if self._remote:
             X = gather_read_once(self, X, y, pairs)
         X = self._check_and_scale(X, reset=True)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
+        evidence = gather_evidence(
+            X.shape[0], y, pairs, triplets=self._takes_triplets, graded=self._takes_graded
+        )
         self._learn_from(X, evidence, check_random_state(self.random_state))
         return self
 

@@ -193,7 +193,8 @@ class Chain(MetricMixin, BaseEstimator):
         self._check_steps()
         X = self._check_rows(X, reset=True)
         told = pairs.pairs if isinstance(pairs, Answers) else pairs
-        gather_evidence(count_rows(X), y, told, triplets=True)  # steps refuse what they do not take
+        # Steps refuse what they do not take.
+        gather_evidence(count_rows(X), y, told, triplets=True, graded=True)
         fitted: list[Any] = []
         with collect_notices() as notes:
             for step in self.steps:
@@ -427,7 +428,7 @@ class Blend(MetricMixin, BaseEstimator):
         weights = self._checked_weights()
         X = self._check_rows(X, reset=True)
         n_rows = count_rows(X)
-        evidence = gather_evidence(n_rows, y, pairs, triplets=True)
+        evidence = gather_evidence(n_rows, y, pairs, triplets=True, graded=True)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
         if not self._sees_any_rows and _see_columns_as_they_are(counted):
             remedy = "Give the learners scale=True, which divides columns by their spread"

@@ -48,6 +48,7 @@ class Euclidean(MetricMixin, BaseEstimator):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
     _takes_triplets: ClassVar[bool] = True
+    _takes_graded: ClassVar[bool] = True
 
     def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
         self.scale = scale

@@ -191,7 +191,9 @@ def embed_by_pairs(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Fl
     The result, of shape (n, q), is that of ``fit`` and ``transform``. Rows need no check and no
     scale, and no threshold is found. Folds share the space, whatever ``pairs``.
     """
-    evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
+    evidence = gather_evidence(
+        len(X), None, pairs, triplets=learner._takes_triplets, graded=learner._takes_graded
+    )
     rng = check_random_state(learner.random_state)
     taught = call_once(find_space, learner, X, named, rng)
     learned, _ = learn_in_space(learner, taught, evidence, taught.make_reader(X), rng, judges=False)

@@ -159,7 +159,8 @@ def _build_graph(learner: Any, X: Rows, rng: np.random.RandomState) -> Any:
 
 def choose_percentiles(links: Pairs) -> tuple[float, float]:
     """Percentiles of distances between random rows that are the bounds of a metric on a graph."""
-    weight = links.must_weight.sum() + links.cannot_weight.sum() + links.closer_weight.sum()
+    of_each = links.must_weight, links.cannot_weight, links.closer_weight, links.graded_weight
+    weight = sum(float(weights.sum()) for weights in of_each)
     return _OF_MANY_PAIRS if weight >= _MANY_PAIRS else PERCENTILES
 
 
@@ -333,6 +334,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     Triplets, the paper's relative constraints, are part of the problem as in :class:`ITML`; the
     width of the rbf family is chosen as if each were a weak must-link and a weak cannot-link.
+    Graded pairs are held between the bounds as in :class:`ITML`; where rounds or a width are
+    chosen, they count as what :meth:`nearkin.Pairs.as_weak_pairs` makes of them.
 
     O(n² d) time for the graph, O(n k r) for its eigenvectors (k neighbours, r vectors), O(r²) a
     pair and sweep for the rest; O(n (k + r)) memory. ``transform`` compares each row with all
@@ -353,6 +356,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     _sparse: ClassVar[bool] = True
     _takes_triplets: ClassVar[bool] = True
+    _takes_graded: ClassVar[bool] = True
     _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
 
     def __init__(
@@ -469,7 +473,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         V = average_equal_rows(X, V, self.metric)
         unknown = np.full(len(V), -1)
         weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
-        alone = len(links.cannot_link) == 0
+        alone = len(links.cannot_link) == 0 and not (links.grades < 1).any()
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
         family, B = self._solve(family, links, rng, self.n_iter)
         self.weights_ = family.weights

@@ -152,6 +152,9 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     and r the squared distances of which p is to be the smaller, and m the squared distance that
     cannot-links are to have (:mod:`nearkin.solvers.logdet`).
 
+    Graded pairs are held at a distance between the two bounds, in proportion to the grade: each is
+    two pairs of the problem, one at most and one at least as far apart.
+
     Labels act through pairs drawn from them, about five of each kind for a labelled row, which
     together weigh as much as there are labelled rows.
 
@@ -219,6 +222,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     _without_differences: ClassVar[str] = "prior"
     _takes_triplets: ClassVar[bool] = True
+    _takes_graded: ClassVar[bool] = True
 
     def _prepare_space(
         self, space: LinearSpace, evidence: Evidence, X: Any, rng: np.random.RandomState

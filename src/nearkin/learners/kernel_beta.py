@@ -232,7 +232,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     distance, so that they are continuous at landmarks (:mod:`nearkin.spaces.local_weights`).
 
     Labels stand for all pairs they imply, which are never listed. A triplet stands for a must-link
-    with the nearer and a cannot-link with the farther row, of half its weight each.
+    with the nearer and a cannot-link with the farther row, of half its weight each; a graded pair
+    for what :meth:`nearkin.Pairs.as_weak_pairs` makes of it.
 
     When not to use it: it weighs directions of feature space, and never turns them. Where classes
     wind around each other it stays near the Euclidean distance (two half-moons: pair AUC below 0.8
@@ -292,6 +293,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         self.random_state = random_state
 
     _takes_triplets: ClassVar[bool] = True
+    _takes_graded: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETER_CONSTRAINTS,

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin._types import Floats
+from nearkin.errors import InputError
 from nearkin.learners.base import MetricMixin, stored_learner
 from nearkin.messages import notice
 from nearkin.pairs.pairs import Pairs
@@ -99,10 +100,12 @@ def window_springs(
         J(Y) = \sum_{(i,j) \in S} w_{ij} \|y_i - y_j\|^2
              + \lambda \sum_{i<j} N_{ij} (\|y_i - y_j\| - d_{ij})^2
              + \sum_{(i,j) \in D} w_{ij} \max(0, m - \|y_i - y_j\|)^2
+             + \sum_{(i,j) \in G} w_{ij} (\|y_i - y_j\| - (1 - g_{ij}) m)^2
 
     with :math:`d_{ij} = \|f_i - f_j\|`, :math:`N_{ij} = \exp(-d_{ij}^2 / \sigma^2)` and
     :math:`\sigma^2 = \theta \cdot \operatorname{mean}(d^2)`: must-links pull, the window keeps
-    distances between near points as they were, cannot-links push up to the margin m.
+    distances between near points as they were, cannot-links push up to the margin m, and pairs
+    graded g are held at their share of it.
 
     F has shape (n, q), λ is ``regularization``, θ ``window``, and m ``margin`` root mean squared
     distances. The window's springs join each row with ``n_neighbors`` nearest others; None joins
@@ -119,13 +122,14 @@ def window_springs(
         nearness[nearness <= _NEGLIGIBLE] = 0.0
         return np.asarray(regularization * nearness)
 
-    # Must-links pull to zero, cannot-links push to the margin.
-    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
+    # Must-links pull to zero, cannot-links push to the margin, graded pairs hold what is between.
+    n_must, n_cannot, n_graded = map(len, (pairs.must_link, pairs.cannot_link, pairs.graded))
+    far = margin * np.sqrt(mean_squared)
     links = (
-        np.concatenate([pairs.must_link, pairs.cannot_link]),
-        np.concatenate([pairs.must_weight, pairs.cannot_weight]),
-        np.repeat([0.0, margin * np.sqrt(mean_squared)], [n_must, n_cannot]),
-        np.repeat([False, True], [n_must, n_cannot]),
+        np.concatenate([pairs.must_link, pairs.cannot_link, pairs.graded]),
+        np.concatenate([pairs.must_weight, pairs.cannot_weight, pairs.graded_weight]),
+        np.concatenate([np.repeat([0.0, far], [n_must, n_cannot]), (1 - pairs.grades) * far]),
+        np.repeat([False, True, False], [n_must, n_cannot, n_graded]),
     )
     if n_neighbors is None:
         squared = all_squared_distances(F)
@@ -250,7 +254,8 @@ class KernelA(MetricMixin, BaseEstimator):
     the landmarks, at first by their local weights. Labels act through pairs drawn from them, about
     five of each kind for a labelled row. Triplets, which the paper does not have, move their points
     until the two distances differ by three tenths of the root mean squared one
-    (:mod:`nearkin.solvers.stress`).
+    (:mod:`nearkin.solvers.stress`). Graded pairs are drawn to a distance: zero for a grade of 1,
+    the margin for 0, and evenly between.
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
     50 000 rows on O(√n q), which finds 99 of 100 of them; and O(k q) a row and solver step for the
@@ -269,6 +274,7 @@ class KernelA(MetricMixin, BaseEstimator):
     """
 
     _takes_triplets: ClassVar[bool] = True
+    _takes_graded: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -317,6 +323,11 @@ class KernelA(MetricMixin, BaseEstimator):
 
     def _learn_from(self, X: Rows, evidence: Evidence, rng: np.random.RandomState) -> None:
         """Move the rows in feature space by majorisation, and store the landmarks' coordinates."""
+        if self.learn_weights and len(evidence.pairs.graded):
+            raise InputError(
+                "learn_weights=True decides on the distances that are held, and graded pairs say "
+                "which they are to be: take learn_weights=False, or pairs=pairs.as_weak_pairs()."
+            )
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = find_feature_space(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
@@ -444,6 +455,8 @@ class LLMA(MetricMixin, BaseEstimator):
     >>> metric.score(X_new, y_new) > 0.9
     True
     """
+
+    _takes_graded: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -146,8 +146,9 @@ class TeachableMixin(MetricMixin):
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
         taught = get_taught(self)
-        check_roles(y, pairs, triplets=self._takes_triplets)
-        check_roles(None, withdrawn, "withdrawn", triplets=self._takes_triplets)
+        triplets, graded = self._takes_triplets, self._takes_graded
+        check_roles(y, pairs, triplets=triplets, graded=graded)
+        check_roles(None, withdrawn, "withdrawn", triplets=triplets, graded=graded)
         if count_rows(X) != taught.n_rows:
             raise InputError(
                 f"X has {count_rows(X)} rows, but fit had {taught.n_rows}: pairs are numbers of "

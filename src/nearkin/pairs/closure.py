@@ -347,6 +347,28 @@ def normalise_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles]
     return _merge_equal(triplets[order], weights[order])
 
 
+def normalise_graded(pairs: Ints, told: Doubles) -> tuple[Ints, Doubles]:
+    """Sort graded pairs, smaller rows first, each once with the larger of its weights.
+
+    ``told`` (k, 2) are grades and weights. A pair that has two grades is refused.
+    """
+    links = np.sort(pairs, axis=1)
+    order = np.lexsort((told[:, 0], *links.T[::-1]))
+    links, told = links[order], told[order]
+    again = (links[1:] == links[:-1]).all(axis=1)
+    apart = again & (told[1:, 0] != told[:-1, 0])
+    if apart.any():
+        bad = int(apart.argmax())
+        low, high = told[bad : bad + 2, 0]
+        raise InputError(
+            f"the pair {tuple(links[bad].tolist())} has two grades, {low:g} and {high:g}: give "
+            "one, such as their mean"
+        )
+    merged, weight = _merge_equal(links, told[:, 1])
+    fresh = np.concatenate([[True], ~again])[: len(links)]
+    return merged, np.column_stack([told[fresh, 0], weight])
+
+
 def _merge_equal(links: Ints, weights: Doubles, keep_first: bool = False) -> tuple[Ints, Doubles]:
     """Drop duplicates of sorted pairs or triplets; keep the largest or the first weight of each."""
     fresh = np.ones(len(links), dtype=bool)

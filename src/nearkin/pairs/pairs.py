@@ -1,4 +1,4 @@
-"""Pairs: what is known to be alike or different among the rows of X."""
+"""Pairs: what is known to be alike or different among the rows of X, or how much so."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from nearkin.pairs.closure import (
     find_groups,
     index_places,
     infer_pairs,
+    normalise_graded,
     normalise_pairs,
     normalise_triplets,
     sort_distinct,
@@ -56,12 +57,17 @@ _RIGHT = {
     2: "a list of pairs of row numbers, like [(0, 5), (2, 3)]",
     3: "a list of triplets of row numbers, like [(0, 5, 2)] for 0 nearer to 5 than to 2",
 }
-# Links of one kind, and their weights.
+# Links of one kind, and their weights; of graded pairs (k, 2), their grades and weights.
 _Kind = tuple[Ints, Doubles]
 _PARTS = (
     *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
+    *("graded", "grades", "graded_weight"),
     "n_rows",
 )
+# The columns of a table of graded pairs that say how near two rows are, and whether 1 is nearest.
+_GRADED = {"similarity": True, "distance": False}
+# A grade of so much tells no more than the toss of a coin whether two rows are the same.
+_UNDECIDED = 0.5
 
 
 def find_first(bad: Mask | np.bool_) -> int | None:
@@ -154,6 +160,26 @@ def check_pair_weights(values: Any, count: int, item: str) -> Doubles:
     if (wrong := find_first(~((weights > 0) & np.isfinite(weights)))) is not None:
         raise InputError(f"{item} {wrong} is {weights[wrong]}: weights must be finite and above 0")
     return weights
+
+
+def check_grades(values: Any, count: int) -> Doubles:
+    """Return the grades of ``count`` pairs as float64; refuse what is not between 0 and 1."""
+    array = np.asarray(() if values is None else values)
+    if array.shape != (count,):
+        raise InputError(
+            f"grades have shape {array.shape}: needed is one grade, from 0 for different to 1 for "
+            f"alike, for each of {counted(count, 'graded pair')}"
+        )
+    if count and array.dtype.kind not in "iufb":
+        raise InputTypeError(f"grades must be numbers, not {array.dtype}")
+    grades = array.astype(np.float64)
+    if (bad := find_first(~((grades >= 0) & (grades <= 1)))) is not None:
+        raise InputError(
+            f"grade of graded pair {bad} is {grades[bad]:g}: grades run from 0, different, to 1, "
+            "alike. Divide by the length of the scale, or use Pairs.from_frame(frame, scale=(low, "
+            "high))"
+        )
+    return grades
 
 
 def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
@@ -259,6 +285,56 @@ def read_triplets(
     triplets, weights, n_rows = _read_rows_and_weights(table, TRIPLET, ids, n_rows)
     refuse_repeated_points(triplets, "frame row")
     return triplets, weights, n_rows
+
+
+def read_graded(
+    frame: Any, ids: Any, n_rows: int | None, scale: Any
+) -> tuple[Ints, Doubles, Doubles, int | None] | None:
+    """Read graded pairs (k, 2), grades (k,), weights and n_rows; None if the frame says ``same``.
+
+    Pairs whose grade is null are left out.
+    """
+    table = _wrap_frame(frame)
+    names = [name for name in _GRADED if name in table.columns]
+    if not names or "same" in table.columns:
+        if scale is not None:
+            raise InputError(
+                "scale is that of a column similarity or distance, in place of the column same; "
+                f"the columns are {table.columns}"
+            )
+        return None
+    if len(names) == 2:
+        raise InputError("frame has a column similarity and a column distance: leave one of them")
+    name = names[0]
+    table = _wrap_frame(frame, ("left", "right", name))
+    table = table.filter(~table[name].is_null())
+    ends, weights, n_rows = _read_rows_and_weights(table, ("left", "right"), ids, n_rows)
+    if len(table) and not table[name].dtype.is_numeric():
+        raise InputTypeError(f"column {name!r} is {table[name].dtype}: it must hold numbers")
+    low, high = _check_scale(scale)
+    told = table[name].to_numpy().astype(np.float64)
+    if (bad := find_first(~((told >= low) & (told <= high)))) is not None:
+        raise InputError(
+            f"frame row {bad} has {name}={told[bad]:g}, outside the scale from {low:g} to "
+            f"{high:g}: give the ends of the scale, as in scale=(1, 5)"
+        )
+    share = (told - low) / (high - low)
+    grades = share if _GRADED[name] else 1 - share
+    refuse_difference_from_itself(ends, "frame row", grades < 1)
+    return ends, grades, weights, n_rows
+
+
+def _check_scale(scale: Any) -> tuple[float, float]:
+    """Return the lowest and the highest value of a scale, by default 0 and 1."""
+    if scale is None:
+        return 0.0, 1.0
+    values = np.asarray(scale)
+    if values.shape != (2,) or values.dtype.kind not in "iuf":
+        raise InputError(f"scale={scale!r} must be two numbers, the ends of the scale")
+    low, high = map(float, values)
+    if not -np.inf < low < high < np.inf:
+        raise InputError(f"scale={scale!r} must be two finite numbers, the lower one first")
+    return low, high
 
 
 def _wrap_frame(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
@@ -382,16 +458,23 @@ def _refuse_unscorable_cut() -> None:
         frame = frame.f_back
 
 
-def _normalise(must: _Kind, cannot: _Kind, closer: _Kind) -> tuple[Any, ...]:
+def _normalise(must: _Kind, cannot: _Kind, closer: _Kind, graded: _Kind) -> tuple[Any, ...]:
     """Return the parts of :class:`Pairs`, but for ``n_rows``, in normal form."""
-    return *normalise_pairs(*must), *normalise_pairs(*cannot), *normalise_triplets(*closer)
+    plain = *normalise_pairs(*must), *normalise_pairs(*cannot), *normalise_triplets(*closer)
+    return *plain, *_split_graded(*normalise_graded(*graded))
+
+
+def _split_graded(pairs: Ints, told: Doubles) -> tuple[Ints, Doubles, Doubles]:
+    """Return graded pairs, and grades and weights apart."""
+    return pairs, told[:, 0].copy(), told[:, 1].copy()
 
 
 class Pairs:
-    """Must-links, cannot-links and triplets between rows of X.
+    """Must-links, cannot-links, triplets and graded pairs of rows of X.
 
     A must-link says that two rows are alike, a cannot-link that they differ; a triplet (a, b, c)
-    says less, that a is nearer to b than to c. All are kept in a normal form, so that equal
+    says less, that a is nearer to b than to c; a graded pair says how much two rows are alike, from
+    0, as a cannot-link, to 1, as a must-link. All are kept in a normal form, so that equal
     knowledge compares equal: the smaller row of a pair first, sorted, each once with the larger of
     its weights. A must-link of a row with itself says nothing and is dropped. The object is
     immutable, and deliberately no array: its length is a number of pairs and triplets, not of
@@ -406,8 +489,14 @@ class Pairs:
         Triplets (a, b, c) of row numbers: a is nearer to b than to c. They are taken by
         :class:`ITML`, :class:`GeometryAware`, :class:`KernelBeta`, :class:`KernelA` and
         :class:`MetricLearner`; others refuse them. Circles of them are among the :meth:`conflicts`.
-    must_weight, cannot_weight, closer_weight : array-like of float, shape (k,), default=None
-        How much each counts, above 0; None stands for 1 each.
+    graded : array-like of int, shape (k, 2), default=()
+        Pairs of row numbers that were graded. They are targets for distances in :class:`ITML`,
+        :class:`GeometryAware`, :class:`KernelA` and :class:`LLMA`, and in :class:`KernelBeta` what
+        :meth:`as_weak_pairs` makes of them; others refuse them.
+    grades : array-like of float, shape (k,), default=None
+        How much alike the rows of each graded pair are, from 0 to 1.
+    must_weight, cannot_weight, closer_weight, graded_weight : array-like of float, shape (k,)
+        How much each counts, above 0; None, the default, stands for 1 each.
     n_rows : int, default=None
         How many rows X has, when known; a fit with an X of another length is then refused.
         ``pairs + Pairs(n_rows=len(X))`` says it of pairs that are there.
@@ -416,7 +505,9 @@ class Pairs:
     ----------
     must_link, cannot_link : read-only int64 arrays of shape (k, 2)
     closer : read-only int64 array of shape (k, 3)
-    must_weight, cannot_weight, closer_weight : read-only float64 arrays of shape (k,)
+    graded : read-only int64 array of shape (k, 2)
+    grades : read-only float64 array of shape (k,)
+    must_weight, cannot_weight, closer_weight, graded_weight : read-only float64 arrays (k,)
     n_rows : int or None
 
     Examples
@@ -431,6 +522,8 @@ class Pairs:
     [[0, 2], [2, 5], [2, 7]]
     >>> Pairs(closer=[(0, 5, 2)])  # 0 is nearer to 5 than to 2
     Pairs(0 must-links, 0 cannot-links, 1 triplet)
+    >>> Pairs(graded=[(0, 5), (0, 2)], grades=[0.9, 0.3])  # 0 is much like 5, little like 2
+    Pairs(0 must-links, 0 cannot-links, 2 graded pairs)
 
     Some of them, and for an X to which rows were added, or of which some are taken:
 
@@ -450,6 +543,9 @@ class Pairs:
     cannot_weight: Doubles
     closer: Ints
     closer_weight: Doubles
+    graded: Ints
+    grades: Doubles
+    graded_weight: Doubles
     n_rows: int | None
 
     __iter__: ClassVar[None] = None
@@ -463,6 +559,9 @@ class Pairs:
         cannot_weight: ArrayLike | None = None,
         closer: ArrayLike = (),
         closer_weight: ArrayLike | None = None,
+        graded: ArrayLike = (),
+        grades: ArrayLike | None = None,
+        graded_weight: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
         n_rows = None if n_rows is None else check_count(n_rows, "n_rows", least=0)
@@ -477,26 +576,39 @@ class Pairs:
         triplets = check_pairs(closer, "closer triplet", n_rows, 3)
         weights = check_pair_weights(closer_weight, len(triplets), "closer_weight of triplet")
         refuse_repeated_points(triplets, "closer triplet")
-        kinds = (must, must_weights), (cannot, cannot_weights), (triplets, weights)
-        self._fill(*_normalise(*kinds), n_rows)
+        scaled = check_pairs(graded, "graded pair", n_rows)
+        told = check_grades(grades, len(scaled))
+        graded_weights = check_pair_weights(graded_weight, len(scaled), "graded_weight of pair")
+        refuse_difference_from_itself(scaled, "graded pair", told < 1)
+        of_two = scaled[:, 0] != scaled[:, 1]
+        self._fill(
+            *_normalise(
+                (must, must_weights),
+                (cannot, cannot_weights),
+                (triplets, weights),
+                (scaled[of_two], np.column_stack([told, graded_weights])[of_two]),
+            ),
+            n_rows,
+        )
 
     @property
     def _parts(self) -> tuple[Any, ...]:
         """Values of the attributes that :data:`_PARTS` names."""
-        return (*(part for kind in self._kinds for part in kind), self.n_rows)
+        return tuple(getattr(self, name) for name in _PARTS)
 
     @property
-    def _kinds(self) -> tuple[_Kind, _Kind, _Kind]:
-        """Must-links, cannot-links and triplets, each with its weights."""
+    def _kinds(self) -> tuple[_Kind, _Kind, _Kind, _Kind]:
+        """Must-links, cannot-links, triplets and graded pairs, each with what is said of them."""
         return (
             (self.must_link, self.must_weight),
             (self.cannot_link, self.cannot_weight),
             (self.closer, self.closer_weight),
+            (self.graded, np.column_stack([self.grades, self.graded_weight])),
         )
 
     def _fill(self, *parts: Any) -> None:
         """Set the attributes that :data:`_PARTS` names, with arrays made read-only."""
-        for array in parts[:6]:
+        for array in parts[:-1]:
             array.setflags(write=False)
         self.__dict__.update(zip(_PARTS, parts, strict=True))
 
@@ -546,10 +658,13 @@ class Pairs:
         return cls(*draw_class_pairs(classes, wanted, kind, rng), n_rows=len(classes))
 
     @classmethod
-    def from_frame(cls, frame: Any, *, ids: Any = None, n_rows: int | None = None) -> Pairs:
+    def from_frame(
+        cls, frame: Any, *, ids: Any = None, n_rows: int | None = None, scale: Any = None
+    ) -> Pairs:
         """Read pairs from a dataframe with the columns left, right, same and perhaps weight.
 
-        One with the columns anchor, closer, farther and perhaps weight holds triplets.
+        One with the columns anchor, closer, farther and perhaps weight holds triplets; one with
+        ``similarity`` or ``distance`` in place of ``same``, graded pairs.
 
         Parameters
         ----------
@@ -561,6 +676,9 @@ class Pairs:
             The identifier of each row of X, which these columns hold in place of row numbers.
         n_rows : int, default=None
             How many rows X has; taken from ``ids`` where they are given.
+        scale : (float, float), default=None
+            The ends of the scale of the column similarity, of which the higher is alike, or
+            distance, of which the lower is; None for 0 and 1. Pairs without a grade are left out.
 
         Examples
         --------
@@ -573,6 +691,9 @@ class Pairs:
         if (found := read_triplets(frame, ids, n_rows)) is not None:
             closer, weights, n_rows = found
             return cls(closer=closer, closer_weight=weights, n_rows=n_rows)
+        if (read := read_graded(frame, ids, n_rows, scale)) is not None:
+            graded, grades, weights, n_rows = read
+            return cls(graded=graded, grades=grades, graded_weight=weights, n_rows=n_rows)
         ends, same, weights, _, n_rows = read_frame(frame, ids, n_rows)
         return cls(
             ends[same],
@@ -599,8 +720,9 @@ class Pairs:
         Returns
         -------
         dataframe
-            With the columns left, right, same and weight, must-links first; or with the columns
-            anchor, closer, farther and weight.
+            With the columns left, right, same and weight, must-links first; with the columns
+            anchor, closer, farther and weight; or for graded pairs with left, right, similarity
+            and weight.
 
         Examples
         --------
@@ -610,7 +732,13 @@ class Pairs:
         0    a     b   True     1.0
         1    b     c  False     1.0
         """
-        n_pairs = len(self) - len(self.closer)
+        n_pairs = len(self.must_link) + len(self.cannot_link)
+        if len(self.graded) and len(self.graded) < len(self):
+            raise InputError(
+                f"{counted(len(self.graded), 'graded pair')} and what else there is do not fit in "
+                "one table: write pairs.without(pairs.graded) and "
+                "nearkin.Pairs(graded=pairs.graded, grades=pairs.grades), and add what is read back"
+            )
         if closer is None and n_pairs and len(self.closer):
             raise InputError(
                 f"{counted(n_pairs, 'pair')} and {counted(len(self.closer), 'triplet')} do not fit "
@@ -624,6 +752,9 @@ class Pairs:
             names: tuple[str, ...] = TRIPLET
             rows = self.closer
             said: dict[str, Any] = {"weight": self.closer_weight}
+        elif len(self.graded):
+            names, rows = ("left", "right"), self.graded
+            said = {"similarity": self.grades, "weight": self.graded_weight}
         else:
             names = ("left", "right")
             rows = np.concatenate([self.must_link, self.cannot_link])
@@ -640,7 +771,9 @@ class Pairs:
         return sum(len(links) for links, _ in self._kinds)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise InputTypeError("Pairs are not an array: use .closer, .must_link or .cannot_link")
+        raise InputTypeError(
+            "Pairs are not an array: use .graded, .closer, .must_link or .cannot_link"
+        )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"Pairs are immutable: cannot set {name!r}; make new Pairs instead")
@@ -654,19 +787,24 @@ class Pairs:
         return all(map(np.array_equal, self._parts, other._parts))
 
     def __hash__(self) -> int:
-        return hash((self.n_rows, *(array.tobytes() for array in self._parts[:6])))
+        return hash((self.n_rows, *(array.tobytes() for array in self._parts[:-1])))
 
     def __repr__(self) -> str:
         counts = {"must-link": len(self.must_link), "cannot-link": len(self.cannot_link)}
         parts = [counted(count, kind) for kind, count in counts.items()]
         if len(self.closer):
             parts.append(counted(len(self.closer), "triplet"))
+        if len(self.graded):
+            parts.append(counted(len(self.graded), "graded pair"))
         if self.n_rows is not None:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"
 
     def __add__(self, other: object) -> Pairs:
-        """Take the pairs and triplets of both; of one in both, the larger weight."""
+        """Take the pairs and triplets of both; of one in both, the larger weight.
+
+        A pair that both grade, and not the same, is refused.
+        """
         if not isinstance(other, Pairs):
             return NotImplemented
         n_rows = self.n_rows if self.n_rows is not None else other.n_rows
@@ -734,12 +872,14 @@ class Pairs:
         """
         must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
         found = infer_pairs(self.groups, must, cannot, max_pairs)
-        return self._of_normalised(*found, self.closer, self.closer_weight, self.n_rows)
+        return self._of_normalised(*found, *self._parts[4:])
 
     def as_weak_pairs(self) -> Pairs:
         """Replace each triplet by a must-link to its nearer and a cannot-link to its farther row.
 
-        For methods that take pairs only. Either has half the triplet's weight.
+        For methods that take pairs only. Either has half the triplet's weight. A graded pair
+        becomes a must-link if its grade is above a half and a cannot-link if it is below, of that
+        part of its weight by which it is nearer to that end than to the other.
 
         Examples
         --------
@@ -748,12 +888,21 @@ class Pairs:
         >>> weak.must_link.tolist(), weak.cannot_link.tolist(), weak.must_weight.tolist()
         ([[0, 1]], [[0, 2]], [0.5])
         """
-        if not len(self.closer):
+        if not len(self.closer) and not len(self.graded):
             return self
         weight = WEAK * self.closer_weight
         near, far = self.closer[:, [0, 1]], self.closer[:, [0, 2]]
         weak = Pairs(near, far, must_weight=weight, cannot_weight=weight)
-        return self.without(self.closer) + weak
+        leaning = (self.grades - _UNDECIDED) / _UNDECIDED * self.graded_weight
+        alike, differ = leaning > 0, leaning < 0
+        judged = Pairs(
+            self.graded[alike],
+            self.graded[differ],
+            must_weight=leaning[alike],
+            cannot_weight=-leaning[differ],
+        )
+        plain = np.arange(len(self)) < len(self.must_link) + len(self.cannot_link)
+        return self.subset(plain) + weak + judged
 
     def conflicts(self) -> list[Conflict | TripletCircle]:
         """Find the cannot-links that the must-links contradict, and circles of triplets.
@@ -788,7 +937,7 @@ class Pairs:
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 f"are given with; {remedy}"
             )
-        names = ("must-link", "cannot-link", "triplet")
+        names = ("must-link", "cannot-link", "triplet", "graded pair")
         for kind, (links, _) in zip(names, self._kinds, strict=True):
             if (bad := find_first((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
@@ -802,8 +951,8 @@ class Pairs:
                 f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
                 "pairs.restrict(rows)"
             )
-        self._of_normalised(*self._parts[:6], None).check_rows(n_rows)
-        return self._of_normalised(*self._parts[:6], n_rows)
+        self._of_normalised(*self._parts[:-1], None).check_rows(n_rows)
+        return self._of_normalised(*self._parts[:-1], n_rows)
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
         """Split the pairs at random into two parts, each kind by the same share.
@@ -843,7 +992,7 @@ class Pairs:
         Parameters
         ----------
         chosen : array-like of bool, shape (len(pairs),)
-            Must-links first, then cannot-links, then triplets, in their order.
+            Must-links first, then cannot-links, triplets and graded pairs, in their order.
         """
         mask = np.asarray(chosen)
         if mask.shape != (len(self),) or mask.dtype.kind != "b":
@@ -855,10 +1004,10 @@ class Pairs:
         for links, weights in self._kinds:
             chosen_now, mask = np.split(mask, [len(links)])
             kept += links[chosen_now], weights[chosen_now]
-        return self._of_normalised(*kept, self.n_rows)
+        return self._of_normalised(*kept[:-2], *_split_graded(*kept[-2:]), self.n_rows)
 
     def without(self, links: ArrayLike) -> Pairs:
-        """Return the pairs without some must-links or cannot-links, or without some triplets.
+        """Return the pairs without some pairs of rows, or without some triplets.
 
         Parameters
         ----------

@@ -28,9 +28,16 @@ from nearkin.rows.distances import class_sums
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
 # What knowledge there is, as messages name it, and where Pairs keep it.
-_KINDS = {"must-link": "must_link", "cannot-link": "cannot_link", "triplet": "closer"}
+_KINDS = {
+    "must-link": "must_link",
+    "cannot-link": "cannot_link",
+    "triplet": "closer",
+    "graded pair": "graded",
+}
 # Learners that learn from triplets.
 TAKE_TRIPLETS = ("ITML", "GeometryAware", "KernelBeta", "KernelA", "MetricLearner")
+# Learners that learn from graded pairs.
+TAKE_GRADED = ("ITML", "GeometryAware", "KernelA", "LLMA", "KernelBeta")
 
 
 class ContradictionWarning(UserWarning):
@@ -83,15 +90,19 @@ class Evidence:
             "must_links": len(self.pairs.must_link),
             "cannot_links": len(self.pairs.cannot_link),
             **({"triplets": len(self.pairs.closer)} if len(self.pairs.closer) else {}),
+            **({"graded_pairs": len(self.pairs.graded)} if len(self.pairs.graded) else {}),
             "labels": len(known),
             "classes": len(np.unique(known)),
         }
 
 
-def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False) -> None:
-    """Raise if ``y`` is a :class:`Pairs`, if ``pairs`` is none, or has triplets that are not taken.
+def check_roles(
+    y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False, graded: bool = False
+) -> None:
+    """Raise if ``y`` is a :class:`Pairs`, if ``pairs`` is none, or has what is not taken.
 
-    ``triplets`` is whether they are; ``name`` is what messages call the argument ``pairs``.
+    ``triplets`` and ``graded`` are whether these are; ``name`` is what messages call the argument
+    ``pairs``.
     """
     if isinstance(y, Pairs):
         raise InputTypeError(
@@ -109,6 +120,19 @@ def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = Fal
         )
     if pairs is not None and not triplets:
         refuse_triplets(pairs, name)
+    if pairs is not None and not graded:
+        refuse_graded(pairs, name)
+
+
+def refuse_graded(pairs: Pairs, name: str = "pairs") -> None:
+    """Raise if there are graded pairs, which the caller would leave out silently."""
+    if len(pairs.graded):
+        raise InputError(
+            f"{name} has {counted(len(pairs.graded), 'graded pair')}, which cannot be used here. "
+            f"They are taken by fit of {', '.join(TAKE_GRADED[:-1])} and {TAKE_GRADED[-1]}; "
+            f"{name}.as_weak_pairs() makes must-links and cannot-links of them, and "
+            f"{name}.without({name}.graded) leaves them out."
+        )
 
 
 def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
@@ -123,15 +147,21 @@ def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
 
 
 def gather_evidence(
-    n_rows: int, y: Any = None, pairs: Pairs | None = None, *, triplets: bool = False
+    n_rows: int,
+    y: Any = None,
+    pairs: Pairs | None = None,
+    *,
+    triplets: bool = False,
+    graded: bool = False,
 ) -> Evidence:
     """Check labels and pairs against each other and the number of rows; return the evidence.
 
     Raises TypeError or ValueError if there is nothing to learn from, if pairs or labels are for
-    another X, or on triplets unless ``triplets`` allows them. Warns (ContradictionWarning) if pairs
-    contradict each other or the labels; these are used as they are, as evidence on both sides.
+    another X, or on triplets or graded pairs unless these are allowed. Warns (ContradictionWarning)
+    if pairs contradict each other or the labels; these are used as they are, as evidence on both
+    sides.
     """
-    check_roles(y, pairs, triplets=triplets)
+    check_roles(y, pairs, triplets=triplets, graded=graded)
     if y is None and pairs is None:
         raise InputError(
             "nothing to learn from: this learner requires y to be passed, but the target y is "
@@ -160,6 +190,8 @@ def gather_evidence(
                 "or labels as y."
             )
         _warn_of_contradictions(pairs, classes)
+        if y is None:
+            _warn_of_equal_grades(pairs)
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
@@ -190,6 +222,16 @@ def revise_evidence(
     return Evidence(pairs, evidence.classes)
 
 
+def _warn_of_equal_grades(pairs: Pairs) -> None:
+    """Warn if there are graded pairs alone, all of one grade: they put nothing into order."""
+    n = len(pairs.graded)
+    if n > 1 and n == len(pairs) and (pairs.grades == pairs.grades[0]).all():
+        notice(
+            f"all {n} graded pairs have the grade {pairs.grades[0]:g}, so that none tells rows "
+            "nearer than another. Is it the right column, and its scale right?"
+        )
+
+
 def _find_links(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
     """Mask of the pairs or triplets ``links`` that are among ``others``."""
     if links.shape[1] == 2:
@@ -210,6 +252,8 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
     if order.closing:
         first = f"{order.circle(*order.closing[0])}, which no distances can follow"
         _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
+    if against := _find_grades_against_pairs(pairs):
+        _warn("pairs contradict grades", against, "leave out the wrong ones of them")
     doubted = find_triplets_against_pairs(pairs.closer, pairs.groups)
     if doubted:
         _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
@@ -230,6 +274,17 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
         _warn("pairs contradict the labels", against_labels, remedy)
     if doubted := find_triplets_against_labels(pairs.closer, classes):
         _warn("triplets contradict the labels", doubted, remedy)
+
+
+def _find_grades_against_pairs(pairs: Pairs) -> list[str]:
+    """Say which must-links have a grade below a half, and which cannot-links one above."""
+    grades = dict(zip(map(tuple, pairs.graded.tolist()), pairs.grades.tolist(), strict=True))
+    found = []
+    for kind, links, least in (("must", pairs.must_link, 0.5), ("cannot", pairs.cannot_link, 0.0)):
+        for link in map(tuple, links.tolist() if grades else ()):
+            if not least <= grades.get(link, least) <= least + 0.5:
+                found.append(f"{kind}-link {link} with the grade {grades[link]:g}")
+    return found
 
 
 def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:

@@ -65,21 +65,21 @@ def make_pair_folds(
     fold is judged, so that each pair is judged at least once; rows that must-links tie together are
     spread over the folds, so that each has some of every class. With ``"both"`` a pair is judged
     only where all of its rows are in the fold, the harder test by fewer pairs; pairs between the
-    fold and other rows are in neither mask. Masks are in the order of must-links, cannot-links and
-    triplets. Folds without pairs on both sides are left out.
+    fold and other rows are in neither mask. Masks are in the order of must-links, cannot-links,
+    triplets and graded pairs. Folds without pairs on both sides are left out.
     """
     if not len(pairs):
         return []
     points = pairs.points
-    kinds = (pairs.must_link, pairs.cannot_link, pairs.closer)
+    kinds = (pairs.must_link, pairs.cannot_link, pairs.closer, pairs.graded)
     ends = [np.searchsorted(points, links) for links in kinds]
-    must, cannot, closer = ends
+    must, cannot, closer, graded = ends
     if unseen == "both":
         # Rows that pairs tie together stay so in small groups alone: pieces of a large one would
         # lose fewer pairs, but these hang together and tell no more (wine, 120 answers: an error of
         # 0.024 in pair AUC by 320 pairs, where single rows have 0.017 by 148).
         group = _number_groups(
-            np.concatenate([must, cannot, closer[:, :2], closer[:, 1:]]), len(points)
+            np.concatenate([must, cannot, graded, closer[:, :2], closer[:, 1:]]), len(points)
         )
         too_large = np.bincount(group)[group] > max(len(points) / n_folds / 2, 2)
         unit = np.where(too_large, len(points) + np.arange(len(points)), group)

@@ -191,7 +191,9 @@ class BoundedPairs:
     ``sign`` is +1 for must-links, −1 for cannot-links; these are to be at most ``upper``, or at
     least ``lower``, apart, both squared. ``weight`` is above 0: a slack γ for weights w is the same
     as a slack γ/a for weights aw. The larger γ, above 0, the more the pairs count beside the prior;
-    ``inf`` makes the bounds strict, which need not be possible.
+    ``inf`` makes the bounds strict, which need not be possible. Where ``targets`` (k,) are given,
+    each pair has its own bound, squared; one that is to be at just one distance is there twice,
+    with both signs.
     """
 
     left: NDArray[np.integer]
@@ -202,6 +204,7 @@ class BoundedPairs:
     lower: float
     slack: float
     triplets: Triplets = NO_TRIPLETS
+    targets: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -298,6 +301,8 @@ def project(
     if basis is not None:
         Z, triplets = Z @ basis, triplets.along(basis)
     targets = np.where(sign > 0, pairs.upper / lower, 1.0)
+    if pairs.targets is not None:
+        targets = pairs.targets / lower
     problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart], triplets)
     C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = _solve(
         problem, max_sweeps, tol
@@ -481,18 +486,29 @@ def _find_span(Z: Floats, points: Floats) -> Any:
 
 
 def bound_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
-    """Combine pairs and triplets with two distance bounds, which are not squared here."""
-    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    """Combine pairs and triplets with two distance bounds, which are not squared here.
+
+    Graded pairs are to be between the two, by their grade: neither nearer nor farther.
+    """
+    graded, weight = pairs.graded, pairs.graded_weight
+    links = np.concatenate([pairs.must_link, pairs.cannot_link, graded, graded])
     upper, lower = bounds
+    sizes = [len(pairs.must_link), len(pairs.cannot_link), len(graded), len(graded)]
+    targets = None
+    if len(graded):
+        between = upper + (1 - pairs.grades) * (lower - upper)
+        plain = np.repeat([upper, lower], sizes[:2])
+        targets = np.concatenate([plain, between, between]) ** 2
     return BoundedPairs(
         left=links[:, 0],
         right=links[:, 1],
-        sign=np.repeat([1.0, -1.0], [len(pairs.must_link), len(pairs.cannot_link)]),
-        weight=np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        sign=np.repeat([1.0, -1.0, 1.0, -1.0], sizes),
+        weight=np.concatenate([pairs.must_weight, pairs.cannot_weight, weight, weight]),
         upper=upper**2,
         lower=lower**2,
         slack=float(slack),
         triplets=Triplets(pairs.closer, pairs.closer_weight),
+        targets=targets,
     )
 
 
