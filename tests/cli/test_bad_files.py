@@ -34,8 +34,9 @@ def refused(run, name="rows.csv", *more, pairs="p.csv"):
     [
         ("", "rows.csv is empty."),
         ("a,b\n", "rows.csv has a header but no rows."),
-        ("a;b\n1;2\n", "has one column, 'a;b'. Its cells are separated by ';'"),
-        ("a\tb\n1\t2\n", "use --delimiter tab"),
+        ("a;b\n1;2\n3\n", "has one column, 'a;b'. Its cells are separated by ';'"),
+        ("a\tb\n1\t2\n3\n", "use --delimiter tab"),
+        ("a;b\n1,5;2\n3,5;oh\n5;6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
         ("a,b\n1,2\n3\n", "line 3 of rows.csv has 1 cells, but the header has 2."),
         ("a,b,a\n1,2,3\n", "rows.csv has 2 columns 'a': rename them"),
         ("a,b\n1,2\n3,oh\n5,6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
@@ -247,12 +248,14 @@ def test_other_encodings(run, tmp_path):
         (tmp_path / "rows.csv").write_bytes(GOOD.encode(encoding))
         err = refused(run)
         assert "rows.csv cannot be read as CSV: it looks like text in UTF-16, not in UTF-8." in err
-        assert "iconv -f UTF-16 -t UTF-8 rows.csv > new.csv" in err
+        assert "Say --encoding utf-16." in err
     text = GOOD.replace("y,", "Zoë,")
     (tmp_path / "rows.csv").write_bytes(text.encode("latin-1"))
     err = refused(run)
     assert "line 3 has the byte eb, which Latin-1 and Windows-1252 have for 'ë'." in err
-    assert "iconv -f WINDOWS-1252" in err
+    assert "Say what it is in: --encoding windows-1252" in err
+    assert "there is no such one" in refused(run, "rows.csv", "--encoding", "latin-99")
+    assert "rows.csv is not in shift_jis" in refused(run, "rows.csv", "--encoding", "shift_jis")
     far = "name,a,b\n" + "x,1,2\n" * 300_000 + "Zoë,1,2\n"
     (tmp_path / "rows.csv").write_bytes(far.encode("latin-1"))
     assert "line 300002 has the byte eb" in refused(run, "rows.csv", "--id", "name")

@@ -100,6 +100,29 @@ def test_a_mark_at_the_start_and_other_delimiters(tmp_path):
     assert table.names == ["a", "b"]
 
 
+def test_files_as_spreadsheets_write_them_are_taken_by_every_command(run, tmp_path):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(40, 2)) + 5 * (np.arange(40) % 2)[:, None]
+    lines = [f"Köln {i},Zoë {i // 2},{a:.3f},{b:.3f}\n" for i, (a, b) in enumerate(X)]
+    plain = "ort,wer,a,b\n" + "".join(lines)
+    (tmp_path / "plain.csv").write_text(plain)
+    theirs = plain.replace(",", ";").replace(".", ",")
+    (tmp_path / "theirs.csv").write_bytes(theirs.encode("windows-1252"))
+    (tmp_path / "wide.csv").write_bytes(theirs.encode("utf-16"))
+    pairs = "left;right;same;weight\nKöln 0;Köln 2;ja;0,5\nKöln 0;Köln 1;nein;1\n"
+    (tmp_path / "p.csv").write_text(pairs.replace("ja", "yes").replace("nein", "no"))
+    found = []
+    for name, encoding in (("plain", "utf-8"), ("theirs", "windows-1252"), ("wide", "utf-16")):
+        by = ("--id", "ort", "--encoding", encoding)
+        fit = ("--pairs", "p.csv", "--learner", "rca", "-o", "m.nearkin", "--force")
+        run("fit", f"{name}.csv", "-c", "a,b", *fit, *by)
+        found.append(run("transform", "m.nearkin", f"{name}.csv", *by).out)
+        groups = run("duplicates", f"{name}.csv", "-c", "wer,a", *by).out
+        assert "Köln" in groups
+        found.append(groups)
+    assert found[:2] == found[2:4] == found[4:]
+
+
 def test_the_index_of_a_frame_is_no_feature(tmp_path):
     import pandas as pd
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -155,7 +156,13 @@ def choose_columns(
     ),
     id_column: str | None = ID,
     delimiter: str | None = about_columns(
-        "--delimiter SIGN", "What separates cells of a .csv file: a sign, or 'tab'."
+        "--delimiter SIGN",
+        "What separates cells of a .csv file: a sign, or 'tab'. Without: what is seen in its first "
+        "lines.",
+    ),
+    encoding: str | None = about_columns(
+        "--encoding NAME",
+        "What text of the data is in that is not in UTF-8, such as windows-1252 or utf-16.",
     ),
     form: Forms | None = about_columns(
         "--format",
@@ -182,12 +189,21 @@ def choose_columns(
         delimiter = "\t"
     if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
         raise UserError(f"--delimiter {delimiter!r}: give one sign, or 'tab'.")
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise UserError(
+                f"--encoding {encoding}: there is no such one; windows-1252, latin-1 and utf-16 "
+                "are common."
+            ) from None
     return Choice(
         tuple(columns),
         tuple(exclude),
         tuple(one_hot),
         id_column,
         delimiter,
+        encoding,
         form,
         missing,
         dict(map(_read_kind, kinds)),

@@ -404,7 +404,10 @@ class AnswerFile:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = [cells for cells in csv.reader(file) if cells]
         if lines[0] != _HEADER:
-            raise UserError(f"{path} has other columns than left, right and same: name a new file.")
+            raise UserError(
+                f"{path} has other columns than left, right and same, or no commas between them: "
+                "name a new file."
+            )
         if len(lines) > 1:
             found = pair_files.read_pairs(table, path, role="--output", others=others)
             self.given = [

@@ -39,6 +39,8 @@ class Choice:
     one_hot: Sequence[str] = ()
     id_column: str | None = None
     delimiter: str | None = None
+    # What text is in that is not in UTF-8.
+    encoding: str | None = None
     # What the data are, where their name does not say it: a name of inputs.FORMS.
     form: str | None = None
     # What becomes of missing cells: "fill", "drop" or "error".

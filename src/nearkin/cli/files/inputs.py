@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
 import math
 import os
+import re
 import shutil
 import stat
 import sys
@@ -16,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from math import prod
@@ -124,10 +126,12 @@ def find_input(
     *,
     forms: Sequence[str] = tuple(FORMS),
     form: str | None = None,
+    encoding: str | None = None,
 ) -> Input:
     """The input at a path, with its format; an error unless that is one of ``forms``.
 
-    ``role`` is the option that names it, such as ``--pairs``; ``form`` what the user states.
+    ``role`` is the option that names it, such as ``--pairs``; ``form`` and ``encoding`` are what
+    the user states.
     """
     name, kept = keep_on_disk(path, role)
     if kept.is_dir():
@@ -140,8 +144,25 @@ def find_input(
     said = form or (content if is_stream(path) else detect_form(path))
     if said not in forms:
         raise _form_error(path, name, role, content, forms)
-    _refuse_other_content(name, role, str(said), content)
-    return Input(name, kept, str(said), _is_zipped(kept))
+    if encoding is None or said not in ZIPPED:
+        _refuse_other_content(name, role, str(said), content)
+        return Input(name, kept, str(said), _is_zipped(kept))
+    given = Input(name, kept, str(said), _is_zipped(kept))
+    return given if _is_utf8(given) else _streams.decoded(given, encoding)
+
+
+def _is_utf8(given: Input) -> bool:
+    """Whether all of a file is text in UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with given.open() as file:
+        try:
+            while block := file.read(_BYTES_LOOKED_AT):
+                if "\0" in decoder.decode(block):  # as in UTF-16
+                    return False
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def _model_error(name: str, path: Path) -> UserError:
@@ -218,7 +239,7 @@ def _refuse_other_content(name: str, role: str, form: str, content: str) -> None
         remedy = f" Rename it, or say --format {content}." if role == "DATA" else " Rename it."
     shown = describe_content(content)
     if content == "utf-16" and form in ZIPPED:
-        remedy = f"\nFor example: iconv -f UTF-16 -t UTF-8 {name} > new.{form}"
+        remedy = " Say --encoding utf-16." if role == "DATA" else " Save it in UTF-8."
         shown = "text in UTF-16, not in UTF-8"
     raise UserError(
         f"{name} cannot be read as {FORMS[form]}: it looks like {shown.rstrip('.')}.{remedy}"
@@ -261,13 +282,34 @@ class _Streams:
         name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
         file = self._kept[key][1]
         if file == Path():
-            if self._folder is None:
-                folder = tempfile.TemporaryDirectory(prefix="nearkin-")
-                self._folder = Path(self._stack.enter_context(folder))
-            file = self._folder / f"stream-{len(self._kept)}"
+            file = self._new_file()
             self._copy(path, file, name)
             self._kept[key] = (role, file)
         return name, file
+
+    def decoded(self, given: Input, encoding: str) -> Input:
+        """A copy of a text file in UTF-8; an error if it is not in the encoding."""
+        key = f"{given.path} in {encoding}"
+        file = self._kept.get(key, ("", Path()))[1]
+        if file == Path():
+            file = self._new_file()
+            try:
+                with (
+                    io.TextIOWrapper(given.open(), encoding=encoding, newline="") as source,
+                    open(file, "w", encoding="utf-8", newline="") as copy,
+                ):
+                    shutil.copyfileobj(source, copy, 2**20)
+            except UnicodeError as error:
+                raise UserError(f"{given.name} is not in {encoding}: {error}") from error
+            self._kept[key] = ("", file)
+        return replace(given, path=file, is_zipped=False)
+
+    def _new_file(self) -> Path:
+        """Path of a file that is there until the command ends."""
+        if self._folder is None:
+            folder = tempfile.TemporaryDirectory(prefix="nearkin-")
+            self._folder = Path(self._stack.enter_context(folder))
+        return self._folder / f"stream-{len(self._kept)}"
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
         """Copy all of a pipe to a file."""
@@ -386,7 +428,7 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
     form = choice.form
     if role != "DATA" and detect_form(path) is not None and not is_stream(path):
         form = None  # it was said of the data
-    given = find_input(path, role, form=form)
+    given = find_input(path, role, form=form, encoding=choice.encoding)
     if given.form in ("csv", "tsv"):
         table = DelimitedFile(given, choice.delimiter)
         return Source(given.name, table.kinds, table.batches, table.where)
@@ -535,6 +577,15 @@ def _kind(kind: Any) -> str:
 
 
 _DELIMITERS = ",;\t|"
+_SIGNS = {"\t": "tab"}
+_SAY_ENCODING = (
+    "Say what it is in: --encoding windows-1252 (Western Europe), windows-1250 (Central Europe), "
+    "windows-1251 (Cyrillic), shift_jis or gb18030. Files of pairs are in UTF-8."
+)
+# Lines by which it is seen what separates cells.
+_LINES_LOOKED_AT = 20
+# Numbers with a decimal comma, as in files whose cells are separated by another sign.
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 # Cells of one field; the csv module's own limit is small for vectors or texts.
 csv.field_size_limit(2**30)
 # Bytes that are read at a time, and what is tried where a row is longer.
@@ -549,7 +600,11 @@ class DelimitedFile:
     def __init__(self, source: Input, delimiter: str | None) -> None:
         self._source = source
         self.name = source.name
-        self._delimiter = delimiter or ("\t" if source.form == "tsv" else ",")
+        self._point = "."
+        usual = "\t" if source.form == "tsv" else ","
+        self._delimiter: str = delimiter or usual
+        if delimiter is None:
+            self._delimiter = self._find_delimiter()
         lines = self.lines()
         _, _, self.columns = next(lines, (0, 0, []))
         if not self.columns:
@@ -560,6 +615,20 @@ class DelimitedFile:
             raise UserError(f"{self.name} has a header but no rows.")
         self._types = self._infer_types()
         self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
+        if delimiter is None and self._delimiter != usual:
+            commas = ", and numbers have decimal commas" * (self._point == ",")
+            sign = _SIGNS.get(self._delimiter, self._delimiter)
+            say(f"note: cells of {self.name} are separated by {sign!r}{commas}.")
+
+    def _find_delimiter(self) -> str:
+        """The sign by which the first lines have equally many cells; the usual one if none has."""
+        usual = self._delimiter
+        for sign in usual + _DELIMITERS:
+            self._delimiter = sign
+            widths = {len(cells) for _, _, cells in islice(self.lines(), _LINES_LOOKED_AT)}
+            if len(widths) == 1 and widths.pop() > 1:
+                return sign
+        return usual
 
     def lines(self) -> Iterator[tuple[int, int, list[str]]]:
         """Iterate over row number (-1 for the header), first line number, and cells."""
@@ -631,6 +700,7 @@ class DelimitedFile:
             convert_options=pyarrow.csv.ConvertOptions(
                 null_values=[""],
                 strings_can_be_null=True,
+                decimal_point=self._point,
                 column_types=types,
                 include_columns=None if types is None else list(types),
             ),
@@ -638,16 +708,10 @@ class DelimitedFile:
 
     def _infer_types(self) -> dict[str, tuple[str, Any]]:
         """Kind of each column, and type to read it as, by the first rows."""
-        for block, is_last in self._blocks():
-            try:
-                with self._open_reader(None, block) as reader:
-                    first = reader.read_next_batch()
-                break
-            except (pa.ArrowInvalid, StopIteration) as error:
-                if is_last:
-                    raise self._locate_error([], error) from error
-            except OSError as error:
-                raise self._read_error(error) from error
+        first = self._read_first()
+        if self._delimiter != "," and _has_decimal_commas(first):
+            self._point = ","
+            first = self._read_first()
         found: dict[str, tuple[str, Any]] = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
@@ -657,11 +721,39 @@ class DelimitedFile:
                 found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
                 found[name] = ("date", pa.string())
-            elif pa.types.is_string(kind) and not _mostly_numbers(column):
+            elif pa.types.is_string(kind) and not self._mostly_numbers(column):
                 found[name] = ("text", pa.string())
             else:  # with a cell that is none, perhaps: reading will find it
                 found[name] = ("number", pa.float64())
         return found
+
+    def _read_first(self) -> Any:
+        """The first rows, of types that pyarrow sees in them."""
+        for block, is_last in self._blocks():
+            try:
+                with self._open_reader(None, block) as reader:
+                    return reader.read_next_batch()
+            except (pa.ArrowInvalid, StopIteration) as error:
+                if is_last:
+                    raise self._locate_error([], error) from error
+            except OSError as error:
+                raise self._read_error(error) from error
+        raise AssertionError("the last block returns or raises")
+
+    def _mostly_numbers(self, column: Any) -> bool:
+        """Whether most of the first 1000 cells are numbers."""
+        cells = _first_cells(column)
+        return sum(map(self._is_number, cells)) > len(cells) / 2
+
+    def _is_number(self, cell: str) -> bool:
+        """Whether pyarrow reads a cell as a number or a truth value."""
+        if cell.lower() in ("true", "false"):
+            return True
+        try:
+            float(cell.replace(",", ".") if self._point == "," else cell)
+        except ValueError:
+            return False
+        return "_" not in cell
 
     def _locate_error(self, numbers: Sequence[str], error: Exception) -> UserError:
         """Error that names the line at fault, if it can be found."""
@@ -673,7 +765,7 @@ class DelimitedFile:
                     f"{len(self.columns)}."
                 )
             for j, name in wanted if row >= 0 else ():
-                if cells[j] and not _is_number(cells[j]):
+                if cells[j] and not self._is_number(cells[j]):
                     remedy = ": leave cells that are missing empty" * (cells[j] in _MARKS)
                     return UserError(
                         f"line {line}, column {name!r} of {self.name} is {cells[j][:40]!r}, not a "
@@ -692,8 +784,7 @@ class DelimitedFile:
                     return UserError(
                         f"{self.name} is not a table in UTF-8 text: line {number} has the byte "
                         f"{odd.hex()}, which Latin-1 and Windows-1252 have for "
-                        f"{odd.decode('cp1252', 'replace')!r}.\nFor example: iconv -f WINDOWS-1252 "
-                        f"-t UTF-8 {self.name} > new.csv"
+                        f"{odd.decode('cp1252', 'replace')!r}. {_SAY_ENCODING}"
                     )
         return None
 
@@ -717,21 +808,20 @@ class DelimitedFile:
             )
 
 
-def _mostly_numbers(column: Any) -> bool:
-    """Whether most of the first 1000 cells are numbers."""
-    cells = [cell for cell in column.slice(0, 1000).to_pylist() if cell is not None]
-    return sum(map(_is_number, cells)) > len(cells) / 2
+def _first_cells(column: Any) -> list[str]:
+    """The first 1000 cells of a column of text that are not empty."""
+    return [cell for cell in column.slice(0, 1000).to_pylist() if cell is not None]
 
 
-def _is_number(cell: str) -> bool:
-    """Whether pyarrow reads a cell as a number or a truth value."""
-    if cell.lower() in ("true", "false"):
-        return True
-    try:
-        float(cell)
-    except ValueError:
+def _has_decimal_commas(rows: Any) -> bool:
+    """Whether a column is numbers with decimal commas, and none has numbers with points."""
+    if any(pa.types.is_floating(column.type) for column in rows.columns):
         return False
-    return "_" not in cell
+    texts = [_first_cells(c) for c in rows.columns if pa.types.is_string(c.type)]
+    return any(
+        cells and sum(bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells) > len(cells) / 2
+        for cells in texts
+    )
 
 
 _ROWS_OF_JSON = 2**14

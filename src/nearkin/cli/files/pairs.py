@@ -307,7 +307,7 @@ def _read_weight(cell: Any, where: str, file: str) -> float:
     if cell is None or cell == "":
         return 1.0
     try:
-        weight = float(cell)
+        weight = float(cell.replace(",", ".") if isinstance(cell, str) else cell)
     except (TypeError, ValueError, OverflowError):
         weight = np.nan
     if not 0 < weight < np.inf:
